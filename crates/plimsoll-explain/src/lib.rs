@@ -1,0 +1,1 @@
+//! Stalls, profiles and causes: from observations and verdicts to explanations. Pure functions.

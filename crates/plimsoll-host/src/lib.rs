@@ -1,0 +1,1 @@
+//! Makes and removes hosts: namespaces, links, addresses, and the processes of agents.

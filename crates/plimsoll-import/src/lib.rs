@@ -1,0 +1,1 @@
+//! Other tools' output and packet files, read into observations.

@@ -1,0 +1,1 @@
+//! Statistics and models: from observations to verdicts. Pure functions.

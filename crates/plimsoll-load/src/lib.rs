@@ -1,0 +1,1 @@
+//! Services and load generators, on one pacing loop.

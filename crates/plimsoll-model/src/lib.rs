@@ -1,0 +1,6 @@
+//! The vocabulary of Plimsoll: units, the experiment file, agent frames, observations, verdicts and causes.
+//!
+//! Nothing here does input or output. Every other crate may use this one; it uses none of them.
+#![forbid(unsafe_code)]
+
+pub mod verdict;

@@ -1,0 +1,204 @@
+//! The answer to a claim.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
+pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
+
+/// What was found. Which outcomes a claim can have is told in its own documentation; `Invalid` comes before all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Recovery: the figure after is equivalent to the baseline, within the margin.
+    Recovered,
+    /// Recovery: the figure after lies below the margin.
+    NotRecovered,
+    /// Difference: B is worse than A.
+    Slower,
+    /// Difference: B is better than A.
+    Faster,
+    /// Difference: B and A are equivalent, within the margin.
+    Same,
+    /// Modes: one mode describes the values.
+    OneMode,
+    /// Modes: two or more modes are needed.
+    SeveralModes,
+    /// Modes: too few values to tell; the reason says how many more are needed.
+    TooFew,
+    /// Interaction: the factors do not merely add (on the scale that the reason names).
+    Interaction,
+    /// Interaction: the factors merely add.
+    Additive,
+    /// Change: the series changed, at the places listed beside the verdict.
+    Changed,
+    /// Change: no change was found.
+    Unchanged,
+    /// A model was fitted, or a limit found; the estimate is the answer.
+    Estimated,
+    /// The data do not decide it yet.
+    Undecided,
+    /// The measurement cannot carry any answer; the reason says why.
+    Invalid,
+}
+
+/// What the outcomes of a run mean to a caller who only sees an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The claim holds.
+    Holds,
+    /// The claim fails.
+    Fails,
+    /// The data do not say.
+    Open,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of the reference.
+    pub const ALL: [Self; 15] = [
+        Self::Recovered,
+        Self::NotRecovered,
+        Self::Slower,
+        Self::Faster,
+        Self::Same,
+        Self::OneMode,
+        Self::SeveralModes,
+        Self::TooFew,
+        Self::Interaction,
+        Self::Additive,
+        Self::Changed,
+        Self::Unchanged,
+        Self::Estimated,
+        Self::Undecided,
+        Self::Invalid,
+    ];
+
+    /// The public name, as in the JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recovered => "recovered",
+            Self::NotRecovered => "not_recovered",
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::Same => "same",
+            Self::OneMode => "one_mode",
+            Self::SeveralModes => "several_modes",
+            Self::TooFew => "too_few",
+            Self::Interaction => "interaction",
+            Self::Additive => "additive",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+            Self::Estimated => "estimated",
+            Self::Undecided => "undecided",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    /// Whether a claim with this outcome holds, fails, or is open: the base of the exit code.
+    ///
+    /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`. What was merely found
+    /// (a second mode, a change, an interaction, a faster B) is an answer, not a failure.
+    #[must_use]
+    pub fn standing(self) -> Standing {
+        match self {
+            Self::Slower | Self::NotRecovered => Standing::Fails,
+            Self::Undecided | Self::Invalid | Self::TooFew => Standing::Open,
+            Self::Recovered
+            | Self::Faster
+            | Self::Same
+            | Self::OneMode
+            | Self::SeveralModes
+            | Self::Interaction
+            | Self::Additive
+            | Self::Changed
+            | Self::Unchanged
+            | Self::Estimated => Standing::Holds,
+        }
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An interval `[lo, hi]`, at the confidence that the verdict states.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval(pub f64, pub f64);
+
+impl Interval {
+    /// The lower end.
+    #[must_use]
+    pub fn lo(self) -> f64 {
+        self.0
+    }
+
+    /// The upper end.
+    #[must_use]
+    pub fn hi(self) -> f64 {
+        self.1
+    }
+
+    /// The same interval with both ends mapped by a rising function.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self(f(self.0), f(self.1))
+    }
+}
+
+/// The answer to one claim. A public contract: see `VERDICT_SCHEMA`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The claim's kind: `recovery`, `difference`, `modes`, `interaction`, `change` ...
+    pub claim: String,
+    /// What was measured, such as `connections_per_second`.
+    pub metric: String,
+    /// What was found.
+    pub outcome: Outcome,
+    /// A ratio (after/baseline, b/a) for recovery and difference, in the metric's unit otherwise. Absent where nothing can be estimated.
+    pub estimate: Option<f64>,
+    /// The interval of the estimate.
+    pub interval: Option<Interval>,
+    /// The confidence of the interval, such as 0.95.
+    pub confidence: f64,
+    /// How many independent units (trials, pairs, blocks, values) carry the verdict.
+    pub n: usize,
+    /// One sentence that a reader without the data can follow.
+    pub reason: String,
+}
+
+impl Verdict {
+    /// A verdict without an estimate: `invalid`, or an `undecided` that has nothing to show.
+    #[must_use]
+    pub fn bare(claim: &str, metric: &str, outcome: Outcome, n: usize, reason: impl Into<String>) -> Self {
+        Self {
+            claim: claim.into(),
+            metric: metric.into(),
+            outcome,
+            estimate: None,
+            interval: None,
+            confidence: 0.95,
+            n,
+            reason: reason.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_public_names_are_those_of_the_json() {
+        for outcome in Outcome::ALL {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
+        }
+    }
+
+    #[test]
+    fn an_interval_is_a_bare_pair_in_json() {
+        assert_eq!(serde_json::to_string(&Interval(0.5, 1.5)).unwrap(), "[0.5,1.5]");
+    }
+}

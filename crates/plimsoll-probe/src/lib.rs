@@ -1,0 +1,1 @@
+//! Reads the kernel while an experiment runs: counters, profiles, packets.

@@ -1,0 +1,1 @@
+//! Observations and verdicts as text, JSON and HTML, through io::Write.

@@ -1,0 +1,1 @@
+//! Carries out an experiment: order, deadlines, phases, teardown.

@@ -1,0 +1,1 @@
+//! Runs on disk, in one SQLite file.
