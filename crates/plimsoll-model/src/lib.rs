@@ -3,4 +3,8 @@
 //! Nothing here does input or output. Every other crate may use this one; it uses none of them.
 #![forbid(unsafe_code)]
 
+pub mod experiment;
+pub mod frame;
+pub mod observation;
+pub mod units;
 pub mod verdict;

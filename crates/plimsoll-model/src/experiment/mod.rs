@@ -1,0 +1,397 @@
+//! The experiment file: a question, and the rig that answers it.
+//!
+//! These are the types of the TOML text as written; [`parse`] reads them and tells where an error stands, and [`crate::plan`]
+//! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
+
+pub mod load;
+pub mod service;
+
+mod parse;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use load::{HttpLoad, Load};
+pub use parse::{FileError, Override, parse, parse_value};
+pub use service::{ExecService, Leak, Ready, RelayService, Service, WebService};
+
+use crate::units::{Share, Span};
+
+/// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// The question that the experiment answers, in one line.
+    pub question: String,
+    /// What it stresses and why, for `plimsoll describe`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The hosts, by name. Each is a network namespace of its own unless it says otherwise.
+    pub hosts: BTreeMap<String, Host>,
+    /// The links between hosts. Routes follow from them: every host reaches every other over the fewest links.
+    #[serde(default)]
+    pub links: Vec<Link>,
+    /// What is under test, or in its way, by name.
+    pub services: BTreeMap<String, Service>,
+    /// The generators, by name.
+    #[serde(default)]
+    pub loads: BTreeMap<String, Load>,
+    /// What happens in a trial, in order.
+    pub phases: Vec<Phase>,
+    /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+    /// What is varied between trials, by name. All combinations of the levels are run, each block of them in random order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<String, Factor>,
+    /// What is to be judged.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// What to try when the verdict is `not_recovered`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedies: Option<Remedies>,
+    /// How often to repeat, and how often to sample.
+    #[serde(default)]
+    pub run: RunOptions,
+    /// Settings that `--quick` applies, each a path and its value, as with `--set`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub quick: BTreeMap<String, serde_json::Value>,
+}
+
+/// A place where services and loads run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// What the host is made of.
+    #[serde(default)]
+    pub kind: HostKind,
+    /// Whether it forwards packets between its links.
+    #[serde(default)]
+    pub forward: bool,
+    /// Settings under `/proc/sys` of the host's own namespaces, such as `"net.ipv4.tcp_syncookies" = 0`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctls: BTreeMap<String, SysctlValue>,
+    /// The CPUs that its processes may use, by number; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
+}
+
+/// The value of a kernel setting: a number, or text for settings of several numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SysctlValue {
+    /// A number.
+    Number(i64),
+    /// Text, written as it is.
+    Text(String),
+}
+
+impl std::fmt::Display for SysctlValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(n) => n.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What a host is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostKind {
+    /// Network, process and mount namespaces of its own (in a user namespace of the run's own where the user is not root).
+    #[default]
+    Namespace,
+    /// A process on this machine, on a loopback address of its own. Counters are then the machine's, links and routes do not exist,
+    /// and nothing can be rebuilt.
+    Local,
+}
+
+/// A virtual Ethernet link between two hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two hosts that it joins.
+    pub between: [String; 2],
+    /// The largest packet, in bytes (68 to 65535).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
+}
+
+/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `watch` and `steps` says what happens in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name, by which claims refer to it.
+    pub name: String,
+    /// Run this load and count it. With a control twin the load is cut into `slices` that alternate between the two rigs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// How many slices a measured load is cut into (1 to 1000).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<u32>,
+    /// How often to run the measured load beforehand without counting it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<u32>,
+    /// Run this load for its effect: it is recorded, but is no measurement of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
+    /// Wait until the hosts have come to rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
+    /// Measure small windows until several in a row are as good as the baseline: this finds the time to recover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watch>,
+    /// Steps that are carried out in order, as often as `repeat` says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Phase>,
+    /// How often to carry out the steps (1 to 1000).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The longest that the phase may take; past it the trial is invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Span>,
+}
+
+/// What to wait for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settle {
+    /// Wait at least this long.
+    #[serde(default)]
+    pub at_least: Span,
+    /// Then until no TCP connection is left on this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drained: Option<String>,
+    /// Whether a connection in TIME_WAIT counts as left.
+    #[serde(default)]
+    pub time_wait: bool,
+}
+
+/// How to look for the time to recover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Watch {
+    /// The load of which windows are measured.
+    pub load: String,
+    /// The measured phase that a window is compared with.
+    pub against: String,
+    /// Connections (or requests) in a window.
+    #[serde(default = "Watch::default_connections")]
+    pub connections: u64,
+    /// From the start of one window to the start of the next.
+    #[serde(default = "Watch::default_every")]
+    pub every: Span,
+    /// How many windows in a row must pass.
+    #[serde(default = "Watch::default_windows")]
+    pub windows: u32,
+    /// When to give up looking; the trial then goes on.
+    pub give_up: Span,
+}
+
+impl Watch {
+    fn default_connections() -> u64 {
+        50
+    }
+    fn default_every() -> Span {
+        Span::millis(500)
+    }
+    fn default_windows() -> u32 {
+        3
+    }
+}
+
+/// The control twin: the same rig, on hosts of its own, interleaved with the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// The phases that the control twin sits out.
+    pub idle_in: Vec<String>,
+}
+
+/// Something that is varied between trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    /// The setting that it varies, as a path into this file: `services.web.web.clients`.
+    pub set: String,
+    /// The values that the setting takes.
+    pub levels: Vec<serde_json::Value>,
+}
+
+/// Something to be judged. Exactly one of the kinds is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The figure does come back: after against baseline, adjusted by the control twin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryClaim>,
+    /// Two levels of a factor give the same figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceClaim>,
+    /// Two factors do not act on each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<InteractionClaim>,
+}
+
+/// The figure after the flood is as good as before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecoveryClaim {
+    /// The measured phase before.
+    pub baseline: String,
+    /// The measured phase after; every repetition counts.
+    pub after: String,
+    /// How much less is still as good (more than 0, less than 1).
+    #[serde(default = "RecoveryClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared.
+    #[serde(default)]
+    pub metric: Metric,
+}
+
+impl RecoveryClaim {
+    fn default_margin() -> Share {
+        Share(0.05)
+    }
+}
+
+/// Level `b` of a factor is compared with level `a`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DifferenceClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The factor.
+    pub factor: String,
+    /// How small a difference counts as none (more than 0, less than 1).
+    #[serde(default = "DifferenceClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared.
+    #[serde(default)]
+    pub metric: Metric,
+}
+
+impl DifferenceClaim {
+    fn default_margin() -> Share {
+        Share(0.02)
+    }
+}
+
+/// Whether the effect of one factor depends on the level of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InteractionClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The factors.
+    pub factors: Vec<String>,
+    /// What is compared.
+    #[serde(default)]
+    pub metric: Metric,
+}
+
+/// A figure that claims can be about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Connections completed without error, per second.
+    #[default]
+    ConnectionsPerSecond,
+    /// Requests answered without error, per second.
+    RequestsPerSecond,
+    /// The median time of a request, in milliseconds.
+    MedianMs,
+    /// The 99th percentile of the time of a request, in milliseconds.
+    P99Ms,
+}
+
+impl Metric {
+    /// The public name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ConnectionsPerSecond => "connections_per_second",
+            Self::RequestsPerSecond => "requests_per_second",
+            Self::MedianMs => "median_ms",
+            Self::P99Ms => "p99_ms",
+        }
+    }
+
+    /// Whether less of it is better.
+    #[must_use]
+    pub fn lower_is_better(self) -> bool {
+        matches!(self, Self::MedianMs | Self::P99Ms)
+    }
+}
+
+/// The ladder to climb when the figure does not come back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remedies {
+    /// The service to restart; the last rung rebuilds its host.
+    pub service: String,
+    /// The rungs, in the order in which they are tried.
+    #[serde(default = "Remedies::default_ladder")]
+    pub ladder: Vec<Rung>,
+    /// How long the first rung waits.
+    #[serde(default = "Remedies::default_wait")]
+    pub wait: Span,
+}
+
+impl Remedies {
+    fn default_ladder() -> Vec<Rung> {
+        vec![Rung::WaitLonger, Rung::RestartService, Rung::DropCaches, Rung::RebuildHost]
+    }
+    fn default_wait() -> Span {
+        Span::secs(10)
+    }
+}
+
+/// One thing to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// Leave it alone for longer.
+    WaitLonger,
+    /// Stop and start the service.
+    RestartService,
+    /// Drop the kernel's page, dentry and inode caches (`/proc/sys/vm/drop_caches`, needs root) and flush the host's route and neighbour caches.
+    DropCaches,
+    /// Make the service's host anew: for a namespace that is all of its kernel state.
+    RebuildHost,
+}
+
+impl Rung {
+    /// The public name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WaitLonger => "wait_longer",
+            Self::RestartService => "restart_service",
+            Self::DropCaches => "drop_caches",
+            Self::RebuildHost => "rebuild_host",
+        }
+    }
+}
+
+/// How often to repeat, and how often to sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunOptions {
+    /// The fewest trials of each cell (1 or more).
+    pub min_trials: u32,
+    /// The most trials of each cell; the run ends sooner when every claim is decided.
+    pub max_trials: u32,
+    /// How often the kernel's counters are sampled, per second (1 to 100).
+    pub sample_hz: u32,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { min_trials: 1, max_trials: 3, sample_hz: 2 }
+    }
+}

@@ -1,0 +1,348 @@
+//! From text to [`Experiment`], with the place of every error.
+
+use std::ops::Range;
+
+use toml_edit::{DocumentMut, Item, Value};
+
+use super::{Experiment, validate};
+
+/// An experiment file that cannot be used: what is wrong, where, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FileError {
+    /// What is wrong.
+    pub message: String,
+    /// What was expected instead.
+    pub expected: Option<String>,
+    /// The valid name that is nearest to the one given.
+    pub nearest: Option<String>,
+    /// Where it stands, in bytes of `text`.
+    pub span: Option<Range<usize>>,
+    /// The text that was read: the file, with any overrides applied.
+    pub text: String,
+}
+
+/// A setting that replaces the one in the file: a path, and a value.
+#[derive(Clone, Debug)]
+pub struct Override {
+    path: Vec<String>,
+    value: Value,
+}
+
+impl Override {
+    /// A setting from a path such as `loads.flood.http.connections` and a JSON value.
+    ///
+    /// # Errors
+    /// When the path is empty or the value has no form in TOML (null).
+    pub fn new(path: &str, value: &serde_json::Value) -> Result<Self, FileError> {
+        let value = toml_of(value).ok_or_else(|| {
+            FileError::plain(
+                format!("`{path}` cannot be set to null"),
+                "a number, a text, true or false, or a list of them",
+            )
+        })?;
+        Ok(Self { path: path_of(path)?, value })
+    }
+
+    /// The path, dotted.
+    #[must_use]
+    pub fn path(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// Puts the value at its place in the document.
+    fn apply(&self, document: &mut DocumentMut) -> Result<(), FileError> {
+        let (last, parents) = self.path.split_last().expect("a path has at least one part");
+        let mut item = document.as_item_mut();
+        for (depth, part) in parents.iter().enumerate() {
+            item = child(item, part).ok_or_else(|| {
+                FileError::plain(
+                    format!("cannot set `{}`: there is no `{}`", self.path(), self.path[..=depth].join(".")),
+                    "a path of names, each inside the one before it; a phase goes by its name or its number from 0",
+                )
+            })?;
+        }
+        if let Some(list) = item.as_array_mut() {
+            let place = last.parse::<usize>().ok().filter(|&n| n < list.len());
+            let place = place.ok_or_else(|| {
+                FileError::plain(
+                    format!("cannot set `{}`: the list has {} elements", self.path(), list.len()),
+                    "an index from 0",
+                )
+            })?;
+            list.replace(place, self.value.clone());
+            return Ok(());
+        }
+        let table = item.as_table_like_mut().ok_or_else(|| {
+            FileError::plain(
+                format!("cannot set `{}`: `{}` is a single value", self.path(), parents.join(".")),
+                "a path to a setting",
+            )
+        })?;
+        table.insert(last, Item::Value(self.value.clone()));
+        Ok(())
+    }
+}
+
+/// Splits a dotted path; a part may stand in double quotes where it has dots of its own (`hosts.a.sysctls."net.ipv4.tcp_tw_reuse"`).
+fn path_of(path: &str) -> Result<Vec<String>, FileError> {
+    let keys = toml_edit::Key::parse(path).map_err(|error| {
+        FileError::plain(
+            format!("`{path}` is not a path: {}", error.message()),
+            "names joined by dots, such as loads.flood.http.connections",
+        )
+    })?;
+    Ok(keys.into_iter().map(|key| key.get().to_owned()).collect())
+}
+
+/// The item of this name or index inside `item`; an element of a list of tables goes by its `name`, too.
+fn child<'i>(item: &'i mut Item, part: &str) -> Option<&'i mut Item> {
+    if let Some(tables) = item.as_array_of_tables_mut() {
+        let by_name = tables.iter().position(|table| table.get("name").and_then(Item::as_str) == Some(part));
+        let index = by_name.or_else(|| part.parse().ok())?;
+        // An element of such a list is a table and no item of its own, so its own children are what can be named further.
+        return item.get_mut(index);
+    }
+    item.as_table_like_mut()?.get_mut(part)
+}
+
+fn toml_of(value: &serde_json::Value) -> Option<Value> {
+    Some(match value {
+        serde_json::Value::Null => return None,
+        serde_json::Value::Bool(b) => (*b).into(),
+        serde_json::Value::Number(n) => match n.as_i64() {
+            Some(n) => n.into(),
+            None => n.as_f64()?.into(),
+        },
+        serde_json::Value::String(text) => text.into(),
+        serde_json::Value::Array(list) => Value::Array(list.iter().map(toml_of).collect::<Option<_>>()?),
+        serde_json::Value::Object(map) => {
+            let mut table = toml_edit::InlineTable::new();
+            for (key, value) in map {
+                table.insert(key, toml_of(value)?);
+            }
+            Value::InlineTable(table)
+        }
+    })
+}
+
+/// Reads a value as it is written on a command line: a TOML value where it is one, and plain text otherwise.
+#[must_use]
+pub fn parse_value(text: &str) -> serde_json::Value {
+    let document = format!("value = {text}");
+    toml::from_str::<toml::Table>(&document)
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .and_then(|value| serde_json::to_value(value).ok())
+        .unwrap_or_else(|| text.into())
+}
+
+/// Reads an experiment file, with some of its settings replaced, and checks that it makes sense as a whole.
+///
+/// # Errors
+/// When the text is no TOML, has a name or a value that is not known, or names something that it does not declare.
+pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError> {
+    let text = overridden(text, overrides)?;
+    let experiment: Experiment =
+        toml::from_str(&text).map_err(|error| FileError::from_toml(&error, &text))?;
+    validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
+    Ok(experiment)
+}
+
+fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
+    if overrides.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| FileError {
+        message: error.message().to_owned(),
+        expected: None,
+        nearest: None,
+        span: error.span(),
+        text: text.to_owned(),
+    })?;
+    for change in overrides {
+        change.apply(&mut document)?;
+    }
+    Ok(document.to_string())
+}
+
+impl FileError {
+    /// An error that stands in no file.
+    fn plain(message: String, expected: &str) -> Self {
+        Self { message, expected: Some(expected.into()), nearest: None, span: None, text: String::new() }
+    }
+
+    fn from_toml(error: &toml::de::Error, text: &str) -> Self {
+        let said = error.message();
+        let mut parts = said.splitn(2, ", expected ");
+        let message = parts.next().unwrap_or(said).to_owned();
+        let expected = parts.next().map(ToOwned::to_owned);
+        let nearest = match (
+            message.strip_prefix("unknown field ").or(message.strip_prefix("unknown variant ")),
+            &expected,
+        ) {
+            (Some(given), Some(names)) => nearest(given.trim_matches('`'), backticked(names)),
+            _ => None,
+        };
+        Self { message, expected, nearest, span: error.span(), text: text.to_owned() }
+    }
+}
+
+/// The words in backticks.
+fn backticked(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The candidate that is most like `given`, if any is like it at all.
+pub(super) fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
+    let given = given.to_lowercase();
+    let likeness = |candidate: &str| strsim::jaro_winkler(&given, &candidate.to_lowercase());
+    candidates
+        .into_iter()
+        .map(|candidate| (likeness(candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// A part of a path into the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The value of a key.
+    Key(String),
+    /// An element of a list.
+    Index(usize),
+}
+
+/// Something in the experiment that makes no sense, and the path to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) path: Vec<Part>,
+    pub(super) message: String,
+    pub(super) expected: Option<String>,
+    pub(super) nearest: Option<String>,
+}
+
+impl Problem {
+    fn locate(self, text: &str) -> FileError {
+        let span = toml_edit::Document::parse(text)
+            .ok()
+            .and_then(|document| span_of(document.as_item(), &self.path));
+        FileError {
+            message: self.message,
+            expected: self.expected,
+            nearest: self.nearest,
+            span,
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// The span of what stands at `path`, or of the innermost thing on the way to it that is there.
+fn span_of(root: &Item, path: &[Part]) -> Option<Range<usize>> {
+    let mut item = root;
+    let mut span = None;
+    for part in path {
+        let next = match part {
+            Part::Key(key) => item.as_table_like().and_then(|table| {
+                span = table.key(key).and_then(toml_edit::Key::span).or(span.take());
+                table.get(key)
+            }),
+            Part::Index(index) => item.get(*index),
+        };
+        let Some(next) = next else { break };
+        // A table's own span covers all of its lines; its key or header is the better place to point at.
+        span = match next {
+            Item::Value(value) if !value.is_inline_table() => value.span().or(span),
+            Item::Table(table) if matches!(part, Part::Index(_)) => table.span().or(span),
+            _ => span,
+        };
+        item = next;
+    }
+    span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+question = "does it answer?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 10 }
+[[phases]]
+name = "all"
+measure = "some"
+"#;
+
+    fn error_of(text: &str) -> (FileError, String) {
+        let error = parse(text, &[]).unwrap_err();
+        let at = error.span.clone().map(|span| text[span].to_owned()).unwrap_or_default();
+        (error, at)
+    }
+
+    #[test]
+    fn a_small_experiment_is_read() {
+        let experiment = parse(SMALL, &[]).unwrap();
+        assert_eq!(experiment.loads["some"].http.as_ref().unwrap().connections, Some(10));
+    }
+
+    #[test]
+    fn an_unknown_key_is_pointed_at_and_the_nearest_name_is_offered() {
+        let (error, at) = error_of(&SMALL.replace("connections", "conections"));
+        assert_eq!(at, "conections");
+        assert_eq!(error.nearest.as_deref(), Some("connections"));
+        assert!(error.message.contains("unknown field `conections`"), "{error}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_says_what_was_expected() {
+        let (error, at) = error_of(&SMALL.replace("connections = 10", "connections = \"ten\""));
+        assert_eq!(at, "\"ten\"");
+        assert!(error.expected.is_some(), "{error:?}");
+    }
+
+    #[test]
+    fn a_name_that_is_not_declared_is_pointed_at() {
+        let (error, at) = error_of(&SMALL.replace("to = \"web\"", "to = \"wev\""));
+        assert_eq!(at, "\"wev\"");
+        assert_eq!(error.nearest.as_deref(), Some("web"));
+    }
+
+    #[test]
+    fn an_override_replaces_a_value_by_its_path() {
+        let set = |path: &str, value: &str| Override::new(path, &parse_value(value)).unwrap();
+        let overrides = [
+            set("loads.some.http.connections", "20"),
+            set("phases.all.slices", "4"),
+            set("hosts.a.sysctls.\"net.ipv4.tcp_tw_reuse\"", "1"),
+        ];
+        let experiment = parse(&SMALL.replace("[hosts.a]", "[hosts.a]\nsysctls = {}"), &overrides).unwrap();
+        assert_eq!(experiment.loads["some"].http.as_ref().unwrap().connections, Some(20));
+        assert_eq!(experiment.phases[0].slices, Some(4));
+        assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");
+    }
+
+    #[test]
+    fn an_override_of_something_that_is_not_there_is_refused() {
+        let error =
+            parse(SMALL, &[Override::new("loads.none.http.connections", &20.into()).unwrap()]).unwrap_err();
+        assert_eq!(error.message, "cannot set `loads.none.http.connections`: there is no `loads.none`");
+    }
+
+    #[test]
+    fn a_value_from_the_command_line_is_toml_where_it_can_be() {
+        assert_eq!(parse_value("20"), 20);
+        assert_eq!(parse_value("true"), true);
+        assert_eq!(parse_value("5s"), "5s");
+        assert_eq!(parse_value("[1, 2]"), serde_json::json!([1, 2]));
+        assert_eq!(parse_value("1\nother = 2"), "1\nother = 2");
+    }
+}

@@ -1,0 +1,150 @@
+//! Services: what is under test, or in its way.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{ByteSize, Span};
+
+/// A service on a host. Exactly one of `web`, `relay` and `exec` says what it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// The host that it runs on.
+    pub on: String,
+    /// The first port that it listens on (1 to 65535); by default one is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How to know that it is ready.
+    #[serde(default)]
+    pub ready: Ready,
+    /// The built-in web server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebService>,
+    /// The built-in forking relay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<RelayService>,
+    /// A program of your own and its arguments. `{port}`, `{address}` and `{to}` are replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<Vec<String>>,
+    /// Environment variables for `exec`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The service that `{to}` in `exec` stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+/// When a service counts as ready.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ready {
+    /// An HTTP path that must answer with status 200; without it, it is enough that every port takes a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// How long it may take.
+    pub within: Span,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { http: None, within: Span::secs(10) }
+    }
+}
+
+/// The built-in web server: static documents, and documents of any size at `/?s=SIZE`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebService {
+    /// How it handles connections.
+    pub model: WebModel,
+    /// The most connections served at a time: the number of processes (1 to 10000).
+    pub clients: u32,
+    /// The size of the document at `/`.
+    pub document: ByteSize,
+    /// A folder whose files are served below `/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+}
+
+impl Default for WebService {
+    fn default() -> Self {
+        Self { model: WebModel::Prefork, clients: 250, document: ByteSize(1024), root: None, backlog: 511 }
+    }
+}
+
+/// How a web server handles connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WebModel {
+    /// As many processes as clients, made beforehand; all wait in accept.
+    #[default]
+    Prefork,
+}
+
+/// The built-in relay: for each connection it forks a process that connects onward, copies both ways, and exits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayService {
+    /// The service that it relays to.
+    pub to: String,
+    /// How many relays there are, each a process with a port of its own (1 to 64).
+    #[serde(default = "RelayService::default_listeners")]
+    pub listeners: u32,
+    /// The length of the listen queue (`listen(2)`).
+    #[serde(default = "RelayService::default_backlog")]
+    pub backlog: u32,
+    /// A fault to build in on purpose, so that the judge has something to find.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak: Option<Leak>,
+}
+
+impl RelayService {
+    fn default_listeners() -> u32 {
+        1
+    }
+    fn default_backlog() -> u32 {
+        511
+    }
+}
+
+/// What a leaking relay leaves behind for each connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Leak {
+    /// A routing-policy rule in the host's kernel, that no packet matches but every route look-up walks past
+    /// (`fib_rules_lookup` in net/core/fib_rules.c). It outlives the relay, not the host.
+    RoutingRule,
+    /// A record in the relay's own memory, that it walks at every accept. It does not outlive the relay.
+    Record {
+        /// Forget a record after so long; without it, never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forget_after: Option<Span>,
+    },
+}
+
+/// A program of the user's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecService {
+    /// The program and its arguments, with all placeholders replaced.
+    pub argv: Vec<String>,
+    /// Additional environment variables.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Service {
+    /// The service that connections are passed on to.
+    #[must_use]
+    pub fn onward(&self) -> Option<&str> {
+        self.relay.as_ref().map(|relay| relay.to.as_str()).or(self.to.as_deref())
+    }
+
+    /// How many ports it listens on.
+    #[must_use]
+    pub fn listeners(&self) -> u32 {
+        self.relay.as_ref().map_or(1, |relay| relay.listeners)
+    }
+}

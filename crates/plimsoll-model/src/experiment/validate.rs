@@ -1,0 +1,397 @@
+//! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::parse::{Part, Problem, nearest};
+use super::{Claim, Experiment, HostKind, Load, Phase, RecoveryClaim, Service};
+
+type Checked = Result<(), Problem>;
+
+/// A path into the file, such as `path!["services", name, "on"]`.
+macro_rules! path {
+    ($($part:expr),* $(,)?) => { vec![$(Part::from($part)),*] };
+}
+
+impl From<&str> for Part {
+    fn from(key: &str) -> Self {
+        Self::Key(key.into())
+    }
+}
+
+impl From<&String> for Part {
+    fn from(key: &String) -> Self {
+        Self::Key(key.clone())
+    }
+}
+
+impl From<usize> for Part {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+pub(super) fn validate(experiment: &Experiment) -> Checked {
+    hosts(experiment)?;
+    for (name, service) in &experiment.services {
+        check_service(experiment, name, service)?;
+    }
+    service_cycle(experiment)?;
+    for (name, load) in &experiment.loads {
+        check_load(experiment, name, load)?;
+    }
+    let mut names = BTreeMap::new();
+    check_phases(experiment, &experiment.phases, &path!["phases"], &mut names)?;
+    control(experiment, &names)?;
+    factors(experiment)?;
+    for (index, claim) in experiment.claims.iter().enumerate() {
+        check_claim(experiment, index, claim, &names)?;
+    }
+    if let Some(remedies) = &experiment.remedies {
+        declared(&remedies.service, &experiment.services, "service", path!["remedies", "service"])?;
+    }
+    let run = &experiment.run;
+    in_range(u64::from(run.min_trials), 1, u64::from(run.max_trials), path!["run", "min_trials"])?;
+    in_range(u64::from(run.sample_hz), 1, 100, path!["run", "sample_hz"])
+}
+
+/// A problem with what stands at a path.
+fn problem(path: Vec<Part>, message: impl Into<String>, expected: impl Into<String>) -> Problem {
+    Problem { path, message: message.into(), expected: Some(expected.into()), nearest: None }
+}
+
+fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: Vec<Part>) -> Checked {
+    if known.contains_key(name) {
+        return Ok(());
+    }
+    let names = known.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+    let expected =
+        if names.is_empty() { format!("a {what}, but none is declared") } else { format!("one of {names}") };
+    let nearest = nearest(name, known.keys().map(String::as_str));
+    Err(Problem { nearest, ..problem(path, format!("there is no {what} `{name}`"), expected) })
+}
+
+fn in_range(value: u64, least: u64, most: u64, path: Vec<Part>) -> Checked {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(problem(path, format!("{value} is out of range"), format!("a number from {least} to {most}")))
+}
+
+/// Exactly one of the named choices is made.
+fn one_of(choices: &[(&str, bool)], what: &str, path: Vec<Part>) -> Checked {
+    let made: Vec<&str> = choices.iter().filter(|(_, made)| *made).map(|(name, _)| *name).collect();
+    let all = choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match made.as_slice() {
+        [_] => Ok(()),
+        [] => Err(problem(path, format!("{what} does not say what it is"), format!("exactly one of {all}"))),
+        several => Err(problem(
+            path,
+            format!("{what} is {} at once", several.join(" and ")),
+            format!("exactly one of {all}"),
+        )),
+    }
+}
+
+fn hosts(experiment: &Experiment) -> Checked {
+    if experiment.hosts.is_empty() {
+        return Err(problem(path!["hosts"], "there is no host", "at least one, such as [hosts.server]"));
+    }
+    for name in experiment.hosts.keys() {
+        // The name becomes part of the names of links (15 bytes in the kernel) and of the control twin's hosts.
+        let fits = !name.is_empty()
+            && name.len() <= 11
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        if !fits {
+            return Err(problem(
+                path!["hosts", name],
+                format!("`{name}` cannot be the name of a host"),
+                "1 to 11 letters, digits, `-` or `_`",
+            ));
+        }
+    }
+    for (index, link) in experiment.links.iter().enumerate() {
+        for (end, name) in link.between.iter().enumerate() {
+            declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
+            if experiment.hosts[name].kind == HostKind::Local {
+                return Err(problem(
+                    path!["links", index, "between", end],
+                    format!("`{name}` is a local host, which has no links"),
+                    "a host of kind \"namespace\"",
+                ));
+            }
+        }
+        if link.between[0] == link.between[1] {
+            return Err(problem(
+                path!["links", index, "between"],
+                "the link joins a host to itself",
+                "two different hosts",
+            ));
+        }
+        if let Some(mtu) = link.mtu {
+            in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
+        }
+    }
+    Ok(())
+}
+
+fn check_service(experiment: &Experiment, name: &String, service: &Service) -> Checked {
+    declared(&service.on, &experiment.hosts, "host", path!["services", name, "on"])?;
+    let kinds = [
+        ("web", service.web.is_some()),
+        ("relay", service.relay.is_some()),
+        ("exec", service.exec.is_some()),
+    ];
+    one_of(&kinds, &format!("the service `{name}`"), path!["services", name])?;
+    if let Some(0) = service.port {
+        return Err(problem(path!["services", name, "port"], "0 is no port", "a number from 1 to 65535"));
+    }
+    if let Some(web) = &service.web {
+        in_range(u64::from(web.clients), 1, 10_000, path!["services", name, "web", "clients"])?;
+        in_range(u64::from(web.backlog), 1, 65_535, path!["services", name, "web", "backlog"])?;
+    }
+    if let Some(relay) = &service.relay {
+        declared(&relay.to, &experiment.services, "service", path!["services", name, "relay", "to"])?;
+        in_range(u64::from(relay.listeners), 1, 64, path!["services", name, "relay", "listeners"])?;
+        in_range(u64::from(relay.backlog), 1, 65_535, path!["services", name, "relay", "backlog"])?;
+    }
+    if service.exec.as_ref().is_some_and(Vec::is_empty) {
+        return Err(problem(
+            path!["services", name, "exec"],
+            "the command is empty",
+            "a program and its arguments",
+        ));
+    }
+    match &service.to {
+        Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
+        None => Ok(()),
+    }
+}
+
+/// No service passes connections on to itself, over however many others.
+fn service_cycle(experiment: &Experiment) -> Checked {
+    for name in experiment.services.keys() {
+        let mut seen = BTreeSet::new();
+        let mut at = Some(name.as_str());
+        while let Some(here) = at {
+            if !seen.insert(here) {
+                return Err(problem(
+                    path!["services", name],
+                    format!("the service `{name}` leads back to `{here}`"),
+                    "a chain of services that ends",
+                ));
+            }
+            at = experiment.services[here].onward();
+        }
+    }
+    Ok(())
+}
+
+fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
+    declared(&load.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
+    declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
+    one_of(&[("http", load.http.is_some())], &format!("the load `{name}`"), path!["loads", name])?;
+    let Some(http) = &load.http else { return Ok(()) };
+    if http.connections.is_some() == http.duration.is_some() {
+        return Err(problem(
+            path!["loads", name, "http"],
+            format!("the load `{name}` does not say how long it goes on"),
+            "either `connections` or `duration`",
+        ));
+    }
+    if let Some(connections) = http.connections {
+        in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
+    }
+    in_range(u64::from(http.generators), 1, 64, path!["loads", name, "http", "generators"])?;
+    in_range(u64::from(http.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
+    if !http.path.starts_with('/') || http.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
+        return Err(problem(
+            path!["loads", name, "http", "path"],
+            "this is no path",
+            "a path that starts with `/`, without spaces",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks phases and the steps inside them, and notes which measured load stands behind each name.
+fn check_phases<'e>(
+    experiment: &'e Experiment,
+    phases: &'e [Phase],
+    at: &[Part],
+    names: &mut BTreeMap<String, Option<&'e str>>,
+) -> Checked {
+    if phases.is_empty() {
+        return Err(problem(at.to_vec(), "there is no phase", "at least one, such as [[phases]]"));
+    }
+    for (index, phase) in phases.iter().enumerate() {
+        let here = |key: &str| [at, &path![index, key]].concat();
+        let kinds = [
+            ("measure", phase.measure.is_some()),
+            ("drive", phase.drive.is_some()),
+            ("settle", phase.settle.is_some()),
+            ("watch", phase.watch.is_some()),
+            ("steps", !phase.steps.is_empty()),
+        ];
+        one_of(&kinds, &format!("the phase `{}`", phase.name), here("name"))?;
+        if names.contains_key(&phase.name) {
+            return Err(problem(
+                here("name"),
+                format!("there are two phases `{}`", phase.name),
+                "a name of its own for each phase",
+            ));
+        }
+        for (key, load) in [("measure", &phase.measure), ("drive", &phase.drive)] {
+            if let Some(load) = load {
+                declared(load, &experiment.loads, "load", here(key))?;
+            }
+        }
+        only_with(
+            phase.measure.is_some(),
+            "measure",
+            &[("slices", phase.slices), ("warm_up", phase.warm_up)],
+            &here,
+        )?;
+        only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], &here)?;
+        if let Some(settle) = &phase.settle
+            && let Some(host) = &settle.drained
+        {
+            declared(host, &experiment.hosts, "host", [here("settle"), path!["drained"]].concat())?;
+        }
+        if let Some(watch) = &phase.watch {
+            declared(&watch.load, &experiment.loads, "load", [here("watch"), path!["load"]].concat())?;
+            measured(&watch.against, names, [here("watch"), path!["against"]].concat())?;
+            in_range(u64::from(watch.windows), 1, 100, [here("watch"), path!["windows"]].concat())?;
+            in_range(watch.connections, 1, 1_000_000, [here("watch"), path!["connections"]].concat())?;
+        }
+        names.insert(phase.name.clone(), phase.measure.as_deref());
+        if !phase.steps.is_empty() {
+            check_phases(experiment, &phase.steps, &here("steps"), names)?;
+        }
+    }
+    Ok(())
+}
+
+/// Numbers that mean something only beside another key, and are from 1 to 1000.
+fn only_with(
+    present: bool,
+    key: &str,
+    numbers: &[(&str, Option<u32>)],
+    here: &impl Fn(&str) -> Vec<Part>,
+) -> Checked {
+    for (name, number) in numbers {
+        let Some(number) = number else { continue };
+        if !present {
+            return Err(problem(
+                here(name),
+                format!("`{name}` means nothing here"),
+                format!("it only beside `{key}`"),
+            ));
+        }
+        in_range(u64::from(*number), u64::from(*name != "warm_up"), 1000, here(name))?;
+    }
+    Ok(())
+}
+
+/// The name of a phase that measures.
+fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: Vec<Part>) -> Checked {
+    let measuring: BTreeMap<String, ()> =
+        names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
+    declared(name, &measuring, "measured phase", path)
+}
+
+fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
+    let Some(control) = &experiment.control else { return Ok(()) };
+    for (index, name) in control.idle_in.iter().enumerate() {
+        declared(name, names, "phase", path!["control", "idle_in", index])?;
+    }
+    Ok(())
+}
+
+fn factors(experiment: &Experiment) -> Checked {
+    for (name, factor) in &experiment.factors {
+        if factor.levels.len() < 2 {
+            return Err(problem(
+                path!["factors", name, "levels"],
+                "a factor varies something",
+                "at least two levels",
+            ));
+        }
+        let distinct: BTreeSet<String> = factor.levels.iter().map(ToString::to_string).collect();
+        if distinct.len() < factor.levels.len() {
+            return Err(problem(
+                path!["factors", name, "levels"],
+                "a level stands here twice",
+                "levels that differ",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_claim(
+    experiment: &Experiment,
+    index: usize,
+    claim: &Claim,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let kinds = [
+        ("recovery", claim.recovery.is_some()),
+        ("difference", claim.difference.is_some()),
+        ("interaction", claim.interaction.is_some()),
+    ];
+    one_of(&kinds, "the claim", path!["claims", index])?;
+    if let Some(recovery) = &claim.recovery {
+        recovery_claim(recovery, index, names)?;
+    }
+    if let Some(difference) = &claim.difference {
+        measured(&difference.phase, names, path!["claims", index, "difference", "phase"])?;
+        declared(
+            &difference.factor,
+            &experiment.factors,
+            "factor",
+            path!["claims", index, "difference", "factor"],
+        )?;
+        margin(difference.margin.0, path!["claims", index, "difference", "margin"])?;
+    }
+    if let Some(interaction) = &claim.interaction {
+        measured(&interaction.phase, names, path!["claims", index, "interaction", "phase"])?;
+        if interaction.factors.len() < 2 {
+            let here = path!["claims", index, "interaction", "factors"];
+            return Err(problem(
+                here,
+                "an interaction needs two factors",
+                "the names of at least two factors",
+            ));
+        }
+        for (place, factor) in interaction.factors.iter().enumerate() {
+            declared(
+                factor,
+                &experiment.factors,
+                "factor",
+                path!["claims", index, "interaction", "factors", place],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {
+    let here = |key: &str| path!["claims", index, "recovery", key];
+    measured(&claim.baseline, names, here("baseline"))?;
+    measured(&claim.after, names, here("after"))?;
+    if names[&claim.baseline] != names[&claim.after] {
+        return Err(problem(
+            here("after"),
+            "baseline and after measure different loads",
+            "two phases that measure the same load",
+        ));
+    }
+    margin(claim.margin.0, here("margin"))
+}
+
+fn margin(margin: f64, path: Vec<Part>) -> Checked {
+    if margin > 0.0 && margin < 1.0 {
+        return Ok(());
+    }
+    Err(problem(path, "a margin of all or nothing decides nothing", "a share of more than 0 and less than 1"))
+}

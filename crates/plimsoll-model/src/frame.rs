@@ -1,0 +1,294 @@
+//! What controller and agent say to each other, over the agent's stdin and stdout.
+//!
+//! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{ExecService, HttpLoad, Ready, RelayService, WebService};
+use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
+
+/// Rises whenever a frame changes; controller and agent must agree on it.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
+pub const LONGEST_FRAME: u32 = 256 << 20;
+
+/// Names a service or a load within one agent's life.
+pub type Id = u32;
+
+/// From the controller to an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToAgent {
+    /// The first frame.
+    Hello {
+        /// [`PROTOCOL`] of the controller.
+        protocol: u32,
+        /// The host's name in the experiment.
+        host: String,
+        /// Settings under `/proc/sys`, each a dotted name and its value, to be written before anything starts.
+        sysctls: Vec<(String, String)>,
+        /// The CPUs to keep to; all when empty.
+        cpus: Vec<u32>,
+    },
+    /// Start a service; answered by `Ready` or `Failed`.
+    Start {
+        /// The service's id.
+        id: Id,
+        /// What to start.
+        service: ServiceSpec,
+    },
+    /// Stop a service, with all processes that it made; answered by `Stopped`.
+    Stop {
+        /// The service's id.
+        id: Id,
+    },
+    /// Run a load; answered by `Progress` now and then, and by `Finished` or `Failed` at the end.
+    Run {
+        /// The load's id.
+        id: Id,
+        /// What to run.
+        load: LoadSpec,
+    },
+    /// End a load early; it still answers with `Finished`.
+    Abort {
+        /// The load's id.
+        id: Id,
+    },
+    /// Read all counters once; answered by `Counters`.
+    Snapshot {
+        /// Repeated in the answer.
+        id: Id,
+        /// Whether to read the expensive files as well (slabinfo, processes).
+        deep: bool,
+    },
+    /// Sample the counters from now on, so many times a second; 0 ends it, answered by `Sampled`.
+    Sample {
+        /// Times a second (0 to 100).
+        hz: u32,
+    },
+    /// Wait until no TCP connection but the listening ones is left; answered by `Drained`.
+    Drain {
+        /// Repeated in the answer.
+        id: Id,
+        /// Whether a connection in TIME_WAIT counts as left.
+        time_wait: bool,
+        /// Give up after so many milliseconds.
+        give_up_ms: u64,
+    },
+    /// Forget the routes and neighbours that the kernel has cached for this host; answered by `Done`.
+    FlushCaches {
+        /// Repeated in the answer.
+        id: Id,
+    },
+    /// Tell the time; answered by `Time`.
+    Clock {
+        /// Repeated in the answer.
+        id: Id,
+    },
+}
+
+/// From an agent to the controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromAgent {
+    /// Answers `Hello`.
+    Welcome {
+        /// [`PROTOCOL`] of the agent.
+        protocol: u32,
+        /// The agent's process id in its own process namespace.
+        pid: u32,
+        /// CLOCK_MONOTONIC_RAW at the answer, in nanoseconds.
+        at_ns: u64,
+    },
+    /// A service is ready on these addresses.
+    Ready {
+        /// The service's id.
+        id: Id,
+        /// Where it listens.
+        listen: Vec<SocketAddr>,
+    },
+    /// A service that was ready has ended by itself.
+    Died {
+        /// The service's id.
+        id: Id,
+        /// How it ended, in words.
+        how: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// A service was stopped.
+    Stopped {
+        /// The service's id.
+        id: Id,
+    },
+    /// A load is under way.
+    Progress {
+        /// The load's id.
+        id: Id,
+        /// Where it stands.
+        progress: Progress,
+    },
+    /// A load has ended.
+    Finished {
+        /// The load's id.
+        id: Id,
+        /// What it found.
+        result: Box<LoadResult>,
+    },
+    /// All counters, read once.
+    Counters {
+        /// From the request.
+        id: Id,
+        /// The counters.
+        snapshot: Snapshot,
+    },
+    /// Samples taken since the last such frame.
+    Samples {
+        /// In order of time.
+        samples: Vec<Sample>,
+    },
+    /// Sampling has ended.
+    Sampled {
+        /// What it cost.
+        cost: SamplingCost,
+    },
+    /// No connection is left, or the time is over.
+    Drained {
+        /// From the request.
+        id: Id,
+        /// How long it took, in milliseconds.
+        waited_ms: u64,
+        /// How many were left at the end.
+        left: u64,
+    },
+    /// Something was done that has no result.
+    Done {
+        /// From the request.
+        id: Id,
+    },
+    /// The time on this host.
+    Time {
+        /// From the request.
+        id: Id,
+        /// CLOCK_MONOTONIC_RAW, in nanoseconds.
+        at_ns: u64,
+    },
+    /// A request could not be carried out.
+    Failed {
+        /// From the request; absent when it belongs to none.
+        id: Option<Id>,
+        /// Why.
+        why: Failure,
+    },
+}
+
+/// Why an agent could not do what it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// A port is in use already.
+    #[error("{address} is in use by another program")]
+    AddressInUse {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// A service did not get ready in time.
+    #[error("not ready after {waited_ms} ms: {last}{}", quoted(stderr))]
+    NotReady {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// What the last attempt to reach it met.
+        last: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// A service ended before it was ready.
+    #[error("ended before it was ready: {how}{}", quoted(stderr))]
+    Exited {
+        /// How it ended, in words.
+        how: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// The program of a service is not there.
+    #[error("there is no program `{program}`{}", package.as_ref().map(|p| format!("; it comes with the Debian package `{p}`")).unwrap_or_default())]
+    NoProgram {
+        /// Its name.
+        program: String,
+        /// The Debian package that has it, where known.
+        package: Option<String>,
+    },
+    /// Permission is missing.
+    #[error("{what}: permission denied")]
+    Permission {
+        /// What was tried.
+        what: String,
+    },
+    /// Anything else.
+    #[error("{what}: {error}")]
+    Other {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: String,
+    },
+}
+
+/// What a program wrote to its standard error, for the end of a message.
+fn quoted(stderr: &str) -> String {
+    match stderr.trim() {
+        "" => String::new(),
+        text => format!("; it wrote: {text}"),
+    }
+}
+
+/// A service, with every name resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceSpec {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Where it is to listen. A port of 0 leaves the choice to the kernel.
+    pub listen: Vec<SocketAddr>,
+    /// The service that it passes connections on to.
+    pub to: Vec<SocketAddr>,
+    /// What it is.
+    pub kind: ServiceKind,
+    /// When it counts as ready.
+    pub ready: Ready,
+}
+
+/// What a service is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceKind {
+    /// The built-in web server.
+    Web(WebService),
+    /// The built-in forking relay.
+    Relay(RelayService),
+    /// A program of the user's own.
+    Exec(ExecService),
+}
+
+/// A load, with every name resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Where it aims; connections go to each in turn.
+    pub targets: Vec<SocketAddr>,
+    /// The address to connect from, where it matters.
+    pub source: Option<IpAddr>,
+    /// What it is.
+    pub kind: LoadKind,
+}
+
+/// What a load is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadKind {
+    /// HTTP/1.1 in closed loop.
+    Http(HttpLoad),
+}

@@ -1,0 +1,318 @@
+//! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Metric, Rung};
+
+/// Why a connection or a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The connection was refused (RST to the SYN).
+    Refused,
+    /// The connection was not made in time.
+    ConnectTimeout,
+    /// The answer did not come in time.
+    Timeout,
+    /// The connection was reset.
+    Reset,
+    /// The connection was closed before the answer was complete.
+    Truncated,
+    /// What came is not HTTP.
+    Garbage,
+    /// The status was not 2xx.
+    Status,
+    /// No local port was free (EADDRNOTAVAIL).
+    NoPort,
+    /// No file descriptor was free (EMFILE, ENFILE).
+    NoDescriptor,
+    /// There is no route to the target.
+    Unreachable,
+    /// Anything else.
+    Other,
+}
+
+impl ErrorKind {
+    /// What to call it in a sentence.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::ConnectTimeout => "connect timed out",
+            Self::Timeout => "answer timed out",
+            Self::Reset => "reset",
+            Self::Truncated => "closed half-way",
+            Self::Garbage => "not HTTP",
+            Self::Status => "status not 2xx",
+            Self::NoPort => "no local port",
+            Self::NoDescriptor => "no file descriptor",
+            Self::Unreachable => "unreachable",
+            Self::Other => "other error",
+        }
+    }
+}
+
+/// What a load found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadResult {
+    /// When it started, CLOCK_MONOTONIC_RAW of its host, in nanoseconds.
+    pub started_ns: u64,
+    /// From the first connection's start to the last one's end, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Connections that were completed without any error.
+    pub connections: u64,
+    /// Requests that were answered without error.
+    pub requests: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Failures, by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Latencies in microseconds.
+    pub latency: Latencies,
+    /// Counts per interval of time, in order.
+    pub intervals: Vec<Interval>,
+    /// User CPU time of the generator's threads, in microseconds.
+    pub user_us: u64,
+    /// System CPU time of the generator's threads, in microseconds. Softirq work done in their context is in it.
+    pub system_us: u64,
+    /// Threads that generated.
+    pub threads: u32,
+}
+
+/// Histograms of latency in microseconds: HdrHistogram's V2 encoding in Base64, three significant digits; empty where nothing was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// From connect(2) to an established connection.
+    pub connect: String,
+    /// From the request to the first byte of the answer.
+    pub first_byte: String,
+    /// From the request (the connect, for the first on a connection) to the last byte of the answer.
+    pub total: String,
+    /// Percentiles of `total` in microseconds, for readers without a histogram at hand.
+    pub percentiles: Percentiles,
+}
+
+/// Percentiles in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// Half are faster.
+    pub p50: u64,
+    /// 90 % are faster.
+    pub p90: u64,
+    /// 99 % are faster.
+    pub p99: u64,
+    /// The slowest.
+    pub max: u64,
+}
+
+/// What happened in one interval of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// When it ended, in nanoseconds after the load's start.
+    pub end_ns: u64,
+    /// Connections completed in it.
+    pub connections: u64,
+    /// Requests answered in it.
+    pub requests: u64,
+    /// Failures in it.
+    pub errors: u64,
+}
+
+/// Where a load stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Connections (or requests, when connections are kept) done, over all generators.
+    pub done: u64,
+    /// How many there will be, where known.
+    pub of: Option<u64>,
+    /// Failures so far.
+    pub errors: u64,
+    /// Done per second over the last interval.
+    pub rate: f64,
+}
+
+impl LoadResult {
+    /// A figure of this result; absent where the result cannot give it (no time, nothing recorded).
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        let seconds = self.elapsed_ns as f64 / 1e9;
+        let per_second = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
+        let millis = |us: u64| (self.requests > 0).then(|| us as f64 / 1e3);
+        match metric {
+            Metric::ConnectionsPerSecond => per_second(self.connections),
+            Metric::RequestsPerSecond => per_second(self.requests),
+            Metric::MedianMs => millis(self.latency.percentiles.p50),
+            Metric::P99Ms => millis(self.latency.percentiles.p99),
+        }
+    }
+
+    /// Failures of all kinds.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+/// All counters of a host, read once. Names are those of the kernel's files: `stat.cpu.user`, `netstat.TcpExt.ListenDrops`.
+/// Those that start with `machine.` are of the whole machine, the others of the host's own namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// CLOCK_MONOTONIC_RAW, in nanoseconds.
+    pub at_ns: u64,
+    /// Value by name.
+    pub values: BTreeMap<String, f64>,
+}
+
+impl Snapshot {
+    /// What grew or shrank from `self` to `later`, for names that both have.
+    #[must_use]
+    pub fn change(&self, later: &Self) -> BTreeMap<String, f64> {
+        let both =
+            self.values.iter().filter_map(|(name, before)| Some((name, before, later.values.get(name)?)));
+        both.map(|(name, before, after)| (name.clone(), after - before)).collect()
+    }
+}
+
+/// One sample of a series: the same as a snapshot.
+pub type Sample = Snapshot;
+
+/// What sampling cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SamplingCost {
+    /// Samples taken.
+    pub samples: u64,
+    /// CPU time of the sampling thread, in microseconds.
+    pub cpu_us: u64,
+    /// How long it sampled, in microseconds.
+    pub elapsed_us: u64,
+}
+
+/// Which of the two rigs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Twin {
+    /// The rig that goes through every phase.
+    Main,
+    /// The rig that is spared some.
+    Control,
+}
+
+/// What a phase was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// Counted.
+    Measure,
+    /// Ran beforehand, not counted.
+    WarmUp,
+    /// Ran for its effect.
+    Drive,
+    /// Came to rest.
+    Settle,
+    /// Looked for the time to recover.
+    Watch,
+    /// Measured after a remedy.
+    Remedy,
+}
+
+/// One slice of a load on one rig, with what the counters did meanwhile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// The rig.
+    pub twin: Twin,
+    /// Which slice of the phase; the two rigs' slices of one number were run one right after the other.
+    pub number: u32,
+    /// When it started, in nanoseconds after the trial's start.
+    pub at_ns: u64,
+    /// What the load found.
+    pub result: LoadResult,
+    /// Per host, what the counters changed by while it ran.
+    pub counters: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// A phase that was carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Its name.
+    pub name: String,
+    /// What it was for.
+    pub kind: PhaseKind,
+    /// Which repetition of the steps that it belongs to, from 1; 0 outside of any.
+    pub cycle: u32,
+    /// The rung that was tried before it, where it measures a remedy.
+    pub rung: Option<Rung>,
+    /// When it started, in nanoseconds after the trial's start.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// The loads that ran in it.
+    pub slices: Vec<Slice>,
+    /// What is worth knowing of it: connections left after settling, and the like.
+    pub notes: Vec<String>,
+}
+
+/// A trial that was carried out, to its end or to where it failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Its number in the run, from 1, in the order of carrying out.
+    pub number: u32,
+    /// The block that it belongs to, from 1: one trial of every cell makes a block.
+    pub block: u32,
+    /// The level of each factor, as text.
+    pub cell: BTreeMap<String, String>,
+    /// Its phases, in order.
+    pub phases: Vec<PhaseRecord>,
+    /// Snapshots with the expensive files at the end of named phases: (phase, cycle, host, snapshot); the control twin's hosts end in `'`.
+    pub deep: Vec<DeepSnapshot>,
+    /// Sampled counters of each host; the control twin's hosts end in `'`.
+    pub series: BTreeMap<String, Vec<Sample>>,
+    /// What sampling cost, over all hosts.
+    pub sampling: SamplingCost,
+    /// What makes the trial worthless, in the order in which it was noticed.
+    pub faults: Vec<Fault>,
+    /// How long set-up took, in microseconds.
+    pub setup_us: u64,
+    /// How long teardown took, in microseconds.
+    pub teardown_us: u64,
+}
+
+/// A snapshot with the expensive files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeepSnapshot {
+    /// After this phase.
+    pub phase: String,
+    /// In this cycle.
+    pub cycle: u32,
+    /// On the rig.
+    pub twin: Twin,
+    /// On this host.
+    pub host: String,
+    /// The counters.
+    pub snapshot: Snapshot,
+}
+
+/// What makes a trial worthless.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fault {
+    /// In this phase.
+    pub phase: String,
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// What happened, in a sentence.
+    pub what: String,
+}
+
+/// What kind of fault makes a trial worthless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// A service ended by itself.
+    ServiceDied,
+    /// A phase took longer than it may.
+    Deadline,
+    /// The agent of a host went away.
+    AgentLost,
+}

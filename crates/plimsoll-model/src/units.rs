@@ -1,0 +1,226 @@
+//! One newtype per quantity, with the spelling that an experiment file uses for it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that is not the quantity it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {expected}")]
+pub struct UnitError {
+    text: String,
+    expected: &'static str,
+}
+
+/// A length of time: a whole or decimal number and `us`, `ms`, `s`, `m` or `h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(pub Duration);
+
+impl Span {
+    const EXPECTED: &'static str = "a length of time such as \"250ms\", \"1.5s\", \"2m\" or \"1h\"";
+
+    /// So many milliseconds.
+    #[must_use]
+    pub const fn millis(n: u64) -> Self {
+        Self(Duration::from_millis(n))
+    }
+
+    /// So many seconds.
+    #[must_use]
+    pub const fn secs(n: u64) -> Self {
+        Self(Duration::from_secs(n))
+    }
+}
+
+impl FromStr for Span {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.into(), expected: Self::EXPECTED };
+        let (number, unit) = split_unit(text).ok_or_else(error)?;
+        let seconds = match unit {
+            "us" | "µs" => number / 1e6,
+            "ms" => number / 1e3,
+            "s" => number,
+            "m" | "min" => number * 60.0,
+            "h" => number * 3600.0,
+            _ => return Err(error()),
+        };
+        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| error())
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.0.as_micros();
+        match micros {
+            0 => write!(f, "0s"),
+            n if n % 3_600_000_000 == 0 => write!(f, "{}h", n / 3_600_000_000),
+            n if n % 60_000_000 == 0 => write!(f, "{}m", n / 60_000_000),
+            n if n % 1_000_000 == 0 => write!(f, "{}s", n / 1_000_000),
+            n if n % 1_000 == 0 => write!(f, "{}ms", n / 1_000),
+            n => write!(f, "{n}us"),
+        }
+    }
+}
+
+/// A number of bytes: a whole or decimal number and nothing, `k`, `M`, `G` (powers of 1024).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ByteSize(pub u64);
+
+impl ByteSize {
+    const EXPECTED: &'static str = "a size such as \"512\", \"64k\", \"1.5M\" or \"1G\" (powers of 1024)";
+}
+
+impl FromStr for ByteSize {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.into(), expected: Self::EXPECTED };
+        let (number, unit) = split_unit(text).ok_or_else(error)?;
+        let factor: u64 = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+            "" => 1,
+            "k" => 1 << 10,
+            "m" => 1 << 20,
+            "g" => 1 << 30,
+            "t" => 1 << 40,
+            _ => return Err(error()),
+        };
+        let bytes = number * factor as f64;
+        if bytes.fract() != 0.0 || bytes > 9e15 {
+            return Err(error());
+        }
+        Ok(Self(bytes as u64))
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (shift, unit) in [(30, "G"), (20, "M"), (10, "k")] {
+            if self.0 >= 1 << shift && self.0.trailing_zeros() >= shift {
+                return write!(f, "{}{unit}", self.0 >> shift);
+            }
+        }
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A part of a whole, from 0 to 1: a number, or a text in per cent.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Share(pub f64);
+
+impl Share {
+    const EXPECTED: &'static str = "a share from 0 to 1 such as 0.05, or \"5 %\"";
+}
+
+impl FromStr for Share {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.into(), expected: Self::EXPECTED };
+        let (number, scale) = match text.trim().strip_suffix('%') {
+            Some(number) => (number, 100.0),
+            None => (text, 1.0),
+        };
+        let share = number.trim().parse::<f64>().map_err(|_| error())? / scale;
+        if (0.0..=1.0).contains(&share) { Ok(Self(share)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", (self.0 * 1e4).round() / 100.0)
+    }
+}
+
+/// The non-negative number at the start of `text`, and what follows it.
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number = text[..end].parse::<f64>().ok()?;
+    Some((number, text[end..].trim()))
+}
+
+/// Gives a unit the serde and schema forms of its text; a bare number is taken as text without a unit.
+macro_rules! spelled {
+    ($unit:ident, $pattern:literal, $description:literal) => {
+        impl Serialize for $unit {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $unit {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $unit;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($unit::EXPECTED)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$unit, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<$unit, E> {
+                        n.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<$unit, E> {
+                        n.to_string().parse().map_err(E::custom)
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<$unit, E> {
+                        n.to_string().parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+
+        impl JsonSchema for $unit {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($unit).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": ["string", "number"], "pattern": $pattern, "description": $description })
+            }
+        }
+    };
+}
+
+spelled!(Span, r"^[0-9.]+ *(us|µs|ms|s|m|min|h)$", "a length of time: \"250ms\", \"1.5s\", \"2m\", \"1h\"");
+spelled!(
+    ByteSize,
+    r"^[0-9.]+ *([kKmMgGtT](i?[bB])?)?$",
+    "a number of bytes: 512, \"64k\", \"1M\" (powers of 1024)"
+);
+spelled!(Share, r"^[0-9.]+ *%?$", "a share from 0 to 1, or \"5 %\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_reads_back_as_itself() {
+        for text in ["250ms", "1s", "2m", "1h", "0s", "1500us"] {
+            assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
+        }
+        for text in ["512", "64k", "1M", "3G"] {
+            assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
+        }
+        assert_eq!("5 %".parse::<Share>().unwrap(), Share(0.05));
+        assert_eq!("0.05".parse::<Share>().unwrap().to_string(), "5 %");
+    }
+
+    #[test]
+    fn a_wrong_unit_says_what_was_expected() {
+        let error = "5 parsecs".parse::<Span>().unwrap_err().to_string();
+        assert!(error.starts_with("`5 parsecs` is not a length of time such as"), "{error}");
+        assert!("12".parse::<Span>().is_err(), "a length of time needs its unit");
+        assert!("-1s".parse::<Span>().is_err());
+        assert!("101 %".parse::<Share>().is_err());
+        assert!("1.5".parse::<ByteSize>().is_err(), "half a byte");
+    }
+}
