@@ -3,8 +3,11 @@
 //! Nothing here does input or output. Every other crate may use this one; it uses none of them.
 #![forbid(unsafe_code)]
 
+pub mod cause;
 pub mod experiment;
 pub mod frame;
 pub mod observation;
+pub mod packet;
+pub mod report;
 pub mod units;
 pub mod verdict;

@@ -1,0 +1,83 @@
+//! Named explanations of a verdict.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Declares the catalogue: each cause's variant, its public id, and its title.
+macro_rules! catalogue {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $id:literal, $title:literal;)+) => {
+        /// The ids of the catalogue: a public contract.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum CauseId {
+            $($(#[doc = $doc])+ #[serde(rename = $id)] $variant,)+
+        }
+
+        impl CauseId {
+            /// Every cause of the catalogue.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The public id.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)+ }
+            }
+
+            /// The title, as a sentence without its full stop.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)+ }
+            }
+        }
+    };
+}
+
+catalogue! {
+    /// State that a service keeps per past connection makes each new one dearer; it goes with the process.
+    ServiceStateGrows = "service.state_grows", "The service keeps state that grows with every connection";
+    /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
+    KernelStateGrows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
+}
+
+/// An explanation of a verdict, with what speaks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// 1 for the likeliest.
+    pub rank: u32,
+    /// The id in the catalogue.
+    pub id: CauseId,
+    /// What it says, in a sentence.
+    pub title: String,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f64,
+    /// What speaks for it.
+    pub evidence: Vec<CauseEvidence>,
+    /// What would mend it.
+    pub remedy: String,
+    /// Whether an intervention has confirmed it.
+    pub confirmed: bool,
+}
+
+/// One piece of evidence for a cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseEvidence {
+    /// What was measured.
+    pub metric: String,
+    /// Its value before.
+    pub before: f64,
+    /// Its value after.
+    pub after: f64,
+    /// The unit of both.
+    pub unit: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_in_json_is_that_of_the_catalogue() {
+        for &cause in CauseId::ALL {
+            assert_eq!(serde_json::to_value(cause).unwrap(), cause.id());
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cause::Cause;
+use crate::experiment::{HostKind, Rung};
+use crate::observation::{ErrorKind, Fault, Percentiles, PhaseKind, SamplingCost, Twin};
+use crate::verdict::{Interval, Outcome, Verdict};
+
+/// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
+pub const RUN_SCHEMA: &str = "plimsoll.run/1";
+
+/// What a run found. A public contract: see [`RUN_SCHEMA`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunReport {
+    /// [`RUN_SCHEMA`].
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// The question that it answers.
+    pub question: String,
+    /// How far it came.
+    pub status: RunStatus,
+    /// The seed of everything that was random in it.
+    pub seed: u64,
+    /// When it started, in seconds since 1970 (UTC).
+    pub started_unix_s: u64,
+    /// How long it took, in seconds; for a run that was resumed, the sum.
+    pub elapsed_s: f64,
+    /// The answer to each claim, in the order of the experiment.
+    pub verdicts: Vec<Verdict>,
+    /// What the recovery claim found beside its verdict.
+    pub recovery: Option<RecoveryFacts>,
+    /// What was tried when the figure did not come back, in order.
+    pub remedies: Vec<RemedyResult>,
+    /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
+    pub state_lives_in: Option<StateLivesIn>,
+    /// Explanations, the likeliest first.
+    pub causes: Vec<Cause>,
+    /// What changed most per connection from before to after, the strongest first.
+    pub evidence: Vec<Evidence>,
+    /// The hosts.
+    pub hosts: Vec<HostReport>,
+    /// The trials, in the order of carrying out.
+    pub trials: Vec<TrialReport>,
+    /// What sampling cost, over all hosts and trials.
+    pub sampling: SamplingCost,
+    /// What a reader must know to read the figures: what could not be seen, what is lost without privileges.
+    pub notes: Vec<String>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// To its end.
+    Complete,
+    /// It was interrupted; `--resume` goes on with it.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+/// What a recovery claim found beside its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryFacts {
+    /// From the end of the drive to the first of the windows that pass, in seconds, the median over cycles; null when it was not
+    /// watched, or none passed.
+    pub time_to_recover_s: Option<f64>,
+    /// The same for each trial and cycle, in order; null where no window passed.
+    pub time_to_recover_each_s: Vec<Option<f64>>,
+    /// The ratio after/baseline, adjusted by the control twin, for each trial and cycle.
+    pub cycles: Vec<CycleRatio>,
+    /// Whether the ratio falls from cycle to cycle: Kendall's tau, from -1 (always falls) to 1; null with fewer than three cycles.
+    pub trend_tau: Option<f64>,
+    /// The probability of such a trend by chance (Mann-Kendall, two-sided).
+    pub trend_p: Option<f64>,
+}
+
+/// The ratio of one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CycleRatio {
+    /// The trial's number.
+    pub trial: u32,
+    /// The cycle, from 1.
+    pub cycle: u32,
+    /// after/baseline, adjusted by the control twin.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+}
+
+/// What a rung of the ladder did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RemedyResult {
+    /// The rung.
+    pub rung: Rung,
+    /// `recovered`, `not_recovered` or `undecided`; `invalid` where the rung could not be tried.
+    pub outcome: Outcome,
+    /// after/baseline at this rung.
+    pub estimate: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// A sentence on it.
+    pub reason: String,
+}
+
+/// Where the state lives that holds the figure down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateLivesIn {
+    /// In the service: restarting it restores the figure.
+    Service,
+    /// In a cache of the kernel: dropping caches restores it.
+    Cache,
+    /// In the host's kernel: only making the host anew restores it.
+    HostKernel,
+    /// In none of these: no rung restores it.
+    Elsewhere,
+}
+
+/// A figure per connection that changed from before to after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The host.
+    pub host: String,
+    /// The counter, and `per_connection` or `level`.
+    pub metric: String,
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+    /// The unit of both.
+    pub unit: String,
+    /// How far the two sets of values lie apart: 2·AUC − 1, from -1 (all smaller after) to 1 (all greater).
+    pub shift: f64,
+    /// after/before on the control twin, where there is one.
+    pub control_ratio: Option<f64>,
+}
+
+/// A host of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostReport {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub kind: HostKind,
+    /// The services on it.
+    pub services: Vec<String>,
+    /// The loads on it.
+    pub loads: Vec<String>,
+}
+
+/// A trial of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialReport {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Its block, from 1.
+    pub block: u32,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// What was measured, by phase, cycle and rig.
+    pub phases: Vec<PhaseReport>,
+    /// What makes it worthless.
+    pub faults: Vec<Fault>,
+    /// How long set-up took, in milliseconds.
+    pub setup_ms: f64,
+    /// How long teardown took, in milliseconds.
+    pub teardown_ms: f64,
+}
+
+/// What one phase measured on one rig.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseReport {
+    /// Its name.
+    pub name: String,
+    /// What it was for.
+    pub kind: PhaseKind,
+    /// The cycle, from 1; 0 outside of any.
+    pub cycle: u32,
+    /// The rig.
+    pub twin: Twin,
+    /// The rung that was tried before it.
+    pub rung: Option<Rung>,
+    /// Connections completed without error.
+    pub connections: u64,
+    /// Connections completed without error, per second of load (pauses between slices not counted).
+    pub connections_per_second: f64,
+    /// Requests answered without error, per second of load.
+    pub requests_per_second: f64,
+    /// Time of a request in microseconds, over all slices.
+    pub latency_us: Percentiles,
+    /// Failures, by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+    /// Where the machine's CPU time went while the load ran; null where it was too short to tell.
+    pub cpu: Option<CpuShares>,
+    /// From the trial's start to the phase's, in seconds.
+    pub start_s: f64,
+    /// From the trial's start to the phase's end, in seconds.
+    pub end_s: f64,
+}
+
+/// Where the machine's CPU time went, as shares of all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuShares {
+    /// In programs, with niced ones.
+    pub user: f64,
+    /// In the kernel on behalf of programs.
+    pub system: f64,
+    /// In interrupts and softirqs.
+    pub softirq: f64,
+    /// In nothing, waiting for I/O.
+    pub iowait: f64,
+    /// In nothing.
+    pub idle: f64,
+    /// Taken by the hypervisor for others.
+    pub steal: f64,
+}
