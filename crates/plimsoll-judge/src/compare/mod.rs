@@ -1,0 +1,337 @@
+//! A against B: is one slower, or are they the same, and by how much?
+//!
+//! Values are compared by ratio: `d = ln(B/A)`. Pairs that were measured next to each other, in random order, share the
+//! weather of the machine, and their difference is free of it (signed-rank test, Hodges-Lehmann estimate; Hollander &
+//! Wolfe, chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
+//!
+//! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
+//! significant difference alone is `Undecided`.
+
+mod levels;
+
+pub use levels::nested;
+
+use crate::input::{self, JudgeError};
+use crate::stats::rank::{mann_whitney, sign_flip, signed_rank};
+use crate::stats::shift::{Location, centre, shift};
+use crate::stats::{dist, mean, sd};
+use crate::wording;
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+
+/// Ratios beyond e^±700 do not fit a float.
+const LOG_LIMIT: f64 = 700.0;
+/// From this many pairs on the ranks carry 1 % (2/2⁸ = 0.8 %).
+const RANK_PAIRS: usize = 8;
+/// The chance to find a real difference that planned numbers of pairs aim at.
+const PLANNED_POWER: f64 = 0.95;
+
+/// What is asked of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompareSettings {
+    /// The chance of calling two equal things different: 0.01 as shipped.
+    pub alpha: f64,
+    /// The confidence of the reported interval: 0.95 as shipped.
+    pub confidence: f64,
+    /// Ratios from 1/(1 + margin) to 1 + margin count as the same: 0.01 as shipped.
+    pub margin: f64,
+    /// True for times and costs, false for rates.
+    pub lower_is_better: bool,
+}
+
+impl Default for CompareSettings {
+    fn default() -> Self {
+        Self { alpha: 0.01, confidence: 0.95, margin: 0.01, lower_is_better: true }
+    }
+}
+
+impl CompareSettings {
+    /// Checks the ranges of all settings.
+    ///
+    /// # Errors
+    /// [`JudgeError::Setting`] names the one that is out of range.
+    pub fn check(&self) -> Result<(), JudgeError> {
+        input::between("alpha", self.alpha, 0.0, 0.5, "a chance between 0 and 0.5")?;
+        input::between("confidence", self.confidence, 0.5, 1.0, "a share between 0.5 and 1")?;
+        input::between("margin", self.margin, 0.0, 10.0, "a share between 0 and 10")
+    }
+
+    /// The margin on the scale of `ln(B/A)`.
+    #[must_use]
+    pub fn log_margin(&self) -> f64 {
+        self.margin.ln_1p()
+    }
+
+    /// Which outcome a shift of `ln(B/A)` off zero is.
+    pub(crate) fn direction(&self, log_ratio: f64) -> Outcome {
+        if (log_ratio > 0.0) == self.lower_is_better { Outcome::Slower } else { Outcome::Faster }
+    }
+}
+
+/// A verdict on A against B with the figures behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// `slower`, `faster`, `same` or `undecided`; estimate and interval are ratios B/A.
+    pub verdict: Verdict,
+    /// The two-sided p-value of "A and B do not differ".
+    pub p: f64,
+    /// How many pairs (values on each side, without pairs) would probably decide it; only when undecided.
+    pub needed: Option<usize>,
+}
+
+/// `ln(B/A)` of each pair.
+///
+/// # Errors
+/// Empty, non-finite or non-positive values, or different lengths.
+pub fn log_ratios(a: &[f64], b: &[f64]) -> Result<Vec<f64>, JudgeError> {
+    input::positive("a", a)?;
+    input::positive("b", b)?;
+    input::same_length(("a", a), ("b", b))?;
+    Ok(a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect())
+}
+
+/// Judges pairs: `a[i]` and `b[i]` were measured next to each other.
+///
+/// # Errors
+/// Empty, non-finite or non-positive values, different lengths, or settings out of range.
+pub fn paired(
+    metric: &str,
+    a: &[f64],
+    b: &[f64],
+    settings: &CompareSettings,
+) -> Result<Comparison, JudgeError> {
+    settings.check()?;
+    let d = log_ratios(a, b)?;
+    let (p, test) = paired_p(&d);
+    let evidence = Evidence {
+        location: centre(&d, settings.confidence),
+        p,
+        n: d.len(),
+        sample: format!("{}, {test} p = {}", wording::count(d.len(), "pair"), wording::p_value(p)),
+    };
+    Ok(evidence.judge(metric, settings))
+}
+
+/// The p-value of no difference, and the test's name. The fewest pairs get Student's t, because their ranks cannot
+/// reach 1 %; equal differences, which have no spread to judge by, are flipped.
+pub(crate) fn paired_p(d: &[f64]) -> (f64, &'static str) {
+    let n = d.len();
+    if n >= RANK_PAIRS {
+        return (signed_rank(d).p, "signed-rank");
+    }
+    let spread = sd(d);
+    if spread <= 1e-9 * mean(d).abs() {
+        return (sign_flip(d, 0), "sign-flip");
+    }
+    let t = mean(d) / (spread / (n as f64).sqrt());
+    (dist::t_two_sided(t, n as f64 - 1.0), "Student's t")
+}
+
+/// Judges two independent samples, of any lengths.
+///
+/// # Errors
+/// Empty, non-finite or non-positive values, or settings out of range.
+pub fn unpaired(
+    metric: &str,
+    a: &[f64],
+    b: &[f64],
+    settings: &CompareSettings,
+) -> Result<Comparison, JudgeError> {
+    settings.check()?;
+    input::positive("a", a)?;
+    input::positive("b", b)?;
+    let logs = |values: &[f64]| values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
+    let (log_a, log_b) = (logs(a), logs(b));
+    let p = mann_whitney(&log_b, &log_a).p;
+    let evidence = Evidence {
+        location: shift(&log_a, &log_b, settings.confidence),
+        p,
+        n: a.len().min(b.len()),
+        sample: format!(
+            "{} and {} values, Mann-Whitney p = {}; not paired, so whatever drifted between the two is part of the \
+             difference",
+            a.len(),
+            b.len(),
+            wording::p_value(p)
+        ),
+    };
+    Ok(evidence.judge(metric, settings))
+}
+
+/// What a comparison rests on, before it is turned into words.
+pub(crate) struct Evidence {
+    /// The centre of `ln(B/A)` with its interval.
+    pub(crate) location: Location,
+    /// The p-value of no difference.
+    pub(crate) p: f64,
+    /// The number of independent units.
+    pub(crate) n: usize,
+    /// What was looked at, and with which test, in words.
+    pub(crate) sample: String,
+}
+
+impl Evidence {
+    pub(crate) fn judge(&self, metric: &str, settings: &CompareSettings) -> Comparison {
+        let outcome = self.outcome(settings);
+        let needed = (outcome == Outcome::Undecided).then(|| self.needed(settings)).flatten();
+        let ratio = self.location.map(|d| d.clamp(-LOG_LIMIT, LOG_LIMIT).exp());
+        let bounded = self.location.lo.is_finite() && self.location.hi.is_finite();
+        let verdict = Verdict {
+            claim: "difference".into(),
+            metric: metric.into(),
+            outcome,
+            estimate: Some(ratio.estimate),
+            interval: bounded.then_some(Interval(ratio.lo, ratio.hi)),
+            confidence: settings.confidence,
+            n: self.n,
+            reason: self.reason(outcome, ratio, needed, settings),
+        };
+        Comparison { verdict, p: self.p, needed }
+    }
+
+    fn outcome(&self, settings: &CompareSettings) -> Outcome {
+        let margin = settings.log_margin();
+        // A single pair has no spread: an interval needs at least two.
+        if self.n > 1 && self.location.lo >= -margin && self.location.hi <= margin {
+            Outcome::Same
+        } else if self.p <= settings.alpha && self.location.estimate != 0.0 {
+            settings.direction(self.location.estimate)
+        } else {
+            Outcome::Undecided
+        }
+    }
+
+    /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin.
+    fn needed(&self, settings: &CompareSettings) -> Option<usize> {
+        let spread = self.location.standard_error(settings.confidence) * (self.n as f64).sqrt();
+        let effect = effect_to_resolve(self.location.estimate, settings.log_margin());
+        pairs_needed(spread, effect, settings.alpha, PLANNED_POWER).map(|n| n.max(self.n + 1))
+    }
+
+    fn reason(
+        &self,
+        outcome: Outcome,
+        ratio: Location,
+        needed: Option<usize>,
+        settings: &CompareSettings,
+    ) -> String {
+        let margin = wording::percent(settings.margin);
+        let found = format!(
+            "B/A is {} ({} % interval {} to {}; {})",
+            wording::change(ratio.estimate),
+            100.0 * settings.confidence,
+            wording::change(ratio.lo),
+            wording::change(ratio.hi),
+            self.sample,
+        );
+        match outcome {
+            Outcome::Same => format!("{found}: all of the interval lies within the margin of {margin}"),
+            Outcome::Undecided => {
+                let more = match needed {
+                    Some(n) => format!("about {n} on each side would decide it"),
+                    None => "there is no spread yet to tell how many more would decide it".into(),
+                };
+                format!(
+                    "{found}: neither a difference at the level {} nor inside the margin of {margin}; {more}",
+                    settings.alpha
+                )
+            }
+            _ => {
+                let better = if settings.lower_is_better { "lower" } else { "higher" };
+                format!("{found}; {better} is better")
+            }
+        }
+    }
+}
+
+/// The size of effect that an undecided comparison has to resolve, on the log scale: the estimate itself when it lies
+/// outside of the margin, else its distance to the margin's edge (a quarter of the margin at least).
+pub(crate) fn effect_to_resolve(estimate: f64, log_margin: f64) -> f64 {
+    let size = estimate.abs();
+    if size > log_margin { size } else { (log_margin - size).max(log_margin / 4.0) }
+}
+
+/// How many pairs find an effect of `effect` with probability `power` at level `alpha`, for pairs whose differences
+/// have the standard deviation `spread`: `1.05·((z₁₋α/₂ + z_power)·spread/effect)²`, where 1.05 pays for ranks instead
+/// of means (the signed-rank test's efficiency is 3/π). `None` unless spread and effect are finite and above 0.
+#[must_use]
+pub fn pairs_needed(spread: f64, effect: f64, alpha: f64, power: f64) -> Option<usize> {
+    let z = dist::normal_quantile(1.0 - alpha / 2.0) + dist::normal_quantile(power);
+    let n = 1.05 * (z * spread / effect).powi(2);
+    (n.is_finite() && n > 0.0).then(|| n.ceil().min(1e12) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::rng::SmallRng;
+
+    fn noisy_pairs(n: usize, ratio: f64, spread: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
+        let mut rng = SmallRng::new(seed);
+        let a: Vec<f64> = (0..n).map(|i| 100.0 * (1.0 + 0.3 * (i as f64 / 7.0).sin())).collect();
+        let b = a.iter().map(|a| a * ratio * (spread * rng.normal()).exp()).collect();
+        (a, b)
+    }
+
+    #[test]
+    fn a_difference_of_five_percent_is_found_under_a_drift_of_thirty() {
+        let (a, b) = noisy_pairs(20, 1.05, 0.011, 1);
+        let result = paired("wall", &a, &b, &CompareSettings::default()).unwrap();
+        assert_eq!(result.verdict.outcome, Outcome::Slower);
+        assert!((result.verdict.estimate.unwrap() - 1.05).abs() < 0.01, "{:?}", result.verdict);
+        assert!(result.verdict.interval.unwrap().lo() > 1.03);
+    }
+
+    #[test]
+    fn more_is_faster_where_higher_is_better() {
+        let (a, b) = noisy_pairs(20, 1.05, 0.011, 1);
+        let settings = CompareSettings { lower_is_better: false, ..CompareSettings::default() };
+        assert_eq!(paired("rate", &a, &b, &settings).unwrap().verdict.outcome, Outcome::Faster);
+    }
+
+    #[test]
+    fn equal_programs_are_the_same_only_once_the_interval_fits_the_margin() {
+        let (a, b) = noisy_pairs(40, 1.0, 0.011, 4);
+        let judge = |n: usize| paired("wall", &a[..n], &b[..n], &CompareSettings::default()).unwrap();
+        assert_eq!(judge(40).verdict.outcome, Outcome::Same);
+        let early = judge(5);
+        assert_eq!(early.verdict.outcome, Outcome::Undecided);
+        assert!(early.needed.unwrap() > 5);
+    }
+
+    #[test]
+    fn a_significant_but_irrelevant_difference_is_the_same() {
+        let (a, b) = noisy_pairs(2000, 1.003, 0.011, 5);
+        let result = paired("wall", &a, &b, &CompareSettings::default()).unwrap();
+        assert!(result.p < 0.01);
+        assert_eq!(result.verdict.outcome, Outcome::Same);
+    }
+
+    #[test]
+    fn the_plan_reproduces_the_textbook_number() {
+        // (2.5758 + 1.6449)² · 1.05 · (1.1/2)² = 5.66
+        assert_eq!(pairs_needed(0.011, 0.02, 0.01, 0.95), Some(6));
+        assert_eq!(pairs_needed(0.0, 0.02, 0.01, 0.95), None);
+        assert_eq!(pairs_needed(0.011, 0.0, 0.01, 0.95), None);
+    }
+
+    #[test]
+    fn five_equal_steps_of_a_coarse_clock_are_no_proof() {
+        let result = paired("wall", &[100.0; 5], &[101.5; 5], &CompareSettings::default()).unwrap();
+        assert_eq!(result.verdict.outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn a_zero_is_refused_with_its_place() {
+        let error = paired("wall", &[1.0, 2.0], &[1.0, 0.0], &CompareSettings::default()).unwrap_err();
+        assert_eq!(error, JudgeError::NotPositive { what: "b".into(), index: 1, value: 0.0 });
+    }
+
+    #[test]
+    fn unpaired_samples_of_different_lengths_are_judged_and_the_cost_is_told() {
+        let (a, _) = noisy_pairs(30, 1.0, 0.011, 6);
+        let b: Vec<f64> = a.iter().take(25).map(|a| a * 3.0).collect();
+        let result = unpaired("wall", &a, &b, &CompareSettings::default()).unwrap();
+        assert_eq!(result.verdict.outcome, Outcome::Slower);
+        assert!(result.verdict.reason.contains("not paired"), "{}", result.verdict.reason);
+    }
+}
