@@ -8,6 +8,7 @@ pub mod experiment;
 pub mod frame;
 pub mod observation;
 pub mod packet;
+pub mod plan;
 pub mod report;
 pub mod units;
 pub mod verdict;

@@ -1,0 +1,168 @@
+//! From an experiment to the cells of which its trials are made.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::{Experiment, FileError, Override, parse};
+
+/// An experiment that is ready to be carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The experiment's name.
+    pub name: String,
+    /// The experiment, with the settings that were given from outside.
+    pub experiment: Experiment,
+    /// The cells: every combination of the factors' levels, or the one cell of an experiment without factors.
+    pub cells: Vec<Cell>,
+}
+
+/// One choice of a level for each factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The level of each factor, as text.
+    pub levels: BTreeMap<String, String>,
+    /// The experiment with these levels set.
+    pub experiment: Experiment,
+}
+
+/// What is given from outside of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether the settings under `[quick]` apply.
+    pub quick: bool,
+    /// Settings that come after those, in order.
+    pub overrides: Vec<Override>,
+    /// Levels to keep for some factors, instead of those in the file.
+    pub levels: BTreeMap<String, Vec<serde_json::Value>>,
+}
+
+impl Plan {
+    /// Reads an experiment file and works out its cells.
+    ///
+    /// # Errors
+    /// When the file or one of the settings cannot be used.
+    pub fn read(name: &str, text: &str, settings: &Settings) -> Result<Self, FileError> {
+        let mut overrides = Vec::new();
+        if settings.quick {
+            let quick = parse(text, &[])?.quick;
+            for (path, value) in &quick {
+                overrides.push(Override::new(path, value)?);
+            }
+        }
+        overrides.extend(settings.overrides.iter().cloned());
+        for (factor, levels) in &settings.levels {
+            overrides.push(Override::new(&format!("factors.{factor}.levels"), &levels.clone().into())?);
+        }
+        let experiment = parse(text, &overrides)?;
+        let mut cells = Vec::new();
+        for levels in combinations(&experiment) {
+            let mut overrides = overrides.clone();
+            for (factor, level) in &levels {
+                overrides.push(Override::new(&experiment.factors[*factor].set, level)?);
+            }
+            let levels =
+                levels.into_iter().map(|(factor, level)| (factor.to_owned(), plain(level))).collect();
+            cells.push(Cell { levels, experiment: parse(text, &overrides)? });
+        }
+        Ok(Self { name: name.into(), experiment, cells })
+    }
+}
+
+/// Every combination of one level per factor; one empty combination where there is no factor.
+fn combinations(experiment: &Experiment) -> Vec<Vec<(&str, &serde_json::Value)>> {
+    let mut all = vec![Vec::new()];
+    for (name, factor) in &experiment.factors {
+        let extended = |chosen: &Vec<(_, _)>, level| {
+            let mut chosen = chosen.clone();
+            chosen.push((name.as_str(), level));
+            chosen
+        };
+        all = all
+            .iter()
+            .flat_map(|chosen| factor.levels.iter().map(move |level| extended(chosen, level)))
+            .collect();
+    }
+    all
+}
+
+/// A level as text: a text without its quotes, anything else as JSON.
+fn plain(level: &serde_json::Value) -> String {
+    level.as_str().map_or_else(|| level.to_string(), ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "which?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 1000 }
+[[phases]]
+name = "all"
+measure = "some"
+[factors.clients]
+set = "services.web.web.clients"
+levels = [1, 2]
+[factors.path]
+set = "loads.some.http.path"
+levels = ["/", "/?s=64k", "/?s=1M"]
+[quick]
+"loads.some.http.connections" = 10
+"#;
+
+    #[test]
+    fn every_combination_of_levels_is_a_cell() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        assert_eq!(plan.cells.len(), 6);
+        let cell = plan
+            .cells
+            .iter()
+            .find(|cell| cell.levels["clients"] == "2" && cell.levels["path"] == "/?s=1M")
+            .unwrap();
+        assert_eq!(cell.experiment.services["web"].web.as_ref().unwrap().clients, 2);
+        assert_eq!(cell.experiment.loads["some"].http.as_ref().unwrap().path, "/?s=1M");
+    }
+
+    #[test]
+    fn an_experiment_without_factors_has_one_cell() {
+        let text = TEXT.split("[factors.clients]").next().unwrap();
+        let plan = Plan::read("test", text, &Settings::default()).unwrap();
+        assert_eq!(plan.cells.len(), 1);
+        assert!(plan.cells[0].levels.is_empty());
+    }
+
+    #[test]
+    fn quick_settings_come_first_and_those_from_the_command_line_win() {
+        let quick = Settings { quick: true, ..Settings::default() };
+        let connections = |settings: &Settings| {
+            Plan::read("test", TEXT, settings).unwrap().experiment.loads["some"]
+                .http
+                .as_ref()
+                .unwrap()
+                .connections
+        };
+        assert_eq!(connections(&quick), Some(10));
+        let own = Override::new("loads.some.http.connections", &20.into()).unwrap();
+        assert_eq!(connections(&Settings { overrides: vec![own], ..quick }), Some(20));
+    }
+
+    #[test]
+    fn levels_from_the_command_line_replace_those_of_the_file() {
+        let levels = BTreeMap::from([("clients".to_owned(), vec![3.into(), 4.into(), 5.into()])]);
+        let plan = Plan::read("test", TEXT, &Settings { levels, ..Settings::default() }).unwrap();
+        assert_eq!(plan.cells.len(), 9);
+    }
+
+    #[test]
+    fn a_level_that_the_setting_cannot_take_is_an_error() {
+        let text = TEXT.replace("levels = [1, 2]", "levels = [1, \"many\"]");
+        let error = Plan::read("test", &text, &Settings::default()).unwrap_err();
+        assert!(error.to_string().contains("invalid type"), "{error}");
+    }
+}
