@@ -1,0 +1,146 @@
+//! Packet files: pcap, pcapng, and what tcpdump prints.
+//!
+//! A file is read once, front to back, in memory that does not grow with it. A file that is cut, damaged or half
+//! captured is read as far as it goes, and [`CaptureSummary::missing`] says what was not there. Only an input that is no
+//! packet file at all is an error.
+//!
+//! The framing and the headers are decoded here and not by a crate for two reasons: a header that the snap length cut
+//! in the middle still has its fixed part, which etherparse gives up; and pcap-parser with etherparse takes about three
+//! times as long for each packet (`examples/read_speed.rs` measures this reader).
+
+mod headers;
+mod link;
+mod pcap;
+mod pcapng;
+mod sink;
+mod text;
+mod window;
+
+use std::io::{self, Read};
+
+use plimsoll_model::packet::{CaptureSummary, Packet};
+use thiserror::Error;
+
+use sink::Sink;
+use window::Window;
+
+/// Why an input could not be read as packets at all.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// Reading failed.
+    #[error("reading failed after {after} bytes: {source}")]
+    Io {
+        /// How many bytes had been read.
+        after: u64,
+        /// The cause.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// The file is compressed.
+    #[error(
+        "the file is compressed with {0}; unpack it first, for example `{0} -dc FILE | plimsoll trace -`"
+    )]
+    Compressed(&'static str),
+    /// A format of the pcap family that is not read here.
+    #[error("{0} is not read here; `editcap -F pcapng IN OUT` converts it")]
+    Unsupported(&'static str),
+    /// Neither a packet file nor text that tcpdump prints.
+    #[error(
+        "no packets in it: expected pcap, pcapng, or the text that tcpdump prints; line {line} is {found:?}"
+    )]
+    NotPackets {
+        /// The number of the first line that could not be read, from 1.
+        line: u64,
+        /// How that line begins.
+        found: String,
+    },
+    /// A binary file that is no packet file.
+    #[error("no packet file: expected the magic number of pcap or pcapng, or tcpdump's text; found {0:02x?}")]
+    UnknownMagic(Vec<u8>),
+}
+
+/// Reads every TCP and UDP packet of `input`, in file order, and hands each to `visit`.
+///
+/// The format is found by its first bytes. `input` need not be buffered.
+///
+/// # Errors
+/// [`ReadError`] if the input cannot be read or holds no packet format that is known here.
+pub fn read<R: Read, V: FnMut(&Packet)>(input: R, visit: V) -> Result<CaptureSummary, ReadError> {
+    let mut window = Window::new(input);
+    let mut sink = Sink::new(visit);
+    match Format::of(window.fill_to(4096)?)? {
+        Format::Pcap => pcap::read(&mut window, &mut sink)?,
+        Format::Pcapng => pcapng::read(&mut window, &mut sink)?,
+        Format::Text => text::read(&mut window, &mut sink)?,
+    }
+    Ok(sink.finish())
+}
+
+/// The formats read here.
+enum Format {
+    Pcap,
+    Pcapng,
+    Text,
+}
+
+impl Format {
+    /// The format by its first bytes: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html> and
+    /// <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>.
+    fn of(head: &[u8]) -> Result<Self, ReadError> {
+        if head.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        match head.first_chunk::<4>() {
+            Some([0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1]) => return Ok(Self::Pcap),
+            Some([0xa1, 0xb2, 0x3c, 0x4d] | [0x4d, 0x3c, 0xb2, 0xa1]) => return Ok(Self::Pcap),
+            Some([0x0a, 0x0d, 0x0d, 0x0a]) => return Ok(Self::Pcapng),
+            Some([0xa1, 0xb2, 0xcd, 0x34] | [0x34, 0xcd, 0xb2, 0xa1]) => {
+                return Err(ReadError::Unsupported("the modified pcap of Kuznetzov"));
+            }
+            Some([0x28, 0xb5, 0x2f, 0xfd]) => return Err(ReadError::Compressed("zstd")),
+            Some([0x1f, 0x8b, ..]) => return Err(ReadError::Compressed("gzip")),
+            Some([0xfd, b'7', b'z', b'X']) => return Err(ReadError::Compressed("xz")),
+            Some(b"BZh9") => return Err(ReadError::Compressed("bzip2")),
+            _ => {}
+        }
+        if head.contains(&0) {
+            return Err(ReadError::UnknownMagic(head.iter().take(8).copied().collect()));
+        }
+        Ok(Self::Text)
+    }
+}
+
+/// Whether the words of a file have their high byte first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Big => u16::from_be_bytes(bytes),
+            Self::Little => u16::from_le_bytes(bytes),
+        }
+    }
+
+    fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Big => u32::from_be_bytes(bytes),
+            Self::Little => u32::from_le_bytes(bytes),
+        }
+    }
+
+    /// The word at `at`, or `None` past the end.
+    fn u16_at(self, data: &[u8], at: usize) -> Option<u16> {
+        Some(self.u16(*data.get(at..)?.first_chunk()?))
+    }
+
+    /// The word at `at`, or `None` past the end.
+    fn u32_at(self, data: &[u8], at: usize) -> Option<u32> {
+        Some(self.u32(*data.get(at..)?.first_chunk()?))
+    }
+}
