@@ -1,7 +1,9 @@
 //! Statistics and models: from observations to verdicts. Pure functions.
 #![forbid(unsafe_code)]
 
+pub mod changes;
 pub mod compare;
 pub mod input;
+pub mod recovery;
 pub mod stats;
 mod wording;

@@ -1,0 +1,381 @@
+//! Did it come back up after the flood?
+//!
+//! Recovery is a claim of equivalence, not the lack of a significant difference: `recovered` when the whole interval of
+//! after/baseline lies above 1 − margin, `not_recovered` when all of it lies below, else `undecided` (non-inferiority;
+//! Schuirmann 1987). Unchanged programs drift by several per cent between minutes, so an unflooded control that runs in
+//! alternation with the flooded service is divided out, window by window.
+//!
+//! Inside a trial, windows are compared by the median of all their log differences (Hodges & Lehmann 1963), so that a
+//! few seconds lost to a neighbour do not matter. Trials are then pooled with a variance between trials of their own
+//! ([`pool`]): the trial is the unit, not the window.
+
+mod hysteresis;
+mod pool;
+mod step;
+mod time;
+
+pub use hysteresis::{Hysteresis, hysteresis};
+pub use pool::pool;
+pub use step::Step;
+pub use time::{first_of_run, time_to_recover};
+
+use crate::input::{self, JudgeError};
+use crate::stats::rank::mann_kendall_blocks;
+use crate::stats::shift::Location;
+use crate::wording;
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use serde::{Deserialize, Serialize};
+use step::Windows;
+
+/// The figure in one window of time, in the flooded service and, in the neighbouring slice of time, in its control.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WindowPair {
+    /// The figure of the service that was (or will be) flooded, in the metric's unit; 0 says that nothing came through.
+    pub flooded: f64,
+    /// The figure of the unflooded control, where one runs.
+    pub control: Option<f64>,
+}
+
+/// One trial: its windows before the first flood, and after each flood.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryTrial {
+    /// Windows before the first flood.
+    pub baseline: Vec<WindowPair>,
+    /// For each flood, in order, the windows after it settled.
+    pub cycles: Vec<Vec<WindowPair>>,
+}
+
+/// Windows before and after, as plain numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BeforeAfter {
+    /// Windows before the flood, in the metric's unit.
+    pub baseline: Vec<f64>,
+    /// Windows after the flood, in the metric's unit.
+    pub after: Vec<f64>,
+}
+
+/// What is asked of a recovery.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecoverySettings {
+    /// How much may be lost: 0.05 as shipped.
+    pub margin: f64,
+    /// The confidence of the interval: 0.95 as shipped.
+    pub confidence: f64,
+    /// False for rates (as shipped), true for times and costs.
+    pub lower_is_better: bool,
+    /// How far the log ratios of unchanged trials are expected to differ from each other, before any were seen: the
+    /// scale of the prior in [`pool`]. 0.01 as shipped, because against a control 95 % of unchanged pairs were seen to
+    /// stay within 2 %.
+    pub between_trials: f64,
+}
+
+impl Default for RecoverySettings {
+    fn default() -> Self {
+        Self { margin: 0.05, confidence: 0.95, lower_is_better: false, between_trials: 0.01 }
+    }
+}
+
+impl RecoverySettings {
+    fn check(&self) -> Result<(), JudgeError> {
+        input::between("margin", self.margin, 0.0, 1.0, "a share between 0 and 1")?;
+        input::between("confidence", self.confidence, 0.5, 1.0, "a share between 0.5 and 1")?;
+        input::between("between_trials", self.between_trials, 0.0, 10.0, "a log ratio between 0 and 10")
+    }
+
+    /// What an interval of the log ratio after/baseline says.
+    fn outcome(&self, log_ratio: Location) -> Outcome {
+        // Turned so that more is better.
+        let (worst, best, limit) = if self.lower_is_better {
+            (-log_ratio.hi, -log_ratio.lo, -self.margin.ln_1p())
+        } else {
+            (log_ratio.lo, log_ratio.hi, (-self.margin).ln_1p())
+        };
+        if worst >= limit {
+            Outcome::Recovered
+        } else if best < limit {
+            Outcome::NotRecovered
+        } else {
+            Outcome::Undecided
+        }
+    }
+}
+
+/// A ratio after/baseline with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The ratio.
+    pub estimate: f64,
+    /// Its interval; open ends are where a float ends.
+    pub interval: Interval,
+}
+
+impl Estimate {
+    fn of_log(log_ratio: Location) -> Self {
+        let ratio = log_ratio.map(|l| l.clamp(-700.0, 700.0).exp());
+        Self { estimate: ratio.estimate, interval: Interval(ratio.lo, ratio.hi) }
+    }
+}
+
+/// Whether recovery gets worse, or better, from cycle to cycle (Mann-Kendall inside each trial, added up over trials).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// -1 when every cycle lies below all earlier ones, 1 when above.
+    pub tau: f64,
+    /// The two-sided p-value of no trend.
+    pub p: f64,
+}
+
+/// A verdict on recovery with what each cycle shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecoveryVerdict {
+    /// The verdict on the last cycle: what all floods together did. Its `n` counts trials, or windows in [`judge_flat`].
+    pub verdict: Verdict,
+    /// after/baseline for each cycle, over the trials that have it.
+    pub per_cycle: Vec<Estimate>,
+    /// The trend over cycles; absent with fewer than two.
+    pub trend: Option<Trend>,
+}
+
+/// Judges trials, each with its own baseline, floods and windows.
+///
+/// A window of the flooded service that carried nothing counts as a thousandth of its baseline; a window whose control
+/// carried nothing is left out. The verdict is `invalid` when the baseline itself carried nothing, or the control
+/// stopped in most windows.
+///
+/// # Errors
+/// No trials, a trial without baseline or without windows after a flood, values that are negative or not finite (or
+/// zero, where lower is better), or settings out of range.
+pub fn judge_trials(
+    metric: &str,
+    trials: &[RecoveryTrial],
+    settings: &RecoverySettings,
+) -> Result<RecoveryVerdict, JudgeError> {
+    settings.check()?;
+    if trials.is_empty() {
+        return Err(JudgeError::Empty { what: "trials".into(), expected: "at least one trial" });
+    }
+    let mut steps: Vec<Vec<Step>> = Vec::with_capacity(trials.len());
+    let mut adjusted = true;
+    for (index, trial) in trials.iter().enumerate() {
+        match steps_of(index, trial, settings)? {
+            Ok(found) => {
+                adjusted &= found.adjusted;
+                steps.push(found.cycles);
+            }
+            Err(Spoiled(reason)) => return Ok(invalid(metric, trials.len(), reason)),
+        }
+    }
+    let last: Vec<Step> = steps.iter().filter_map(|cycles| cycles.last().copied()).collect();
+    let log_ratio = pool(&last, settings.between_trials, settings.confidence);
+    let cycles = steps.iter().map(Vec::len).max().unwrap_or(0);
+    let per_cycle: Vec<Location> = (0..cycles)
+        .map(|c| {
+            let of_cycle: Vec<Step> = steps.iter().filter_map(|s| s.get(c).copied()).collect();
+            pool(&of_cycle, settings.between_trials, settings.confidence)
+        })
+        .collect();
+    let trend = (cycles > 1).then(|| trend(&steps));
+    let units = Units::Trials(trials.len());
+    let mut verdict = verdict(metric, log_ratio, adjusted, units, settings);
+    verdict.reason += &cycle_note(verdict.outcome, &per_cycle, trend, settings);
+    Ok(RecoveryVerdict { verdict, per_cycle: per_cycle.into_iter().map(Estimate::of_log).collect(), trend })
+}
+
+/// Judges plain windows before and after one flood, with or without those of a control.
+///
+/// A control with as many windows as the flooded service is paired by position; one with other lengths is compared as a
+/// whole. The interval covers the windows at hand and not how trials differ, and the reason says so.
+///
+/// # Errors
+/// Empty series, values that are negative or not finite (or zero, where lower is better), or settings out of range.
+pub fn judge_flat(
+    metric: &str,
+    flooded: &BeforeAfter,
+    control: Option<&BeforeAfter>,
+    settings: &RecoverySettings,
+) -> Result<RecoveryVerdict, JudgeError> {
+    settings.check()?;
+    let n = flooded.baseline.len().min(flooded.after.len());
+    let paired = control
+        .filter(|c| c.baseline.len() == flooded.baseline.len() && c.after.len() == flooded.after.len());
+    let baseline = pairs(&flooded.baseline, paired.map(|c| &c.baseline));
+    let after = pairs(&flooded.after, paired.map(|c| &c.after));
+    let step = match flat_step(&baseline, &after, settings)? {
+        Ok(step) => step,
+        Err(Spoiled(reason)) => return Ok(invalid(metric, n, reason)),
+    };
+    let step = match control {
+        Some(c) if paired.is_none() => {
+            match flat_step(&pairs(&c.baseline, None), &pairs(&c.after, None), settings)? {
+                Ok(own) => step.against(own),
+                Err(Spoiled(_)) => return Ok(invalid(metric, n, CONTROL_STOPPED.into())),
+            }
+        }
+        _ => step,
+    };
+    let log_ratio = step.location(settings.confidence);
+    let verdict = verdict(metric, log_ratio, control.is_some(), Units::Windows(n), settings);
+    Ok(RecoveryVerdict { verdict, per_cycle: vec![Estimate::of_log(log_ratio)], trend: None })
+}
+
+const CONTROL_STOPPED: &str = "the control, which was never flooded, carried nothing in most windows: the machine or the rig failed, not the \
+     service";
+const NO_BASELINE: &str =
+    "the service carried nothing before the flood in most windows: there is no baseline to return to";
+
+/// Why windows cannot carry any answer.
+struct Spoiled(String);
+
+/// The log ratios after/baseline of one trial, cycle by cycle.
+struct TrialSteps {
+    cycles: Vec<Step>,
+    adjusted: bool,
+}
+
+fn steps_of(
+    index: usize,
+    trial: &RecoveryTrial,
+    settings: &RecoverySettings,
+) -> Result<Result<TrialSteps, Spoiled>, JudgeError> {
+    let name = |part: &str| format!("trials[{index}].{part}");
+    if trial.cycles.is_empty() {
+        return Err(JudgeError::Empty {
+            what: name("cycles"),
+            expected: "the windows after at least one flood",
+        });
+    }
+    let baseline = Windows::read(&name("baseline"), &trial.baseline, settings.lower_is_better)?;
+    let mut found = TrialSteps { cycles: Vec::with_capacity(trial.cycles.len()), adjusted: true };
+    for (c, cycle) in trial.cycles.iter().enumerate() {
+        let after = Windows::read(&name(&format!("cycles[{c}]")), cycle, settings.lower_is_better)?;
+        if baseline.carried_nothing() {
+            return Ok(Err(Spoiled(NO_BASELINE.into())));
+        }
+        if baseline.control_stopped() || after.control_stopped() {
+            return Ok(Err(Spoiled(CONTROL_STOPPED.into())));
+        }
+        let (step, adjusted) = Step::between(&baseline, &after);
+        found.cycles.push(step);
+        found.adjusted &= adjusted;
+    }
+    Ok(Ok(found))
+}
+
+fn flat_step(
+    baseline: &[WindowPair],
+    after: &[WindowPair],
+    settings: &RecoverySettings,
+) -> Result<Result<Step, Spoiled>, JudgeError> {
+    let before = Windows::read("baseline", baseline, settings.lower_is_better)?;
+    let after = Windows::read("after", after, settings.lower_is_better)?;
+    Ok(if before.carried_nothing() {
+        Err(Spoiled(NO_BASELINE.into()))
+    } else if before.control_stopped() || after.control_stopped() {
+        Err(Spoiled(CONTROL_STOPPED.into()))
+    } else {
+        Ok(Step::between(&before, &after).0)
+    })
+}
+
+fn pairs(flooded: &[f64], control: Option<&Vec<f64>>) -> Vec<WindowPair> {
+    let pair = |(i, &flooded): (usize, &f64)| WindowPair { flooded, control: control.map(|c| c[i]) };
+    flooded.iter().enumerate().map(pair).collect()
+}
+
+fn trend(steps: &[Vec<Step>]) -> Trend {
+    let series: Vec<Vec<f64>> =
+        steps.iter().map(|cycles| cycles.iter().map(|s| s.log_ratio).collect()).collect();
+    let blocks: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
+    let result = mann_kendall_blocks(&blocks);
+    Trend { tau: result.tau, p: result.p }
+}
+
+fn invalid(metric: &str, n: usize, reason: String) -> RecoveryVerdict {
+    let verdict = Verdict::bare("recovery", metric, Outcome::Invalid, n, reason);
+    RecoveryVerdict { verdict, per_cycle: Vec::new(), trend: None }
+}
+
+/// What the interval rests on.
+enum Units {
+    Trials(usize),
+    Windows(usize),
+}
+
+fn verdict(
+    metric: &str,
+    log_ratio: Location,
+    adjusted: bool,
+    units: Units,
+    settings: &RecoverySettings,
+) -> Verdict {
+    let outcome = settings.outcome(log_ratio);
+    let ratio = Estimate::of_log(log_ratio);
+    let bounded = log_ratio.lo.is_finite() && log_ratio.hi.is_finite();
+    let limit = wording::percent(settings.margin);
+    let finding = match outcome {
+        Outcome::Recovered => format!("no more than the margin of {limit} is lost"),
+        Outcome::NotRecovered => format!("more than the margin of {limit} is lost"),
+        _ => format!("the interval straddles the margin of {limit}, so more trials or windows are needed"),
+    };
+    let (n, basis) = match units {
+        Units::Trials(1) => {
+            (1, "one trial: how far fresh trials differ is assumed and not measured".to_string())
+        }
+        Units::Trials(n) => (n, format!("{n} trials")),
+        Units::Windows(n) => (
+            n,
+            format!(
+                "{} on each side at least; how far whole trials differ is not part of the interval",
+                wording::count(n, "window")
+            ),
+        ),
+    };
+    let control = if adjusted {
+        "against an unflooded control"
+    } else {
+        "no control ran, so whatever the machine did by itself between baseline and after is part of the figure \
+         (unchanged programs often move by more than 5 % within minutes)"
+    };
+    Verdict {
+        claim: "recovery".into(),
+        metric: metric.into(),
+        outcome,
+        estimate: Some(ratio.estimate),
+        interval: bounded.then_some(ratio.interval),
+        confidence: settings.confidence,
+        n,
+        reason: format!(
+            "after/baseline is {} ({} % interval {} to {}): {finding}; {control}; {basis}",
+            wording::change(ratio.estimate),
+            100.0 * settings.confidence,
+            wording::change(ratio.interval.lo()),
+            wording::change(ratio.interval.hi()),
+        ),
+    }
+}
+
+/// What the cycles before the last one add to the verdict.
+fn cycle_note(
+    outcome: Outcome,
+    per_cycle: &[Location],
+    trend: Option<Trend>,
+    settings: &RecoverySettings,
+) -> String {
+    let mut note = String::new();
+    if per_cycle.len() > 1 {
+        note += &format!("; judged after the last of {} floods", per_cycle.len());
+    }
+    if outcome == Outcome::Recovered
+        && let Some(c) = per_cycle.iter().position(|l| settings.outcome(*l) == Outcome::NotRecovered)
+    {
+        note += &format!("; after flood {} it had not recovered", c + 1);
+    }
+    if let Some(Trend { tau, p }) = trend.filter(|t| t.p < 0.05) {
+        let way = if tau < 0.0 { "falls" } else { "rises" };
+        note += &format!("; it {way} from flood to flood (Mann-Kendall p = {})", wording::p_value(p));
+    }
+    note
+}
+
+#[cfg(test)]
+mod tests;

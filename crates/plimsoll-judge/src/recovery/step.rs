@@ -1,0 +1,149 @@
+//! One trial's step from its baseline to after a flood, on the log scale.
+
+use super::WindowPair;
+use crate::input::JudgeError;
+use crate::stats::shift::{Location, shift};
+use crate::stats::{dist, lag1_autocorrelation, median, quantile_sorted, sd, sorted};
+
+/// A window that carried nothing counts as this share of the usual.
+const NOTHING: f64 = 1e-3;
+/// Below this many windows on a side ranks carry no interval, and Student's t is used.
+const RANK_WINDOWS: usize = 5;
+/// The confidence at which intervals are turned into standard errors; any would do for normal estimates.
+const CONFIDENCE: f64 = 0.95;
+
+/// The windows of one phase, checked.
+pub(super) struct Windows {
+    flooded: Vec<f64>,
+    /// Flooded and control, where the control has a figure above 0.
+    with_control: Vec<(f64, f64)>,
+    /// How many windows name a control at all.
+    controls: usize,
+}
+
+impl Windows {
+    /// Reads windows; zeros are refused only where lower is better.
+    pub(super) fn read(what: &str, windows: &[WindowPair], zeros_refused: bool) -> Result<Self, JudgeError> {
+        if windows.is_empty() {
+            return Err(JudgeError::Empty { what: what.into(), expected: "at least one window" });
+        }
+        for (index, window) in windows.iter().enumerate() {
+            for (name, value) in [("flooded", Some(window.flooded)), ("control", window.control)] {
+                check(|| format!("{what}.{name}"), index, value.unwrap_or(1.0), zeros_refused)?;
+            }
+        }
+        let with_control = windows.iter().filter_map(|w| Some((w.flooded, w.control?)));
+        Ok(Self {
+            flooded: windows.iter().map(|w| w.flooded).collect(),
+            controls: windows.iter().filter(|w| w.control.is_some()).count(),
+            with_control: with_control.filter(|(_, control)| *control > 0.0).collect(),
+        })
+    }
+
+    /// Whether most windows of the flooded service are empty.
+    pub(super) fn carried_nothing(&self) -> bool {
+        median(&self.flooded) <= 0.0
+    }
+
+    /// Whether most windows of the control are empty.
+    pub(super) fn control_stopped(&self) -> bool {
+        self.controls > 0 && 2 * self.with_control.len() < self.controls
+    }
+
+    /// Whether enough windows have a control to be judged against it alone.
+    fn adjustable(&self) -> bool {
+        2 * self.with_control.len() >= self.flooded.len()
+    }
+
+    fn logs(&self, adjusted: bool, floor: f64) -> Vec<f64> {
+        if adjusted {
+            self.with_control.iter().map(|(f, c)| f.max(floor).ln() - c.ln()).collect()
+        } else {
+            self.flooded.iter().map(|f| f.max(floor).ln()).collect()
+        }
+    }
+}
+
+fn check(what: impl Fn() -> String, index: usize, value: f64, zeros_refused: bool) -> Result<(), JudgeError> {
+    if !value.is_finite() {
+        Err(JudgeError::NotFinite { what: what(), index, value })
+    } else if value < 0.0 {
+        Err(JudgeError::Negative { what: what(), index, value })
+    } else if value == 0.0 && zeros_refused {
+        Err(JudgeError::NotPositive { what: what(), index, value })
+    } else {
+        Ok(())
+    }
+}
+
+/// How far the log of a figure moved, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// ln(after/baseline), against the control where there is one.
+    pub log_ratio: f64,
+    /// Its standard error from the windows alone; infinite when they cannot tell, as with one window on each side.
+    pub standard_error: f64,
+}
+
+impl Step {
+    /// The step between two phases, and whether it was taken against the control.
+    pub(super) fn between(baseline: &Windows, after: &Windows) -> (Self, bool) {
+        let adjusted = baseline.adjustable() && after.adjustable();
+        let floor = NOTHING * median(&baseline.flooded);
+        let step = Self::of_logs(&baseline.logs(adjusted, floor), &after.logs(adjusted, floor));
+        (step, adjusted)
+    }
+
+    fn of_logs(before: &[f64], after: &[f64]) -> Self {
+        let found = shift(before, after, CONFIDENCE);
+        let few = before.len().min(after.len()) < RANK_WINDOWS;
+        let independent = if few { student_error(before, after) } else { found.standard_error(CONFIDENCE) };
+        let memory = memory(before, after);
+        Self { log_ratio: found.estimate, standard_error: independent * memory }
+    }
+
+    /// This step, less that of a control measured apart.
+    pub(super) fn against(self, control: Self) -> Self {
+        Self {
+            log_ratio: self.log_ratio - control.log_ratio,
+            standard_error: self.standard_error.hypot(control.standard_error),
+        }
+    }
+
+    /// The interval that the windows alone give.
+    pub(super) fn location(self, confidence: f64) -> Location {
+        let half = dist::normal_quantile(0.5 + confidence / 2.0) * self.standard_error;
+        Location { estimate: self.log_ratio, lo: self.log_ratio - half, hi: self.log_ratio + half }
+    }
+}
+
+/// The standard error of a difference of means of few values, widened as Student's t is against the normal.
+fn student_error(x: &[f64], y: &[f64]) -> f64 {
+    let (n, m) = (x.len() as f64, y.len() as f64);
+    let df = n + m - 2.0;
+    if df < 1.0 {
+        return f64::INFINITY;
+    }
+    let pooled = ((n - 1.0) * sd(x).powi(2) + (m - 1.0) * sd(y).powi(2)) / df;
+    let quantile = 0.5 + CONFIDENCE / 2.0;
+    let widening = dist::t_quantile(quantile, df) / dist::normal_quantile(quantile);
+    widening * (pooled * (1.0 / n + 1.0 / m)).sqrt()
+}
+
+/// By how much neighbouring windows that resemble each other widen a standard error: √((1 + ρ)/(1 − ρ)) for an AR(1)
+/// series with lag-1 correlation ρ (Priestley 1981, section 5.3). ρ is that of both phases, wild windows pulled in.
+fn memory(before: &[f64], after: &[f64]) -> f64 {
+    let (n, m) = (before.len() as f64, after.len() as f64);
+    let pooled = (n * lag1(before) + m * lag1(after)) / (n + m);
+    let rho = pooled.clamp(0.0, 0.8);
+    ((1.0 + rho) / (1.0 - rho)).sqrt()
+}
+
+/// The lag-1 correlation with values outside of the middle 80 % pulled to its ends, corrected for the bias of short
+/// series, whose own mean takes 1/n of it (Marriott & Pope 1954).
+fn lag1(values: &[f64]) -> f64 {
+    let order = sorted(values);
+    let (lo, hi) = (quantile_sorted(&order, 0.1), quantile_sorted(&order, 0.9));
+    let tame: Vec<f64> = values.iter().map(|v| v.clamp(lo, hi)).collect();
+    lag1_autocorrelation(&tame) + 1.0 / values.len() as f64
+}

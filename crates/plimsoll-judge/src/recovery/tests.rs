@@ -1,0 +1,171 @@
+use super::*;
+use crate::stats::rng::SmallRng;
+
+/// A rig whose weather drifts between phases by `weather` and moves both services alike.
+struct Rig {
+    rng: SmallRng,
+    weather: f64,
+    window: f64,
+    wild: f64,
+}
+
+impl Rig {
+    fn new(seed: u64) -> Self {
+        Self { rng: SmallRng::new(seed), weather: 0.05, window: 0.015, wild: 0.05 }
+    }
+
+    fn phase(&mut self, ratio: f64, windows: usize) -> Vec<WindowPair> {
+        let weather = self.weather * self.rng.normal();
+        (0..windows)
+            .map(|_| {
+                let neighbour = if self.rng.uniform() < self.wild { -1.0 } else { 0.0 };
+                let mut figure = |level: f64| {
+                    let own = if neighbour < 0.0 { 0.3 * self.rng.normal() } else { 0.0 };
+                    level * (weather + neighbour + own + self.window * self.rng.normal()).exp()
+                };
+                WindowPair { flooded: figure(200.0 * ratio), control: Some(figure(200.0)) }
+            })
+            .collect()
+    }
+
+    fn trial(&mut self, ratios: &[f64]) -> RecoveryTrial {
+        RecoveryTrial {
+            baseline: self.phase(1.0, 20),
+            cycles: ratios.iter().map(|&r| self.phase(r, 20)).collect(),
+        }
+    }
+}
+
+fn judge(trials: &[RecoveryTrial]) -> RecoveryVerdict {
+    judge_trials("connections_per_second", trials, &RecoverySettings::default()).unwrap()
+}
+
+#[test]
+fn a_service_that_lost_a_tenth_has_not_recovered_whatever_the_weather() {
+    let mut rig = Rig::new(1);
+    let trials: Vec<_> = (0..4).map(|_| rig.trial(&[0.9, 0.9])).collect();
+    let found = judge(&trials);
+    assert_eq!(found.verdict.outcome, Outcome::NotRecovered, "{}", found.verdict.reason);
+    assert!((found.verdict.estimate.unwrap() - 0.9).abs() < 0.02);
+    assert_eq!(found.verdict.n, 4);
+}
+
+#[test]
+fn an_unchanged_service_has_recovered_whatever_the_weather() {
+    for seed in 0..20 {
+        let mut rig = Rig::new(seed);
+        let trials: Vec<_> = (0..4).map(|_| rig.trial(&[1.0, 1.0, 1.0])).collect();
+        let found = judge(&trials);
+        assert_eq!(found.verdict.outcome, Outcome::Recovered, "{}", found.verdict.reason);
+    }
+}
+
+#[test]
+fn the_same_trial_without_its_control_says_what_that_costs() {
+    let mut trial = Rig::new(3).trial(&[1.0]);
+    for window in trial.baseline.iter_mut().chain(trial.cycles.iter_mut().flatten()) {
+        window.control = None;
+    }
+    let found = judge(&[trial]);
+    assert!(found.verdict.reason.contains("no control ran"), "{}", found.verdict.reason);
+}
+
+#[test]
+fn one_trial_says_that_trials_were_not_compared() {
+    let found = judge(&[Rig::new(3).trial(&[0.25])]);
+    assert_eq!(found.verdict.outcome, Outcome::NotRecovered);
+    assert!(found.verdict.reason.contains("one trial"), "{}", found.verdict.reason);
+}
+
+#[test]
+fn damage_that_grows_with_every_flood_is_a_trend_and_is_judged_at_its_end() {
+    let mut rig = Rig::new(5);
+    let trials: Vec<_> = (0..3).map(|_| rig.trial(&[0.9, 0.7, 0.5, 0.25])).collect();
+    let found = judge(&trials);
+    assert!((found.verdict.estimate.unwrap() - 0.25).abs() < 0.02);
+    let trend = found.trend.unwrap();
+    assert!(trend.tau < -0.9 && trend.p < 0.001, "{trend:?}");
+    assert!(found.verdict.reason.contains("falls from flood to flood"), "{}", found.verdict.reason);
+    assert_eq!(found.per_cycle.len(), 4);
+    assert!((found.per_cycle[1].estimate - 0.7).abs() < 0.03);
+}
+
+#[test]
+fn a_service_that_died_has_not_recovered() {
+    let mut trial = Rig::new(6).trial(&[1.0]);
+    for window in &mut trial.cycles[0] {
+        window.flooded = 0.0;
+    }
+    let found = judge(&[trial]);
+    assert_eq!(found.verdict.outcome, Outcome::NotRecovered);
+    assert!(found.verdict.estimate.unwrap() < 0.01);
+}
+
+#[test]
+fn a_control_that_died_makes_the_run_invalid() {
+    let mut trial = Rig::new(6).trial(&[1.0]);
+    for window in &mut trial.cycles[0] {
+        window.control = Some(0.0);
+    }
+    let found = judge(&[trial]);
+    assert_eq!(found.verdict.outcome, Outcome::Invalid);
+    assert!(found.verdict.reason.contains("control"), "{}", found.verdict.reason);
+}
+
+#[test]
+fn a_baseline_that_carried_nothing_makes_the_run_invalid() {
+    let flooded = BeforeAfter { baseline: vec![0.0; 10], after: vec![5.0; 10] };
+    let found = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap();
+    assert_eq!(found.verdict.outcome, Outcome::Invalid);
+}
+
+#[test]
+fn plain_numbers_from_the_old_report_are_judged() {
+    let flooded = BeforeAfter {
+        baseline: vec![219.0, 221.0, 215.0, 220.0, 218.0, 222.0],
+        after: vec![48.0, 47.0, 49.0, 48.5, 47.5, 48.0],
+    };
+    let found = judge_flat("connections_per_second", &flooded, None, &RecoverySettings::default()).unwrap();
+    assert_eq!(found.verdict.outcome, Outcome::NotRecovered);
+    assert!((found.verdict.estimate.unwrap() - 48.0 / 219.0).abs() < 0.01);
+}
+
+#[test]
+fn a_control_of_other_length_is_compared_as_a_whole() {
+    let mut rng = SmallRng::new(8);
+    let mut series = |level: f64, n: usize| (0..n).map(|_| level * (0.01 * rng.normal()).exp()).collect();
+    // The machine lost a fifth by itself.
+    let flooded = BeforeAfter { baseline: series(100.0, 40), after: series(80.0, 40) };
+    let control = BeforeAfter { baseline: series(50.0, 30), after: series(40.0, 35) };
+    let found = judge_flat("rate", &flooded, Some(&control), &RecoverySettings::default()).unwrap();
+    assert_eq!(found.verdict.outcome, Outcome::Recovered, "{}", found.verdict.reason);
+}
+
+#[test]
+fn a_delay_that_doubled_has_not_recovered() {
+    let settings = RecoverySettings { lower_is_better: true, ..RecoverySettings::default() };
+    let flooded = BeforeAfter {
+        baseline: vec![10.0, 10.1, 9.9, 10.0, 10.2, 9.8],
+        after: vec![20.0, 20.1, 19.9, 20.0, 20.2, 19.8],
+    };
+    assert_eq!(judge_flat("ms", &flooded, None, &settings).unwrap().verdict.outcome, Outcome::NotRecovered);
+    let better = BeforeAfter { baseline: flooded.after, after: flooded.baseline };
+    assert_eq!(judge_flat("ms", &better, None, &settings).unwrap().verdict.outcome, Outcome::Recovered);
+}
+
+#[test]
+fn one_window_on_each_side_decides_nothing() {
+    let flooded = BeforeAfter { baseline: vec![100.0], after: vec![50.0] };
+    let found = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap();
+    assert_eq!(found.verdict.outcome, Outcome::Undecided);
+    assert_eq!(found.verdict.interval, None);
+}
+
+#[test]
+fn bad_windows_are_named_by_their_place() {
+    let flooded = BeforeAfter { baseline: vec![1.0, -1.0], after: vec![1.0] };
+    let error = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap_err();
+    assert_eq!(error.to_string(), "`baseline.flooded`[1] is -1: expected 0 or more");
+    assert!(judge_trials("rate", &[], &RecoverySettings::default()).is_err());
+    assert!(judge_trials("rate", &[RecoveryTrial::default()], &RecoverySettings::default()).is_err());
+}
