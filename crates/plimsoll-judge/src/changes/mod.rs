@@ -1,0 +1,232 @@
+//! Where did the history change? The change points of a series: a nightly benchmark, a rate over a run.
+//!
+//! 1. The noise is estimated from differences, which a jump hardly touches, and outliers are pulled in ([`noise`]).
+//! 2. The series is divided into too many levels, as a whole and, where it is long, by sliding windows ([`partition`]).
+//! 3. The weakest boundary is deleted until all pass a test of the step and a rank test, with standard errors inflated by
+//!    √((1+ρ)/(1-ρ)) where neighbours are correlated; an excursion that went away again is dropped ([`prune`]).
+//! 4. Each boundary is put where a robust loss is least ([`locate`]).
+//!
+//! Merging backwards is what Fleming et al. 2023 (*Hunter: Using Change Point Detection to Hunt for Performance Regressions*) do
+//! with t-tests; ranks, the allowance for correlation and the robust loss are what keeps outliers and slow drifts of the machine from
+//! being taken for changes. A series of n values takes O(n log n) time and O(n) memory.
+
+mod locate;
+mod noise;
+mod partition;
+mod prune;
+
+use crate::input::{JudgeError, finite};
+use crate::stats::{dist::normal_quantile, median, variance};
+use noise::{Noise, without_outliers};
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use serde::Serialize;
+
+/// The shortest level that can be told from outliers: a change is seen from its fourth value on.
+pub const MIN_LEVEL: usize = 4;
+/// The confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+/// The price of a level when the series is divided, in squared standard deviations per ln n; low, to divide too finely.
+const PENALTY: f64 = 1.2;
+/// The least noise believed when the series is divided, as a share of the largest value
+/// (counted from the median, without outliers) and per √n: the running sums carry no more digits.
+const LEAST_NOISE: f64 = 1e-7;
+/// How many values' weight the common spread has beside the spread of one level.
+const SHARED: f64 = 10.0;
+
+/// A place at which the level of a series changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The first value of the new level, counted from 0.
+    pub index: usize,
+    /// The level before, a mean without outliers, in the unit of the series.
+    pub before: f64,
+    /// The level after.
+    pub after: f64,
+    /// The interval of the size, after - before, in the unit of the series.
+    pub interval: Interval,
+    /// The first and the last index that may be the true one.
+    pub index_interval: (usize, usize),
+}
+
+impl Change {
+    /// The size of the change, in the unit of the series.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        self.after - self.before
+    }
+
+    /// The size as a share of the level before; absent where that is 0.
+    #[must_use]
+    pub fn relative(&self) -> Option<f64> {
+        (self.before != 0.0).then(|| self.size() / self.before.abs())
+    }
+}
+
+/// The changes of a series, and the noise that they stand out of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changes {
+    /// The changes, by rising index.
+    pub changes: Vec<Change>,
+    /// The standard deviation of the values around their levels, outliers pulled in, in the unit of the series.
+    pub noise: f64,
+    /// The correlation of neighbouring values around their levels, 0 or more.
+    pub correlation: f64,
+    /// How many values the series has.
+    pub n: usize,
+}
+
+/// Finds the changes of the level of a series.
+///
+/// The series is in order of time and evenly spaced. Fewer than 2·[`MIN_LEVEL`] values never show a change.
+///
+/// # Errors
+/// [`JudgeError::Empty`] or [`JudgeError::NotFinite`].
+pub fn find_changes(series: &[f64]) -> Result<Changes, JudgeError> {
+    finite("series", series)?;
+    let n = series.len();
+    let unit = Unit::of(series);
+    if n < 2 * MIN_LEVEL || unit.half_range == 0.0 {
+        return Ok(Changes { changes: Vec::new(), noise: 0.0, correlation: 0.0, n });
+    }
+    let values = unit.apply(series);
+    let first_guess = Noise::from_differences(&values);
+    let clean = without_outliers(&values, first_guess.sd);
+    let penalty = PENALTY * (n as f64).ln();
+    let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    let spread =
+        (first_guess.sd * first_guess.inflation().sqrt()).max(LEAST_NOISE * (n as f64).sqrt() * largest);
+    let pruned = prune::prune(&clean, &partition::levels(&clean, spread, penalty));
+    let mut boundaries = pruned.boundaries;
+    let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
+    let places = locate::places(&values, &boundaries, &levels, pruned.noise, CONFIDENCE);
+    let errors = standard_errors(&clean, &boundaries, pruned.noise);
+    let changes =
+        (0..places.len()).map(|k| describe(places[k], &levels[k..=k + 1], &errors[k..=k + 1], &unit));
+    Ok(Changes {
+        changes: changes.collect(),
+        noise: unit.size(pruned.noise.sd),
+        correlation: pruned.noise.rho,
+        n,
+    })
+}
+
+/// The standard error of each level. Noise often grows with the level, so each has its own spread, drawn towards the common one as
+/// by [`SHARED`] more values.
+fn standard_errors(clean: &[f64], boundaries: &[usize], noise: Noise) -> Vec<f64> {
+    let ends = boundaries.iter().copied().chain([clean.len()]);
+    let starts = [0].into_iter().chain(boundaries.iter().copied());
+    starts
+        .zip(ends)
+        .map(|(start, end)| {
+            let len = (end - start) as f64;
+            let own = variance(&clean[start..end]) * (len - 1.0);
+            let spread = (own + SHARED * noise.sd.powi(2)) / (len - 1.0 + SHARED);
+            noise.inflation() * (spread / len).sqrt()
+        })
+        .collect()
+}
+
+fn describe(place: locate::Place, levels: &[f64], errors: &[f64], unit: &Unit) -> Change {
+    let step = levels[1] - levels[0];
+    let margin = normal_quantile(0.5 + CONFIDENCE / 2.0) * errors[0].hypot(errors[1]);
+    Change {
+        index: place.index,
+        before: unit.value(levels[0]),
+        after: unit.value(levels[1]),
+        interval: Interval(step - margin, step + margin).map(|s| unit.size(s)),
+        index_interval: place.between,
+    }
+}
+
+/// The middle and half the range of a series: what it is measured in inside, so that no unit overflows or vanishes.
+struct Unit {
+    middle: f64,
+    half_range: f64,
+}
+
+impl Unit {
+    fn of(series: &[f64]) -> Self {
+        let least = series.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = series.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Self { middle: median(series), half_range: largest / 2.0 - least / 2.0 }
+    }
+
+    fn apply(&self, series: &[f64]) -> Vec<f64> {
+        series.iter().map(|x| (x / 2.0 - self.middle / 2.0) / self.half_range * 2.0).collect()
+    }
+
+    fn size(&self, inner: f64) -> f64 {
+        inner * self.half_range
+    }
+
+    fn value(&self, inner: f64) -> f64 {
+        self.middle + self.size(inner)
+    }
+}
+
+impl Changes {
+    /// The verdict: `changed`, `unchanged`, or `undecided` for a series that is too short. The estimate is the size of the largest change.
+    #[must_use]
+    pub fn verdict(&self, metric: &str) -> Verdict {
+        let bare = |outcome, reason: String| Verdict::bare("change", metric, outcome, self.n, reason);
+        let Some(largest) = self.changes.iter().max_by(|a, b| a.size().abs().total_cmp(&b.size().abs()))
+        else {
+            if self.n < 2 * MIN_LEVEL {
+                let reason =
+                    format!("{} values are too few: a change needs at least {}", self.n, 2 * MIN_LEVEL);
+                return bare(Outcome::Undecided, reason);
+            }
+            return bare(Outcome::Unchanged, format!("no change of level in {} values", self.n));
+        };
+        Verdict {
+            estimate: Some(largest.size()),
+            interval: Some(largest.interval),
+            confidence: CONFIDENCE,
+            ..bare(Outcome::Changed, self.told())
+        }
+    }
+
+    /// The changes in words, the first few of them.
+    fn told(&self) -> String {
+        const TOLD: usize = 5;
+        let mut parts: Vec<String> = self.changes.iter().take(TOLD).map(told).collect();
+        if self.changes.len() > TOLD {
+            parts.push(format!("and {} more", self.changes.len() - TOLD));
+        }
+        let count = self.changes.len();
+        format!(
+            "{count} change{} in {} values: {}",
+            if count == 1 { "" } else { "s" },
+            self.n,
+            parts.join("; ")
+        )
+    }
+}
+
+fn told(change: &Change) -> String {
+    let size = change.relative().map_or_else(String::new, |r| format!(" ({:+.1} %)", 100.0 * r));
+    let (lo, hi) = change.index_interval;
+    let place = if lo == hi { String::new() } else { format!(" (between {lo} and {hi})") };
+    format!("at {}{place} from {:.6} to {:.6}{size}", change.index, Short(change.before), Short(change.after))
+}
+
+/// A number with as many significant digits as its precision asks for.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = f.precision().unwrap_or(6);
+        let size = self.0.abs();
+        if size != 0.0 && !(1e-4..1e9).contains(&size) {
+            return write!(f, "{:.*e}", digits.saturating_sub(1), self.0);
+        }
+        let whole = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
+        let text = format!("{:.*}", digits.saturating_sub(whole), self.0);
+        let trimmed =
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        f.write_str(trimmed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The noise of a series whose level may jump: its spread, its correlation, and what sticks out of it.
+
+use crate::stats::{mean, median_in_place};
+
+/// 1 / Φ⁻¹(3/4): from the median of absolute values to the standard deviation of a normal variable.
+const MEDIAN_TO_SD: f64 = 1.482_602_218_505_602;
+/// √(π/2): from the mean of absolute values to the standard deviation of a normal variable.
+const MEAN_TO_SD: f64 = 1.253_314_137_315_500_3;
+/// How far a value may stand from the running median before it counts as an outlier, in standard deviations.
+const OUTLIER: f64 = 3.0;
+/// Values on each side of the running median: three outliers in a row are outvoted, four are a level of their own.
+const REACH: usize = 3;
+
+/// The noise around the levels of a series, as a first-order autoregression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Noise {
+    /// The standard deviation of a single value.
+    pub(super) sd: f64,
+    /// The correlation of neighbours, 0 or more: a negative one would only make the tests bolder.
+    pub(super) rho: f64,
+}
+
+impl Noise {
+    /// Estimates the noise before any level is known, from differences, in which a jump shows only once.
+    ///
+    /// For an autoregression `Var(xₜ - xₜ₋₁) = 2σ²(1-ρ)` and `Var(xₜ - xₜ₋₂) = 2σ²(1-ρ²)`, so that their ratio is 1 + ρ
+    /// (Chakar et al. 2017, *A robust approach for estimating change-points in the mean of an AR(1) process*).
+    pub(super) fn from_differences(series: &[f64]) -> Self {
+        let step =
+            |lag: usize| series.iter().zip(&series[lag.min(series.len())..]).map(|(a, b)| (b - a).abs());
+        let (mut near, mut far): (Vec<f64>, Vec<f64>) = (step(1).collect(), step(2).collect());
+        let (mut s1, mut s2) =
+            (MEDIAN_TO_SD * median_in_place(&mut near), MEDIAN_TO_SD * median_in_place(&mut far));
+        if s1 <= 0.0 {
+            // Most neighbours are equal, as in coarse data: the mean still sees the rest.
+            (s1, s2) = (MEAN_TO_SD * mean(&near), MEAN_TO_SD * mean(&far));
+        }
+        let rho = if s1 > 0.0 { ((s2 / s1).powi(2) - 1.0).clamp(0.0, 0.8) } else { 0.0 };
+        Self { sd: s1 / (2.0 * (1.0 - rho)).sqrt(), rho }
+    }
+
+    /// √((1+ρ)/(1-ρ)): by how much correlation inflates the standard error of a mean.
+    pub(super) fn inflation(self) -> f64 {
+        ((1.0 + self.rho) / (1.0 - self.rho)).sqrt()
+    }
+}
+
+/// Replaces every value that stands off the running median of seven by more than three standard deviations (Hampel's identifier)
+/// with the median of the others there. A level that lasts for four values stays.
+pub(super) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
+    let n = series.len();
+    let width = (2 * REACH + 1).min(n);
+    let mut window = Vec::with_capacity(width);
+    (0..n)
+        .map(|i| {
+            let start = i.saturating_sub(REACH).min(n - width);
+            window.clear();
+            window.extend_from_slice(&series[start..start + width]);
+            let middle = median_in_place(&mut window);
+            let usual = |v: &f64| (v - middle).abs() <= OUTLIER * sd;
+            if usual(&series[i]) {
+                return series[i];
+            }
+            window.retain(usual);
+            median_in_place(&mut window)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::rng::SmallRng;
+
+    #[test]
+    fn jumps_do_not_move_the_estimate_of_an_autoregression() {
+        let mut rng = SmallRng::new(3);
+        let mut state = 0.0;
+        let series: Vec<f64> = (0..20_000)
+            .map(|i| {
+                state = 0.5 * state + 0.75_f64.sqrt() * rng.normal();
+                state + 50.0 * f64::from(i / 1000)
+            })
+            .collect();
+        let noise = Noise::from_differences(&series);
+        assert!((noise.rho - 0.5).abs() < 0.06, "{noise:?}");
+        assert!((noise.sd - 1.0).abs() < 0.06, "{noise:?}");
+    }
+
+    #[test]
+    fn an_outlier_is_replaced_and_a_step_is_not() {
+        let mut series = vec![0.0; 20];
+        series[15..].fill(10.0);
+        series[5] = 90.0;
+        let clean = without_outliers(&series, 1.0);
+        assert_eq!(clean[5], 0.0);
+        assert_eq!(clean[15..], series[15..]);
+        assert_eq!(clean[..5], series[..5]);
+    }
+}
