@@ -36,6 +36,7 @@ impl LinkType {
 }
 
 /// An IP packet as far as it was kept, and how long it was on the wire.
+#[derive(Clone, Copy)]
 pub(super) struct Network<'a> {
     pub(super) kept: &'a [u8],
     pub(super) wire_bytes: u32,

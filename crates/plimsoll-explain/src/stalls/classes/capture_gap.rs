@@ -1,0 +1,18 @@
+//! The packets that would tell are not in the capture: something was acknowledged that was never seen.
+
+use crate::stalls::class::{Actor, Class};
+use crate::stalls::time::ms;
+
+use super::Finding;
+
+/// `unseen` bytes were acknowledged by the packet that ended a silence of `length` ns, or soon after it.
+pub(in crate::stalls) fn judge(length: u64, unseen: u32) -> Finding {
+    Finding {
+        class: Class::CaptureGap,
+        waiting_for: Actor::Capture,
+        evidence: format!(
+            "{unseen} bytes were acknowledged that the capture does not hold, after {:.1} ms without packets",
+            ms(length)
+        ),
+    }
+}

@@ -1,0 +1,44 @@
+//! The receiver held its acknowledgement back (RFC 1122, section 4.2.3.2; Linux `tcp_delack_timer`, 40 to 200 ms), and
+//! the sender, with data at hand, waited for it: Nagle's algorithm (RFC 896) allows one partial segment in flight.
+
+use crate::stalls::class::Class;
+use crate::stalls::gap::LateAck;
+use crate::stalls::time::ms;
+
+use super::{Finding, ender};
+
+/// The acknowledgement ended the silence, and data of the other side followed at once.
+pub(super) fn judge(late: &LateAck) -> Option<Finding> {
+    if late.acked == 0 {
+        return None;
+    }
+    Some(Finding {
+        class: Class::DelayedAck,
+        waiting_for: ender(&late.gap),
+        evidence: format!(
+            "{} bytes in flight were acknowledged only after {:.1} ms, and {:.2} ms later the sender went on",
+            late.gap.in_flight,
+            ms(late.gap.length()),
+            ms(late.followed_after)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::gap;
+    use super::*;
+    use crate::stalls::class::Actor;
+
+    #[test]
+    fn an_acknowledgement_that_data_follows_was_waited_for() {
+        let late = LateAck { gap: gap(), acked: 61, followed_after: 1000 };
+        let finding = judge(&late).unwrap();
+        assert_eq!((finding.class, finding.waiting_for), (Class::DelayedAck, Actor::Server));
+    }
+
+    #[test]
+    fn a_mere_window_update_is_no_delayed_acknowledgement() {
+        assert_eq!(judge(&LateAck { gap: gap(), acked: 0, followed_after: 1000 }), None);
+    }
+}

@@ -1,0 +1,20 @@
+//! Duplicate acknowledgements or SACK ranges told of a loss, and the sender repaired it at once (RFC 5681, RFC 8985). It
+//! costs a round trip where the sender has nothing new to send, or may not.
+
+use crate::stalls::class::{Actor, Class};
+use crate::stalls::recovery::Recovery;
+use crate::stalls::time::ms;
+
+use super::Finding;
+
+pub(super) fn judge(recovery: &Recovery, sender: Actor) -> Finding {
+    Finding {
+        class: Class::FastRetransmit,
+        waiting_for: sender,
+        evidence: format!(
+            "the receiver told of a loss, and {} segments were sent again, the first {:.1} ms after the last progress",
+            recovery.resent,
+            ms(recovery.first_resent.saturating_sub(recovery.start)),
+        ),
+    }
+}

@@ -1,0 +1,120 @@
+//! The classes of stall, one module each. Each says, from the facts that it is given, whether it fits, who had to act,
+//! and what in the packets shows it.
+
+pub(super) mod capture_gap;
+pub(super) mod client_idle;
+pub(super) mod delayed_ack;
+pub(super) mod fast_retransmit;
+pub(super) mod rto;
+pub(super) mod sender_held;
+pub(super) mod sender_waited;
+pub(super) mod server_think;
+pub(super) mod small_window;
+pub(super) mod syn_ignored;
+pub(super) mod syn_retry;
+pub(super) mod synack_retry;
+pub(super) mod tail_loss;
+pub(super) mod zero_window;
+
+use super::class::{Actor, Class};
+use super::gap::{Gap, LateAck};
+use super::handshake::Handshake;
+use super::recovery::{Recovery, Trigger};
+use super::rtt::Rtt;
+
+/// A class that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) class: Class,
+    pub(super) waiting_for: Actor,
+    pub(super) evidence: String,
+}
+
+/// The class of a silence that data, FIN or RST ended. The order matters: what the packets prove comes before what is
+/// left when nothing is proven.
+pub(super) fn of_gap(gap: &Gap) -> Finding {
+    small_window::judge(gap)
+        .or_else(|| sender_held::judge(gap))
+        .or_else(|| server_think::judge(gap))
+        .or_else(|| client_idle::judge(gap))
+        .unwrap_or_else(|| sender_waited::judge(gap))
+}
+
+/// The class of a silence that an acknowledgement ended.
+pub(super) fn of_late_ack(late: &LateAck) -> Option<Finding> {
+    small_window::judge_ack(late).or_else(|| delayed_ack::judge(late))
+}
+
+/// The class of a loss. `sender` lost it.
+pub(super) fn of_recovery(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) -> Finding {
+    match recovery.trigger {
+        Trigger::Told => fast_retransmit::judge(recovery, sender),
+        Trigger::TailTimer => tail_loss::judge(recovery, sender),
+        Trigger::Timer => rto::judge(recovery, sender, rtt),
+    }
+}
+
+/// The stalls of a handshake: from, to, and the class.
+pub(super) fn of_handshake(handshake: &Handshake) -> Vec<(u64, u64, Finding)> {
+    syn_ignored::judge(handshake)
+        .or_else(|| syn_retry::judge(handshake))
+        .into_iter()
+        .chain(synack_retry::judge(handshake))
+        .collect()
+}
+
+/// The client or the server.
+pub(super) fn side(is_client: bool) -> Actor {
+    if is_client { Actor::Client } else { Actor::Server }
+}
+
+/// The side that ended a gap.
+fn ender(gap: &Gap) -> Actor {
+    side(gap.by_client)
+}
+
+/// The side that did not end a gap.
+fn other(gap: &Gap) -> Actor {
+    side(!gap.by_client)
+}
+
+/// What ended a gap, in words.
+fn ended_by(gap: &Gap) -> String {
+    use plimsoll_model::packet::Flags;
+    let flags = gap.segment.flags;
+    match gap.segment.payload {
+        _ if flags.has(Flags::RST) => "a reset".to_owned(),
+        0 if flags.has(Flags::FIN) => "a FIN".to_owned(),
+        payload => format!("{payload} bytes"),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod fixture {
+    //! A gap to start from: 250 ms, ended by a full segment of the server after its own, with nothing in its way.
+
+    use plimsoll_model::packet::{Flags, Segment};
+
+    use crate::stalls::gap::{Gap, LastWord};
+    use crate::stalls::half::LastData;
+    use crate::stalls::rtt::Rtt;
+    use crate::stalls::time::MILLISECOND;
+
+    pub(in crate::stalls) fn gap() -> Gap {
+        Gap {
+            start: 0,
+            end: 250 * MILLISECOND,
+            by_client: false,
+            segment: Segment { payload: 1448, flags: Flags::ACK, ..Segment::default() },
+            last_word: LastWord::Own,
+            own_data: Some(LastData { payload: 1000, pushed: true }),
+            in_flight: 0,
+            usable_window: Some(65_536),
+            window: Some(65_536),
+            scale_known: true,
+            segment_size: 1448,
+            server_spoke: true,
+            rtt: Some(Rtt { smoothed: MILLISECOND, lowest: MILLISECOND, rto: 201 * MILLISECOND }),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The sender paused in the middle of its data, with nothing in flight and the window open: its program did not write.
+//! This is what is left when no other class fits.
+
+use crate::stalls::class::Class;
+use crate::stalls::gap::Gap;
+use crate::stalls::time::ms;
+
+use super::{Finding, ended_by, ender};
+
+pub(super) fn judge(gap: &Gap) -> Finding {
+    let flight = match gap.in_flight {
+        0 => "nothing in flight".to_owned(),
+        bytes => format!("{bytes} bytes in flight"),
+    };
+    Finding {
+        class: Class::SenderWaited,
+        waiting_for: ender(gap),
+        evidence: format!(
+            "{} followed the sender's own data after {:.1} ms, with {flight} and the window open",
+            ended_by(gap),
+            ms(gap.length())
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::gap;
+    use super::super::of_gap;
+    use super::*;
+
+    #[test]
+    fn a_pause_without_any_sign_is_the_senders() {
+        assert_eq!(of_gap(&gap()).class, Class::SenderWaited);
+    }
+}

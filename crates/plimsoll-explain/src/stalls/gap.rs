@@ -1,0 +1,61 @@
+//! A silence, with what was known when it began and the packet that ended it.
+
+use plimsoll_model::packet::Segment;
+
+use super::half::LastData;
+use super::rtt::Rtt;
+
+/// Who has to act next in a conversation, by who spoke last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastWord {
+    /// Nobody has sent data.
+    None,
+    /// The side that ended the silence.
+    Own,
+    /// The other side.
+    Other,
+}
+
+/// A silence that a packet of the side `by` ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Whether the client ended it.
+    pub(super) by_client: bool,
+    /// The packet that ended it.
+    pub(super) segment: Segment,
+    pub(super) last_word: LastWord,
+    /// What the side that ended it had sent before.
+    pub(super) own_data: Option<LastData>,
+    /// Bytes that it had in flight.
+    pub(super) in_flight: u32,
+    /// What the other side's window left it.
+    pub(super) usable_window: Option<u32>,
+    /// The window that the other side had announced.
+    pub(super) window: Option<u32>,
+    /// Whether window fields can be trusted to the byte.
+    pub(super) scale_known: bool,
+    /// The payload of a full segment of the side that ended it.
+    pub(super) segment_size: u32,
+    /// Whether the server has ever sent data.
+    pub(super) server_spoke: bool,
+    pub(super) rtt: Option<Rtt>,
+}
+
+impl Gap {
+    pub(super) fn length(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// An acknowledgement, or a window, that came after a silence. Whether anybody waited for it shows in what follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LateAck {
+    /// The silence; `by_client` tells who acknowledged, the other figures are those of the side that may have waited.
+    pub(super) gap: Gap,
+    /// Bytes that it acknowledged.
+    pub(super) acked: u32,
+    /// How soon after it the other side sent.
+    pub(super) followed_after: u64,
+}

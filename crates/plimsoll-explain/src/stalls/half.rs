@@ -1,0 +1,253 @@
+//! What is remembered of one direction of a connection: what its side sent, and what it announced.
+
+use plimsoll_model::packet::{Flags, Segment};
+
+use super::counts::Track;
+use super::recovery::Recovery;
+use super::rtt::HalfRtt;
+use super::sequence::{after, before, beyond};
+
+/// The last data that a side sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LastData {
+    /// Bytes in it.
+    pub(super) payload: u32,
+    /// Whether it carried PSH: the sender had nothing more to add.
+    pub(super) pushed: bool,
+}
+
+/// A range of sequence numbers that was skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hole {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// Holes remembered at a time; more than these are of no use to tell one cause from another.
+const MOST_HOLES: usize = 4;
+
+/// One side.
+#[derive(Default)]
+pub(super) struct Half {
+    pub(super) packets: u64,
+    /// Payload, each byte counted once.
+    pub(super) bytes: u64,
+    /// The sequence number after the last one seen; `None` before any.
+    pub(super) sent_to: Option<u32>,
+    /// The highest acknowledgement of what this side sent.
+    pub(super) acked_to: Option<u32>,
+    /// The window that this side announced last, scaled as far as the scale is known.
+    pub(super) window: Option<u32>,
+    /// The sequence number up to which this side lets the other send.
+    pub(super) window_edge: Option<u32>,
+    /// Window scale of its SYN; `None` if the SYN was not seen, or had none.
+    pub(super) offered_shift: Option<u8>,
+    /// The shift in use. Where the handshake was not seen it is the least that explains what the other side sent.
+    pub(super) shift: u8,
+    pub(super) mss: Option<u16>,
+    pub(super) sack_permitted: bool,
+    pub(super) stamps: bool,
+    /// The largest payload in one packet.
+    pub(super) largest: u32,
+    pub(super) last_data: Option<LastData>,
+    /// When it last sent something new, or was acknowledged something new.
+    pub(super) progress: u64,
+    /// When the other side last said that something is missing, with no progress since.
+    pub(super) complaint: Option<u64>,
+    /// Since when its window is closed.
+    pub(super) closed_since: Option<u64>,
+    pub(super) recovery: Option<Recovery>,
+    pub(super) rtt: HalfRtt,
+    pub(super) track: Track,
+    timed: Option<(u32, u64)>,
+    holes: [Option<Hole>; MOST_HOLES],
+}
+
+impl Half {
+    /// Bytes sent and not acknowledged.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u32 {
+        match (self.sent_to, self.acked_to) {
+            (Some(sent_to), Some(acked_to)) => beyond(sent_to, acked_to),
+            _ => 0,
+        }
+    }
+
+    /// How many new bytes the other side's window still allows; `None` if it was never told.
+    #[inline]
+    pub(super) fn usable_window(&self, peer: &Self) -> Option<u32> {
+        let edge = peer.window_edge?;
+        Some(self.sent_to.map_or(u32::MAX, |sent_to| beyond(edge, sent_to)))
+    }
+
+    /// The payload of a full segment, as far as the packets tell.
+    pub(super) fn segment_size(&self, peer: &Self) -> u32 {
+        let options = if self.stamps { 12 } else { 0 };
+        match peer.mss {
+            Some(mss) => u32::from(mss).saturating_sub(options).max(1),
+            None => self.largest.max(1),
+        }
+    }
+
+    /// The hole that `segment` begins to fill.
+    #[inline]
+    pub(super) fn hole_of(&self, segment: &Segment) -> Option<Hole> {
+        let fills = |hole: &Hole| !before(segment.seq, hole.from) && before(segment.seq, hole.to);
+        self.holes.iter().flatten().copied().find(fills)
+    }
+
+    /// Whether `ack` acknowledges a part of this side's data that was never seen.
+    pub(super) fn never_seen(&self, ack: u32) -> bool {
+        let is_hole = |hole: &Hole| after(ack, hole.from);
+        self.sent_to.is_some_and(|sent_to| after(ack, sent_to)) || self.holes.iter().flatten().any(is_hole)
+    }
+
+    /// Takes in what this side sent.
+    #[inline]
+    pub(super) fn sent(&mut self, now: u64, segment: &Segment) {
+        let end = segment.end();
+        let sent_to = self.sent_to.unwrap_or(segment.seq);
+        // What came before the first packet seen is taken to have arrived.
+        self.acked_to.get_or_insert(segment.seq);
+        let new_bytes = beyond(end, sent_to);
+        if new_bytes > 0 || self.sent_to.is_none() {
+            if after(segment.seq, sent_to) {
+                self.note_hole(Hole { from: sent_to, to: segment.seq });
+            }
+            self.sent_to = Some(end);
+        }
+        if new_bytes > 0 {
+            self.progress = now;
+            if self.timed.is_none() {
+                self.timed = Some((end, now));
+            }
+        } else if end != segment.seq {
+            self.fill_hole(segment);
+            // An acknowledgement of what was sent twice tells nothing about the round trip (Karn).
+            self.timed = None;
+        }
+        if segment.payload > 0 {
+            self.bytes += u64::from(new_bytes.min(segment.payload));
+            self.largest = self.largest.max(segment.payload);
+            let pushed = segment.flags.has(Flags::PSH);
+            self.last_data = Some(LastData { payload: segment.payload, pushed });
+        }
+        self.packets += 1;
+    }
+
+    /// Takes in an acknowledgement of this side's data; returns a sample of the round trip where it gives one.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, now: u64, ack: u32) -> Option<u64> {
+        if !self.acked_to.is_none_or(|acked_to| after(ack, acked_to)) {
+            return None;
+        }
+        self.acked_to = Some(ack);
+        self.progress = now;
+        self.complaint = None;
+        if self.sent_to.is_none_or(|sent_to| after(ack, sent_to)) {
+            self.sent_to = Some(ack);
+        }
+        for slot in &mut self.holes {
+            if slot.is_some_and(|hole| after(ack, hole.from)) {
+                *slot = None;
+            }
+        }
+        let (end, at) = self.timed?;
+        if before(ack, end) {
+            return None;
+        }
+        self.timed = None;
+        Some(now.saturating_sub(at))
+    }
+
+    /// Takes in the window that this side announces.
+    #[inline]
+    pub(super) fn announced(&mut self, segment: &Segment) {
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
+        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.shift };
+        let window = u32::from(segment.window) << shift;
+        self.window = Some(window);
+        let edge = segment.ack.wrapping_add(window);
+        if self.window_edge.is_none_or(|old| after(edge, old)) {
+            self.window_edge = Some(edge);
+        }
+    }
+
+    /// Raises the shift until `flight` bytes fit a window that this side announced: they were sent, so they had room.
+    #[cold]
+    pub(super) fn infer_shift(&mut self, flight: u32) {
+        let Some(window) = self.window.filter(|&window| window > 0) else { return };
+        let raw = window >> self.shift;
+        while self.shift < 14 && (raw << self.shift) < flight {
+            self.shift += 1;
+        }
+    }
+
+    fn note_hole(&mut self, hole: Hole) {
+        self.holes.rotate_right(1);
+        self.holes[0] = Some(hole);
+    }
+
+    /// Takes out what `segment` fills; a segment in the middle leaves the part behind it.
+    fn fill_hole(&mut self, segment: &Segment) {
+        let end = segment.end();
+        for slot in &mut self.holes {
+            if let Some(hole) = slot
+                && !before(segment.seq, hole.from)
+                && before(segment.seq, hole.to)
+            {
+                *slot = before(end, hole.to).then_some(Hole { from: end, to: hole.to });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(seq: u32, payload: u32) -> Segment {
+        Segment { seq, payload, flags: Flags::ACK, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_byte_sent_twice_counts_once_and_gives_no_round_trip() {
+        let mut half = Half::default();
+        half.sent(10, &data(1, 100));
+        half.sent(20, &data(1, 100));
+        assert_eq!((half.bytes, half.in_flight()), (100, 100));
+        assert_eq!(half.acknowledged(30, 101), None);
+        assert_eq!(half.in_flight(), 0);
+    }
+
+    #[test]
+    fn sequence_numbers_may_wrap() {
+        let mut half = Half::default();
+        half.acknowledged(0, u32::MAX - 10);
+        half.sent(10, &data(u32::MAX - 10, 100));
+        assert_eq!(half.in_flight(), 100);
+        assert_eq!(half.acknowledged(30, 89), Some(20));
+        assert_eq!(half.in_flight(), 0);
+    }
+
+    #[test]
+    fn a_hole_is_remembered_until_it_is_filled() {
+        let mut half = Half::default();
+        half.sent(10, &data(1, 100));
+        half.sent(20, &data(301, 100));
+        assert!(half.never_seen(401));
+        half.sent(30, &data(101, 100));
+        assert_eq!(half.hole_of(&data(201, 100)), Some(Hole { from: 201, to: 301 }));
+        half.sent(40, &data(201, 100));
+        assert!(!half.never_seen(401));
+    }
+
+    #[test]
+    fn a_scale_that_was_not_seen_is_inferred_from_what_was_sent() {
+        let mut half = Half::default();
+        half.announced(&Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
+        half.infer_shift(60_000);
+        half.announced(&Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
+        assert_eq!(half.window, Some(502 << 7));
+    }
+}

@@ -1,0 +1,119 @@
+//! Where a connection stood still, and why: stalls from packets.
+//!
+//! A stall is a silence longer than twice the round trip, or than the retransmission timeout where that is less, and
+//! never shorter than a few milliseconds. Its class comes from who ended it, and with what packet: length alone cannot
+//! tell a segment that a cork held back for 200 ms from one that a timer sent again. Losses and closed windows are stalls
+//! from the last progress to the packet that ends them, however many probes lie between.
+//!
+//! The state is bounded: so many connections at a time, so many stalls listed for each. What is not listed still counts
+//! in the sums.
+
+mod class;
+mod classes;
+mod connection;
+mod counts;
+mod gap;
+mod half;
+mod handshake;
+mod log;
+mod recovery;
+mod report;
+mod rtt;
+mod sequence;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use class::{Actor, Class};
+pub use report::{ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport};
+
+use plimsoll_model::packet::{CaptureSummary, Packet, Transport};
+
+use summary::Summary;
+use table::Table;
+
+/// How much is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections followed at a time. When there are more, one that is closed, or has been quiet for long, is taken to
+    /// have ended.
+    pub followed: usize,
+    /// Connections listed in the report: those that stood still longest.
+    pub listed: usize,
+    /// Stalls listed for each connection: the longest.
+    pub stalls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { followed: 32_768, listed: 10_000, stalls: 256 }
+    }
+}
+
+/// Reads packets in the order of a file, and finds the stalls.
+///
+/// ```
+/// use plimsoll_explain::stalls::Analyzer;
+/// use plimsoll_model::packet::CaptureSummary;
+///
+/// let report = Analyzer::new().finish(CaptureSummary::default());
+/// assert_eq!(report.schema, "plimsoll.trace/1");
+/// assert!(report.connections.is_empty());
+/// ```
+pub struct Analyzer {
+    table: Table,
+    summary: Summary,
+    udp: table::Flows,
+    begin: Option<u64>,
+}
+
+impl Default for Analyzer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Analyzer {
+    /// An analysis with the usual limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// An analysis with limits of its own.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        Self {
+            table: Table::new(limits),
+            summary: Summary::new(limits),
+            udp: table::Flows::default(),
+            begin: None,
+        }
+    }
+
+    /// Takes in the next packet.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet) {
+        self.begin.get_or_insert(packet.time_ns);
+        match &packet.transport {
+            Transport::Tcp(segment) => {
+                if let Some(ended) = self.table.take_in(packet, segment) {
+                    self.summary.add(*ended);
+                }
+            }
+            Transport::Udp { .. } => self.udp.take_in(packet),
+        }
+    }
+
+    /// Ends the analysis. `capture` is what the reader says of the file.
+    #[must_use]
+    pub fn finish(self, capture: CaptureSummary) -> TraceReport {
+        let Self { table, mut summary, udp, begin } = self;
+        for connection in table.into_connections() {
+            summary.add(connection);
+        }
+        summary.report(capture, begin.unwrap_or(0), udp.count())
+    }
+}

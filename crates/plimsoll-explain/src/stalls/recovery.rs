@@ -1,0 +1,48 @@
+//! A loss from its beginning to the acknowledgement that ends it.
+
+/// What made the sender send again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// Duplicate acknowledgements or SACK ranges told of the loss.
+    Told,
+    /// A timer ran out, and what was sent again was the last of the flight.
+    TailTimer,
+    /// A timer ran out.
+    Timer,
+}
+
+/// A loss that is being repaired, or that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recovery {
+    /// The last progress before it.
+    pub(super) start: u64,
+    /// What made the sender act.
+    pub(super) trigger: Trigger,
+    /// When it first sent again.
+    pub(super) first_resent: u64,
+    /// When it last sent again.
+    pub(super) last_resent: u64,
+    /// Segments sent again.
+    pub(super) resent: u32,
+    /// How often a timer ran out.
+    pub(super) timeouts: u32,
+    /// Whether the receiver said that something is missing.
+    pub(super) told: bool,
+    /// Bytes in flight when it began.
+    pub(super) in_flight: u32,
+    /// Payload of what was first sent again.
+    pub(super) payload: u32,
+}
+
+impl Recovery {
+    /// Takes in another retransmission. `by_timer` if nothing else than a timer explains it.
+    pub(super) fn again(&mut self, now: u64, by_timer: bool) {
+        self.resent = self.resent.saturating_add(1);
+        self.last_resent = now;
+        if by_timer {
+            self.timeouts = self.timeouts.saturating_add(1);
+            // The probe of the tail was in vain, or the segment that duplicates told of was lost again.
+            self.trigger = Trigger::Timer;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Round-trip time and retransmission timeout, as a sender would compute them (RFC 6298), from the packets.
+//!
+//! A capture splits a round trip in two: from where it was made to one end and back, and to the other end and back. The
+//! sum of both is what a sender sees.
+
+use super::time::{MILLISECOND, SECOND};
+
+/// Linux never waits less for a retransmission (`TCP_RTO_MIN`).
+pub(super) const RTO_MIN: u64 = 200 * MILLISECOND;
+
+/// Before any sample RFC 6298 waits one second.
+const RTO_INITIAL: u64 = SECOND;
+
+/// The shortest silence that is called a stall: below it, scheduling on a busy machine looks the same.
+pub(super) const FLOOR: u64 = 5 * MILLISECOND;
+
+/// The shortest silence that is called a stall as long as no round trip was seen.
+const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
+
+/// One half of the way, from the capture to one end and back.
+#[derive(Clone, Copy, Default)]
+pub(super) struct HalfRtt {
+    smoothed: u64,
+    variation: u64,
+    lowest: u64,
+    known: bool,
+}
+
+impl HalfRtt {
+    pub(super) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Takes a sample in nanoseconds.
+    #[inline]
+    pub(super) fn sample(&mut self, ns: u64) {
+        if self.known {
+            self.variation = (self.variation * 3 + self.smoothed.abs_diff(ns)) / 4;
+            self.smoothed = (self.smoothed * 7 + ns) / 8;
+            self.lowest = self.lowest.min(ns);
+        } else {
+            *self = Self { smoothed: ns, variation: ns / 2, lowest: ns, known: true };
+        }
+    }
+}
+
+/// The whole way, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rtt {
+    pub(super) smoothed: u64,
+    pub(super) lowest: u64,
+    /// The retransmission timeout that follows.
+    pub(super) rto: u64,
+}
+
+impl Rtt {
+    /// The way as far as it is known; `None` before any sample.
+    #[inline]
+    pub(super) fn of(a: &HalfRtt, b: &HalfRtt) -> Option<Self> {
+        if !(a.known || b.known) {
+            return None;
+        }
+        let lowest = a.lowest + b.lowest;
+        // Acknowledgements that were held back, yet not for so long that they were called a stall, inflate the mean.
+        let smoothed = (a.smoothed + b.smoothed).min(lowest.saturating_mul(4));
+        let rto = smoothed + RTO_MIN.max(4 * (a.variation + b.variation));
+        Some(Self { smoothed, lowest, rto })
+    }
+}
+
+/// A silence longer than this is a stall: twice the round trip or the timeout, whichever is less, but not below a floor.
+#[inline]
+pub(super) fn stall_threshold(rtt: Option<Rtt>) -> u64 {
+    match rtt {
+        Some(rtt) => (2 * rtt.smoothed).min(rtt.rto).max(FLOOR),
+        None => FLOOR_UNKNOWN,
+    }
+}
+
+/// The timeout, known or not.
+#[inline]
+pub(super) fn rto(rtt: Option<Rtt>) -> u64 {
+    rtt.map_or(RTO_INITIAL, |rtt| rtt.rto)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn half(samples: &[u64]) -> HalfRtt {
+        let mut half = HalfRtt::default();
+        for sample in samples {
+            half.sample(sample * MILLISECOND);
+        }
+        half
+    }
+
+    #[test]
+    fn both_halves_make_a_round_trip() {
+        let rtt = Rtt::of(&half(&[30]), &half(&[1])).unwrap();
+        assert_eq!((rtt.smoothed, rtt.lowest), (31 * MILLISECOND, 31 * MILLISECOND));
+        assert_eq!(rtt.rto, 231 * MILLISECOND);
+        assert_eq!(stall_threshold(Some(rtt)), 62 * MILLISECOND);
+    }
+
+    #[test]
+    fn the_threshold_has_a_floor_and_the_timeout_as_its_ceiling() {
+        assert_eq!(stall_threshold(Rtt::of(&half(&[1]), &half(&[0]))), FLOOR);
+        let slow = Rtt::of(&half(&[2000; 40]), &half(&[1])).unwrap();
+        assert_eq!(stall_threshold(Some(slow)), slow.rto);
+    }
+
+    #[test]
+    fn held_back_acknowledgements_do_not_hide_the_next_one() {
+        let rtt = Rtt::of(&half(&[1, 40, 40, 40, 40, 40, 40, 40]), &half(&[1]));
+        assert!(stall_threshold(rtt) < 40 * MILLISECOND);
+    }
+}

@@ -1,0 +1,206 @@
+//! From connections that have ended to the report.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use plimsoll_model::packet::{CaptureSummary, Endpoint};
+
+use super::Limits;
+use super::class::Class;
+use super::connection::Connection;
+use super::half::Half;
+use super::log::ClassTimes;
+use super::report::{
+    ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
+};
+use super::time::{SECOND, ms, seconds};
+
+/// The connections that have ended: the sums of all, and those to list.
+pub(super) struct Summary {
+    limits: Limits,
+    connections: u64,
+    lifetime: u64,
+    times: ClassTimes,
+    ended: Vec<Connection>,
+    left_out: u64,
+    acked_unseen: u64,
+    scale_unknown: u64,
+}
+
+impl Summary {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            connections: 0,
+            lifetime: 0,
+            times: ClassTimes::default(),
+            ended: Vec::new(),
+            left_out: 0,
+            acked_unseen: 0,
+            scale_unknown: 0,
+        }
+    }
+
+    /// Adds a connection that has ended.
+    pub(super) fn add(&mut self, mut connection: Connection) {
+        connection.finish();
+        self.connections += 1;
+        self.lifetime += connection.last - connection.first;
+        for (sum, time) in self.times.iter_mut().zip(connection.log.times) {
+            *sum += time;
+        }
+        self.acked_unseen +=
+            connection.halves.iter().map(|half| half.track.counts.acked_unseen).sum::<u64>();
+        self.scale_unknown += u64::from(!connection.scale_known());
+        self.ended.push(connection);
+        // Sorting at twice the limit costs each connection but a constant.
+        if self.ended.len() >= 2 * self.limits.listed.max(1) {
+            self.cut();
+        }
+    }
+
+    /// Keeps as many connections as are to be listed, those that stood still longest.
+    fn cut(&mut self) {
+        if self.ended.len() > self.limits.listed {
+            self.ended.sort_by_key(|connection| std::cmp::Reverse(connection.log.total()));
+            self.left_out += (self.ended.len() - self.limits.listed) as u64;
+            self.ended.truncate(self.limits.listed);
+        }
+    }
+
+    /// The report. Times count from `begin`.
+    pub(super) fn report(
+        mut self,
+        capture: CaptureSummary,
+        begin: u64,
+        (udp_flows, more_udp): (u64, bool),
+    ) -> TraceReport {
+        self.cut();
+        self.ended.sort_by_key(|connection| connection.first);
+        let names: BTreeMap<IpAddr, &str> =
+            capture.names.iter().map(|(address, name)| (*address, name.as_str())).collect();
+        let connections =
+            self.ended.iter().map(|connection| connection_report(connection, begin, &names)).collect();
+        let mut missing = capture.missing;
+        self.state_missing(&mut missing, more_udp);
+        TraceReport {
+            schema: TRACE_SCHEMA.to_owned(),
+            format: capture.format,
+            packets: capture.packets,
+            bytes: capture.bytes,
+            dropped: capture.dropped,
+            missing,
+            tcp_connections: self.connections,
+            udp_flows,
+            connections,
+            time_share: self.time_share(),
+        }
+    }
+
+    fn state_missing(&self, missing: &mut Vec<String>, more_udp: bool) {
+        if self.acked_unseen > 0 {
+            missing.push(format!(
+                "{} times something was acknowledged that is not in the capture",
+                self.acked_unseen
+            ));
+        }
+        if self.scale_unknown > 0 {
+            missing.push(format!(
+                "the handshake of {} of {} connections, so their window scale is inferred",
+                self.scale_unknown, self.connections
+            ));
+        }
+        if self.left_out > 0 {
+            missing.push(format!(
+                "{} connections that stood still least are not listed; the shares count them",
+                self.left_out
+            ));
+        }
+        if more_udp {
+            missing.push("there are more UDP flows than are told apart".to_owned());
+        }
+    }
+
+    fn time_share(&self) -> BTreeMap<Class, f64> {
+        let stalled = Class::ALL.into_iter().zip(self.times).filter(|&(_, time)| time > 0);
+        stalled.map(|(class, time)| (class, time as f64 / self.lifetime.max(1) as f64)).collect()
+    }
+}
+
+fn connection_report(
+    connection: &Connection,
+    begin: u64,
+    names: &BTreeMap<IpAddr, &str>,
+) -> ConnectionReport {
+    let (client, server) = (connection.client, 1 - connection.client);
+    let [from_client, from_server] = [&connection.halves[client], &connection.halves[server]];
+    let duration = connection.last - connection.first;
+    let bytes = from_client.bytes + from_server.bytes;
+    let rtt = connection.rtt();
+    ConnectionReport {
+        client: endpoint(connection.endpoints[client], names),
+        server: endpoint(connection.endpoints[server], names),
+        start_s: seconds(connection.first.saturating_sub(begin)),
+        duration_s: seconds(duration),
+        packets: from_client.packets + from_server.packets,
+        bytes,
+        rate_bytes_per_s: (duration > 0).then(|| bytes as f64 * SECOND as f64 / duration as f64),
+        rtt_ms: rtt.map(|rtt| ms(rtt.smoothed)),
+        rtt_min_ms: rtt.map(|rtt| ms(rtt.lowest)),
+        handshake: handshake_report(connection),
+        from_client: direction_report(from_client),
+        from_server: direction_report(from_server),
+        stalled_s: seconds(connection.log.total()),
+        stall_count: connection.log.count,
+        stalls: connection
+            .log
+            .entries
+            .iter()
+            .map(|entry| Stall {
+                start_s: seconds(entry.start.saturating_sub(begin)),
+                length_ms: ms(entry.end - entry.start),
+                class: entry.finding.class,
+                waiting_for: entry.finding.waiting_for,
+                evidence: entry.finding.evidence.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// The name that the file had in place of the address, or the address.
+fn endpoint(endpoint: Endpoint, names: &BTreeMap<IpAddr, &str>) -> String {
+    match names.get(&endpoint.address) {
+        Some(name) => format!("{name}:{}", endpoint.port),
+        None => endpoint.to_string(),
+    }
+}
+
+fn handshake_report(connection: &Connection) -> HandshakeReport {
+    let handshake = &connection.handshake;
+    HandshakeReport {
+        complete: handshake.round_trip().is_some(),
+        syns: handshake.syns,
+        synacks: handshake.synacks,
+        took_ms: handshake.round_trip().map(ms),
+        window_scale_known: connection.scale_known(),
+        sack: connection.halves.iter().all(|half| half.sack_permitted),
+    }
+}
+
+fn direction_report(half: &Half) -> DirectionReport {
+    let counts = half.track.counts;
+    DirectionReport {
+        packets: half.packets,
+        bytes: half.bytes,
+        retransmissions: counts.retransmissions,
+        fast_retransmissions: counts.fast,
+        spurious_retransmissions: counts.spurious,
+        out_of_order: counts.out_of_order,
+        duplicate_acks: counts.duplicate_acks,
+        lost_segments: counts.lost_segments,
+        acked_unseen: counts.acked_unseen,
+        zero_windows: counts.zero_windows,
+        mss: half.mss,
+        window_scale: half.offered_shift,
+    }
+}

@@ -1,0 +1,143 @@
+//! The connections that are being followed.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use plimsoll_model::packet::{Endpoint, Packet, Segment};
+
+use super::Limits;
+use super::connection::Connection;
+
+/// Both endpoints, the lesser first.
+type Key = (Endpoint, Endpoint);
+
+/// How many connections are looked at to find one to give up.
+const LOOKED_AT: usize = 64;
+
+/// The key of a packet, and which of its endpoints sent it.
+#[inline]
+fn key(packet: &Packet) -> (Key, usize) {
+    if packet.source <= packet.destination {
+        ((packet.source, packet.destination), 0)
+    } else {
+        ((packet.destination, packet.source), 1)
+    }
+}
+
+/// Connections by their endpoints.
+pub(super) struct Table {
+    limits: Limits,
+    places: HashMap<Key, usize, RandomState>,
+    connections: Vec<Connection>,
+    /// The connection of the packet before: most packets belong to the same one.
+    latest: Option<(Key, usize)>,
+    /// Where to look next for a connection to give up.
+    hand: usize,
+}
+
+impl Table {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits: Limits { followed: limits.followed.max(1), ..limits },
+            places: HashMap::default(),
+            connections: Vec::new(),
+            latest: None,
+            hand: 0,
+        }
+    }
+
+    /// Takes in a segment; returns a connection that ended by it.
+    #[inline]
+    pub(super) fn take_in(&mut self, packet: &Packet, segment: &Segment) -> Option<Box<Connection>> {
+        let (key, me) = key(packet);
+        let place = match self.latest {
+            Some((latest, place)) if latest == key => Some(place),
+            _ => self.places.get(&key).copied(),
+        };
+        let (place, ended) = match place {
+            Some(place) if self.connections[place].is_succeeded_by(me, segment) => {
+                let mut new = self.connection(key, packet.time_ns, me, segment);
+                new.follow(&self.connections[place]);
+                let old = std::mem::replace(&mut self.connections[place], new);
+                (place, Some(Box::new(old)))
+            }
+            Some(place) => (place, None),
+            None => self.insert(key, packet.time_ns, me, segment),
+        };
+        self.latest = Some((key, place));
+        self.connections[place].step(packet.time_ns, me, segment);
+        ended
+    }
+
+    fn connection(&self, key: Key, now: u64, me: usize, segment: &Segment) -> Connection {
+        Connection::new([key.0, key.1], now, me, segment, self.limits.stalls)
+    }
+
+    #[cold]
+    fn insert(
+        &mut self,
+        key: Key,
+        now: u64,
+        me: usize,
+        segment: &Segment,
+    ) -> (usize, Option<Box<Connection>>) {
+        let new = self.connection(key, now, me, segment);
+        if self.connections.len() < self.limits.followed {
+            self.connections.push(new);
+            self.places.insert(key, self.connections.len() - 1);
+            return (self.connections.len() - 1, None);
+        }
+        let place = self.to_give_up();
+        let old = std::mem::replace(&mut self.connections[place], new);
+        self.places.remove(&(old.endpoints[0], old.endpoints[1]));
+        self.places.insert(key, place);
+        (place, Some(Box::new(old)))
+    }
+
+    /// Among the next few: one that is closed, else the one that has been quiet for longest.
+    fn to_give_up(&mut self) -> usize {
+        let count = self.connections.len();
+        let looked_at = (self.hand..self.hand + LOOKED_AT.min(count)).map(|place| place % count);
+        self.hand = (self.hand + LOOKED_AT) % count;
+        looked_at
+            .min_by_key(|&place| (!self.connections[place].is_closed(), self.connections[place].last))
+            .unwrap_or(0)
+    }
+
+    /// Every connection that is still followed.
+    pub(super) fn into_connections(self) -> impl Iterator<Item = Connection> {
+        self.connections.into_iter()
+    }
+}
+
+/// UDP flows, counted.
+#[derive(Default)]
+pub(super) struct Flows {
+    seen: HashSet<Key, RandomState>,
+    latest: Option<Key>,
+    uncounted: bool,
+}
+
+impl Flows {
+    /// No more flows than this are told apart: memory must not grow with the file.
+    const MOST: usize = 1 << 17;
+
+    #[inline]
+    pub(super) fn take_in(&mut self, packet: &Packet) {
+        let (key, _) = key(packet);
+        if self.latest == Some(key) {
+            return;
+        }
+        self.latest = Some(key);
+        if self.seen.len() < Self::MOST {
+            self.seen.insert(key);
+        } else {
+            self.uncounted |= !self.seen.contains(&key);
+        }
+    }
+
+    /// How many, and whether there were more.
+    pub(super) fn count(&self) -> (u64, bool) {
+        (self.seen.len() as u64, self.uncounted)
+    }
+}
