@@ -4,6 +4,7 @@
 pub mod changes;
 pub mod compare;
 pub mod input;
+pub mod json;
 pub mod recovery;
 pub mod stats;
 mod wording;

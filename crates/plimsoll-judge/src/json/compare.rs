@@ -1,0 +1,54 @@
+//! `compare`: A against B.
+
+use super::table::Table;
+use super::{Answer, Request};
+use crate::compare::{CompareSettings, paired, unpaired};
+use crate::input::JudgeError;
+use serde::Deserialize;
+use serde_json::json;
+
+/// `{"id", "a": [..], "b": [..], "unit", "lower_is_better", "paired", "margin", "alpha", "metric"}`; lists of equal length
+/// are pairs by position unless `paired` says otherwise.
+#[derive(Debug, Deserialize)]
+pub(super) struct CompareRequest {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    paired: Option<bool>,
+    lower_is_better: Option<bool>,
+    margin: Option<f64>,
+    alpha: Option<f64>,
+    unit: Option<String>,
+    metric: Option<String>,
+}
+
+impl Request for CompareRequest {
+    /// Columns `a` and `b`, or the first two.
+    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+        Ok(Self {
+            a: table.numbers_of("a", 0)?,
+            b: table.numbers_of("b", 1)?,
+            paired: None,
+            lower_is_better: None,
+            margin: None,
+            alpha: None,
+            unit: None,
+            metric: None,
+        })
+    }
+
+    fn judge(self) -> Result<Answer, JudgeError> {
+        let shipped = CompareSettings::default();
+        let settings = CompareSettings {
+            lower_is_better: self.lower_is_better.unwrap_or(shipped.lower_is_better),
+            margin: self.margin.unwrap_or(shipped.margin),
+            alpha: self.alpha.unwrap_or(shipped.alpha),
+            ..shipped
+        };
+        let metric = self.metric.as_deref().unwrap_or("value");
+        let pairs = self.paired.unwrap_or(self.a.len() == self.b.len());
+        let judge = if pairs { paired } else { unpaired };
+        let found = judge(metric, &self.a, &self.b, &settings)?;
+        let own = json!({"paired": pairs, "p": found.p, "needed": found.needed, "unit": self.unit});
+        Ok(Answer::new(found.verdict, own))
+    }
+}
