@@ -1,1 +1,8 @@
 //! Services and load generators, on one pacing loop.
+//!
+//! A [service](serve) runs in a process of its own and serves until it is killed; a [load](run) runs in threads of the
+//! caller's process and ends with a [`LoadResult`](plimsoll_model::observation::LoadResult).
+
+mod service;
+
+pub use service::serve;

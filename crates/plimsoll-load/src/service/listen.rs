@@ -1,0 +1,50 @@
+//! Sockets that listen.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, setsockopt, socket, sockopt,
+};
+use plimsoll_model::frame::Failure;
+
+use super::{other, refused};
+
+/// A socket for each address, listening, in the same order.
+pub(super) fn listen_all(addresses: &[SocketAddr], backlog: u32) -> Result<Vec<TcpListener>, Failure> {
+    if addresses.is_empty() {
+        return Err(other("listen", &"no address is given"));
+    }
+    addresses.iter().map(|&address| listen_at(address, backlog)).collect()
+}
+
+/// The addresses that `listeners` are bound to.
+pub(super) fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, Failure> {
+    let found: std::io::Result<_> = listeners.iter().map(TcpListener::local_addr).collect();
+    found.map_err(|error| other("read a listening address", &error))
+}
+
+fn listen_at(address: SocketAddr, backlog: u32) -> Result<TcpListener, Failure> {
+    let failed = |error| match error {
+        nix::Error::EADDRINUSE => Failure::AddressInUse { address },
+        error => refused(format!("listen on {address}"), error),
+    };
+    open(address, backlog).map(TcpListener::from).map_err(failed)
+}
+
+/// The kernel cuts the backlog down to `net.core.somaxconn`. What is set here is inherited by each accepted connection,
+/// which saves a system call on each.
+fn open(address: SocketAddr, backlog: u32) -> nix::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&fd, sockopt::ReuseAddr, &true)?;
+    setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
+    if address.is_ipv6() {
+        setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
+    }
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
+    let longest = i32::from(Backlog::MAXCONN);
+    let backlog = i32::try_from(backlog).map_or(longest, |wanted| wanted.min(longest));
+    listen(&fd, Backlog::new(backlog)?)?;
+    Ok(fd)
+}

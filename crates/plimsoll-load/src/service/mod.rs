@@ -1,0 +1,57 @@
+//! The built-in services. Each serves from a process of its own until that process is killed.
+
+mod listen;
+mod process;
+mod relay;
+mod web;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
+
+/// Serves `spec` from this process, until it is killed.
+///
+/// All addresses are bound before anything else; `on_listening` is then told what they are (a port of 0 has become the
+/// one that the kernel chose), in the order of the specification. By then connections are already queued by the kernel.
+/// Processes that a service makes die when this one does, however it ends.
+///
+/// This process must have a single thread, because services fork.
+///
+/// # Errors
+/// [`Failure::AddressInUse`] and [`Failure::Permission`] when an address cannot be bound, or a leak cannot be built in;
+/// [`Failure::Other`] when the specification is not for a built-in service, when `on_listening` fails, when there is more
+/// than one thread, or when a process that the service cannot do without has ended.
+pub fn serve(
+    spec: &ServiceSpec,
+    on_listening: impl FnOnce(&[SocketAddr]) -> std::io::Result<()>,
+) -> Result<Infallible, Failure> {
+    process::require_single_thread()?;
+    let backlog = match &spec.kind {
+        ServiceKind::Web(web) => web.backlog,
+        ServiceKind::Relay(relay) => relay.backlog,
+        ServiceKind::Exec(_) => return Err(other("start the service", &"it is not built in")),
+    };
+    let listeners = listen::listen_all(&spec.listen, backlog)?;
+    let tell = |addresses: &[SocketAddr]| {
+        on_listening(addresses).map_err(|error| other("say where the service listens", &error))
+    };
+    match &spec.kind {
+        ServiceKind::Web(options) => web::serve(options, &listeners, tell),
+        ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
+        ServiceKind::Exec(_) => Err(other("start the service", &"it is not built in")),
+    }
+}
+
+/// A failure that has no kind of its own.
+pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {
+    Failure::Other { what: what.into(), error: error.to_string() }
+}
+
+/// The failure of a system call: permission is told apart from the rest.
+pub(crate) fn refused(what: impl Into<String>, error: nix::Error) -> Failure {
+    match error {
+        nix::Error::EACCES | nix::Error::EPERM => Failure::Permission { what: what.into() },
+        error => other(what, &error.desc()),
+    }
+}

@@ -1,0 +1,88 @@
+//! Processes of a service: they are forked, and die with the one that forked them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
+use plimsoll_model::frame::Failure;
+
+use super::{other, refused};
+
+/// How long to wait when the kernel has no process, memory or descriptor to give.
+pub(super) const SHORTAGE: Duration = Duration::from_millis(10);
+
+/// The exit status of a process that panicked, as the Rust runtime has it.
+const PANICKED: i32 = 101;
+
+/// Forking copies one thread only: a lock that another one held would stay locked in the child.
+pub(super) fn require_single_thread() -> Result<(), Failure> {
+    let tasks =
+        std::fs::read_dir("/proc/self/task").map_err(|error| other("read /proc/self/task", &error))?;
+    match tasks.count() {
+        1 => Ok(()),
+        threads => {
+            Err(other("start the service", &format!("it forks, and this process has {threads} threads")))
+        }
+    }
+}
+
+/// A process that may fork others.
+#[derive(Clone, Copy)]
+pub(super) struct Parent(Pid);
+
+impl Parent {
+    /// This process.
+    pub(super) fn this() -> Self {
+        Self(getpid())
+    }
+
+    /// Forks a process that runs `body` and ends. It is killed when this one dies.
+    pub(super) fn spawn(self, body: impl FnOnce()) -> nix::Result<Pid> {
+        #[expect(unsafe_code, reason = "fork has no safe form")]
+        // SAFETY: `serve` has made sure that the process has one thread, so no lock is held by a thread that the child
+        // has not got.
+        match unsafe { fork() }? {
+            ForkResult::Parent { child } => Ok(child),
+            ForkResult::Child => self.live(body),
+        }
+    }
+
+    fn live(self, body: impl FnOnce()) -> ! {
+        // The parent may have died before the request took effect; then nobody would send the signal any more.
+        if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || getppid() != self.0 {
+            leave(1);
+        }
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(()) => leave(0),
+            Err(_) => leave(PANICKED),
+        }
+    }
+}
+
+/// Lets the kernel reap this process's children, so that it need not be told of each.
+pub(super) fn reap_children_unseen() -> Result<(), Failure> {
+    ignore(Signal::SIGCHLD)
+}
+
+/// Makes writing to a connection that the peer has closed an error, and not the end of the process.
+pub(super) fn survive_broken_pipes() -> Result<(), Failure> {
+    ignore(Signal::SIGPIPE)
+}
+
+fn ignore(which: Signal) -> Result<(), Failure> {
+    #[expect(unsafe_code, reason = "setting a signal's disposition has no safe form")]
+    // SAFETY: the disposition is the kernel's own; no handler of ours runs.
+    let done = unsafe { signal(which, SigHandler::SigIgn) };
+    done.map(drop).map_err(|error| refused(format!("ignore {which}"), error))
+}
+
+/// Ends this process at once: exit handlers and buffered output belong to the parent.
+fn leave(status: i32) -> ! {
+    #[expect(unsafe_code, reason = "_exit has no safe form")]
+    // SAFETY: _exit takes any status and does not return.
+    unsafe {
+        libc::_exit(status)
+    }
+}

@@ -1,0 +1,96 @@
+//! The forking relay: a process per listening port; each forks a process per connection that connects onward, copies both
+//! ways, and exits.
+
+mod leak;
+mod record;
+mod rule;
+mod shuttle;
+
+use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::sleep;
+
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::wait::wait;
+use plimsoll_model::experiment::RelayService;
+use plimsoll_model::frame::Failure;
+
+use self::leak::Leaking;
+use super::process::{self, Parent, SHORTAGE};
+use super::{listen, other, refused};
+
+/// Relays from `listeners` to `to`, until killed.
+///
+/// The death of a relay ends the service: hiding it would lose the connections of a whole port without a word.
+pub(super) fn serve(
+    options: &RelayService,
+    to: &[SocketAddr],
+    listeners: Vec<TcpListener>,
+    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+) -> Result<Infallible, Failure> {
+    if to.is_empty() {
+        return Err(other("start the relay", &"there is no address to relay to"));
+    }
+    let addresses = listen::addresses(&listeners)?;
+    process::survive_broken_pipes()?;
+    let leaks: Result<Vec<_>, _> = (0u32..)
+        .zip(&addresses)
+        .map(|(nth, address)| options.leak.map(|leak| Leaking::prepare(leak, nth, *address)).transpose())
+        .collect();
+    let parent = Parent::this();
+    for ((listener, leak), nth) in listeners.into_iter().zip(leaks?).zip(1..) {
+        let relay = || relay(&listener, to, leak);
+        parent.spawn(relay).map_err(|error| refused(format!("make relay {nth}"), error))?;
+    }
+    tell(&addresses)?;
+    let died = wait().map_err(|error| refused("wait for a relay", error))?;
+    Err(other("keep the relay going", &format!("a listening process has ended: {died:?}")))
+}
+
+/// The life of one relay.
+fn relay(listener: &TcpListener, to: &[SocketAddr], mut leak: Option<Leaking>) {
+    if let Err(failure) = process::reap_children_unseen() {
+        eprintln!("relay: {failure}");
+        return;
+    }
+    let parent = Parent::this();
+    let mut onward = to.iter().cycle();
+    loop {
+        let client = match listener.accept() {
+            Ok((client, _)) => client,
+            Err(error) => {
+                if !matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) {
+                    sleep(SHORTAGE);
+                }
+                continue;
+            }
+        };
+        if let Some(leak) = &mut leak {
+            leak.one_connection();
+        }
+        let Some(&server) = onward.next() else { return };
+        let forked = parent.spawn(|| connect_and_shuttle(&client, server));
+        if forked.is_err() {
+            reset_on_close(&client);
+        }
+    }
+}
+
+/// The life of the process of one connection. A client whose server cannot be reached is told by a reset.
+fn connect_and_shuttle(client: &TcpStream, server: SocketAddr) {
+    let Ok(server) = TcpStream::connect(server) else { return reset_on_close(client) };
+    // What cannot be set costs some delay, and no more.
+    let _ = server.set_nodelay(true);
+    if shuttle::both_ways(client, &server).is_err() {
+        reset_on_close(client);
+        reset_on_close(&server);
+    }
+}
+
+/// Makes the close that follows a reset, so that the peer knows that something went wrong.
+fn reset_on_close(stream: &TcpStream) {
+    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+    // A socket that refuses this is closed in the ordinary way.
+    let _ = setsockopt(stream, sockopt::Linger, &at_once);
+}

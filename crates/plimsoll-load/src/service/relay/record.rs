@@ -1,0 +1,81 @@
+//! Records of past connections in a relay's own memory, walked at every accept.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Words of a record: it is as large as a session with a small buffer would be.
+const WORDS: usize = 256;
+
+/// A record of one connection.
+struct Record {
+    made: Instant,
+    words: [u64; WORDS],
+}
+
+/// The records of one relay, oldest first.
+pub(super) struct Records {
+    forget_after: Option<Duration>,
+    /// Each in a place of its own, so that the walk goes through memory as a list of sessions does.
+    records: VecDeque<Box<Record>>,
+    /// The sum over all words, carried from walk to walk.
+    checksum: u64,
+}
+
+impl Records {
+    pub(super) fn new(forget_after: Option<Duration>) -> Self {
+        Self { forget_after, records: VecDeque::new(), checksum: 0 }
+    }
+
+    /// Forgets what is old enough, reads every word of what is left, and adds a record.
+    pub(super) fn walk_and_add(&mut self) {
+        let now = Instant::now();
+        if let Some(limit) = self.forget_after {
+            while self.records.pop_front_if(|record| now.duration_since(record.made) >= limit).is_some() {}
+        }
+        for record in &self.records {
+            for &word in &record.words {
+                // FNV-1a by words: each step needs the one before it, so none can be left out or done side by side.
+                self.checksum = (self.checksum ^ word).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        self.checksum = black_box(self.checksum);
+        self.records.push_back(Box::new(Record { made: now, words: [self.checksum; WORDS] }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time_of_a_walk(records: &mut Records) -> Duration {
+        let fastest = (0..5).map(|_| {
+            let start = Instant::now();
+            records.walk_and_add();
+            start.elapsed()
+        });
+        fastest.min().unwrap()
+    }
+
+    #[test]
+    fn a_walk_takes_longer_the_more_records_there_are() {
+        let mut records = Records::new(None);
+        let few = time_of_a_walk(&mut records);
+        for _ in 0..2000 {
+            records.walk_and_add();
+        }
+        let many = time_of_a_walk(&mut records);
+        assert!(many > few * 20, "{few:?} with few records, {many:?} with many");
+    }
+
+    #[test]
+    fn records_are_forgotten_when_they_are_old_enough() {
+        let mut records = Records::new(Some(Duration::from_millis(50)));
+        for _ in 0..10 {
+            records.walk_and_add();
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        records.walk_and_add();
+        assert_eq!(records.records.len(), 1);
+    }
+}

@@ -1,0 +1,213 @@
+//! What is said on a connection: requests are read, answered, and the connection is kept or closed.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use nix::sys::sendfile::sendfile;
+use nix::sys::socket::{MsgFlags, send};
+
+use super::date::Clock;
+use super::request::{self, LONGEST_HEAD, Method, Request};
+use super::response::{self, Afterwards};
+use super::site::{Document, Site};
+
+/// How long a client may take to send a head, from its first byte on.
+const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// How long a client is listened to after an answer that it may not have read yet.
+const LINGER: Duration = Duration::from_secs(2);
+/// More follows at once; nothing is sent before a segment is full or the connection is closed.
+const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
+/// How much of a document is written at a time.
+const CHUNK: usize = 64 << 10;
+
+/// What the text documents are made of.
+static TEXT: [u8; CHUNK] = text();
+
+const fn text() -> [u8; CHUNK] {
+    let line = b"Her line shows how much load she may safely carry, and no more.\n";
+    let mut bytes = [0; CHUNK];
+    let mut n = 0;
+    while n < CHUNK {
+        bytes[n] = line[n % line.len()];
+        n += 1;
+    }
+    bytes
+}
+
+/// Holds one conversation after the other, and keeps what they share: buffers and the clock.
+pub(super) struct Conversations<'a> {
+    site: &'a Site,
+    clock: Clock,
+    inbox: Box<[u8]>,
+    /// How many bytes of the inbox are filled.
+    filled: usize,
+    out: Vec<u8>,
+}
+
+/// How a conversation goes on.
+#[derive(PartialEq, Eq)]
+enum Next {
+    GoOn,
+    Close,
+    /// Close, but not so that the answer is lost: bytes that nobody read would turn the close into a reset.
+    LingeringClose,
+}
+
+impl<'a> Conversations<'a> {
+    pub(super) fn new(site: &'a Site) -> Self {
+        let inbox = vec![0; LONGEST_HEAD].into();
+        Self { site, clock: Clock::default(), inbox, filled: 0, out: Vec::with_capacity(2 * CHUNK) }
+    }
+
+    /// Serves a connection to its end. Whatever goes wrong on it ends it, and nothing else.
+    pub(super) fn hold(&mut self, stream: &TcpStream) {
+        self.filled = 0;
+        loop {
+            match self.exchange(stream) {
+                Ok(Next::GoOn) => {}
+                Ok(Next::Close) | Err(_) => return,
+                Ok(Next::LingeringClose) => return linger(stream),
+            }
+        }
+    }
+
+    /// One request and its answer.
+    fn exchange(&mut self, stream: &TcpStream) -> io::Result<Next> {
+        let mut since = None;
+        loop {
+            let parsed = if self.filled == 0 { Ok(None) } else { request::parse(&self.inbox[..self.filled]) };
+            match parsed {
+                Ok(Some(request)) => {
+                    let (head, body) = (request.head, request.body);
+                    let next = answer(self.site, &mut self.clock, &mut self.out, stream, &request)?;
+                    self.skip(stream, head, body)?;
+                    let unread = self.filled > 0;
+                    return Ok(if next == Next::Close && unread { Next::LingeringClose } else { next });
+                }
+                Ok(None) => {}
+                Err(status) => {
+                    self.out.clear();
+                    response::error(&mut self.out, &mut self.clock, status, Afterwards::Close, true);
+                    send_all(stream, &self.out, MsgFlags::empty())?;
+                    return Ok(Next::LingeringClose);
+                }
+            }
+            match read(stream, &mut self.inbox[self.filled..])? {
+                0 => return Ok(Next::Close),
+                n => self.filled += n,
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > HEAD_WITHIN {
+                return Ok(Next::Close);
+            }
+        }
+    }
+
+    /// Takes a request out of the inbox, and reads what is left of its body.
+    fn skip(&mut self, mut stream: &TcpStream, head: usize, body: u64) -> io::Result<()> {
+        let end = head as u64 + body;
+        let taken = end.min(self.filled as u64) as usize;
+        self.inbox.copy_within(taken..self.filled, 0);
+        self.filled -= taken;
+        io::copy(&mut Read::take(&mut stream, end - taken as u64), &mut io::sink()).map(drop)
+    }
+}
+
+/// Writes the answer to a request.
+fn answer(
+    site: &Site,
+    clock: &mut Clock,
+    out: &mut Vec<u8>,
+    stream: &TcpStream,
+    request: &Request<'_>,
+) -> io::Result<Next> {
+    out.clear();
+    let afterwards = match (request.keep_alive, request.is_1_0) {
+        (false, _) => Afterwards::Close,
+        (true, false) => Afterwards::Keep,
+        (true, true) => Afterwards::KeepAlive,
+    };
+    let with_body = request.method == Method::Get;
+    // The last segment waits for the FIN, and both go out as one.
+    let last = if request.keep_alive { MsgFlags::empty() } else { MORE };
+    match site.find(request.target) {
+        Err(status) => {
+            response::error(out, clock, status, afterwards, with_body);
+            send_all(stream, out, last)?;
+        }
+        Ok(document) => {
+            response::ok(out, clock, &document, afterwards);
+            match document {
+                _ if !with_body => send_all(stream, out, last)?,
+                Document::Text(length) => send_text(stream, out, length, last)?,
+                Document::File(file, length, _) => send_file(stream, out, &file, length)?,
+            }
+        }
+    }
+    Ok(if request.keep_alive { Next::GoOn } else { Next::Close })
+}
+
+/// Sends the head that is in `out`, and so many bytes of text.
+fn send_text(stream: &TcpStream, out: &mut Vec<u8>, length: u64, last: MsgFlags) -> io::Result<()> {
+    let first = length.min(CHUNK as u64);
+    out.extend_from_slice(&TEXT[..first as usize]);
+    let mut left = length - first;
+    send_all(stream, out, if left == 0 { last } else { MsgFlags::empty() })?;
+    while left > 0 {
+        let next = left.min(CHUNK as u64);
+        left -= next;
+        send_all(stream, &TEXT[..next as usize], if left == 0 { last } else { MsgFlags::empty() })?;
+    }
+    Ok(())
+}
+
+/// Sends the head that is in `out`, and a file. A file that has become shorter meanwhile cannot be helped: the connection
+/// ends, and the client sees that bytes are missing.
+fn send_file(stream: &TcpStream, out: &[u8], file: &File, length: u64) -> io::Result<()> {
+    send_all(stream, out, if length == 0 { MsgFlags::empty() } else { MORE })?;
+    let mut left = length;
+    while left > 0 {
+        // The most that sendfile(2) moves in one call.
+        let most = left.min(0x7fff_f000) as usize;
+        match sendfile(stream, file, None, most) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(n) => left -= n as u64,
+            Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn send_all(stream: &TcpStream, mut bytes: &[u8], flags: MsgFlags) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match send(stream.as_raw_fd(), bytes, flags | MsgFlags::MSG_NOSIGNAL) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn read(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(into) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Says that nothing more will come, and listens until the client has closed as well (RFC 9112, section 9.6).
+fn linger(mut stream: &TcpStream) {
+    let end = Instant::now() + LINGER;
+    let ready = stream.flush().and_then(|()| stream.shutdown(Shutdown::Write));
+    if ready.and_then(|()| stream.set_read_timeout(Some(LINGER))).is_err() {
+        return;
+    }
+    let mut rest = [0; 4096];
+    while Instant::now() < end && read(stream, &mut rest).is_ok_and(|n| n > 0) {}
+}
