@@ -1,1 +1,489 @@
 //! Runs on disk, in one SQLite file.
+//!
+//! A phase is written when it ends and a trial when it ends, each in a transaction of its own, so that a crash loses at most the
+//! phase that it happened in. The file is in WAL mode with `synchronous = FULL`: SQLite's guarantee is then that a committed
+//! transaction survives a crash of the program and of the machine (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+#![forbid(unsafe_code)]
+
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plimsoll_model::observation::{PhaseRecord, TrialRecord};
+use plimsoll_model::report::RunStatus;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+/// What went wrong with the file of runs.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder of the file could not be made.
+    #[error("cannot make the folder {path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The disk is full; what had been stored before is whole.
+    #[error("the disk is full: cannot {operation} in {path}; what was stored before is whole")]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+    },
+    /// The file could not be used.
+    #[error("cannot {operation} in {path}: {source}")]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The file was written by a newer Plimsoll.
+    #[error("{path} has format {found}, and this Plimsoll knows formats up to {known}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The format of the file.
+        found: u32,
+        /// The newest format that is known.
+        known: u32,
+    },
+    /// A stored record cannot be read.
+    #[error("{path}: {what} cannot be read: {source}")]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Which record.
+        what: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+/// What is known of a run apart from its trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEntry {
+    /// The run's id.
+    pub id: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// The experiment file, as it was read.
+    pub source: String,
+    /// What was set from outside, as JSON that the command line understands.
+    pub settings: serde_json::Value,
+    /// The seed of everything that is random in it.
+    pub seed: u64,
+    /// When it started, in seconds since 1970 (UTC).
+    pub started_unix_s: u64,
+    /// How long it has taken so far.
+    pub elapsed: Duration,
+    /// How far it came.
+    pub status: RunStatus,
+    /// What a reader must know to read the figures.
+    pub notes: Vec<String>,
+}
+
+/// The file of runs.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the file, and makes it and its folder where they are not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be made, is no file of runs, or was written by a newer version.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
+        }
+        let doing = |source| failed(path, "open the runs", source);
+        let connection = Connection::open(path).map_err(doing)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(doing)?;
+        let found = schema::prepare(&connection).map_err(doing)?;
+        if found > schema::FORMAT {
+            return Err(StoreError::Newer { path: path.to_owned(), found, known: schema::FORMAT });
+        }
+        Ok(Self { path: path.to_owned(), connection })
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Stores a new run, or what has become of one.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_run(&self, run: &RunEntry) -> Result<(), StoreError> {
+        let values = params![
+            run.id,
+            run.experiment,
+            run.source,
+            run.settings.to_string(),
+            run.seed.to_string(),
+            run.started_unix_s,
+            run.elapsed.as_secs_f64(),
+            status_name(run.status),
+            self.json(&run.notes, || "notes".into())?,
+        ];
+        self.connection
+            .execute(schema::PUT_RUN, values)
+            .map(drop)
+            .map_err(|source| failed(&self.path, "store the run", source))
+    }
+
+    /// Stores a phase that has ended, of a trial that has not.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_phase(
+        &self,
+        run: &str,
+        trial: &TrialRecord,
+        ordinal: usize,
+        phase: &PhaseRecord,
+    ) -> Result<(), StoreError> {
+        let record = self.json(phase, || format!("phase {ordinal}"))?;
+        let cell = self.json(&trial.cell, || "cell".into())?;
+        let ordinal = i64::try_from(ordinal).expect("a trial has fewer phases than 2^63");
+        let store = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            transaction.execute(schema::BEGIN_TRIAL, params![run, trial.number, trial.block, cell])?;
+            transaction.execute(
+                schema::PUT_PHASE,
+                params![run, trial.number, ordinal, phase.name, phase.cycle, record],
+            )?;
+            transaction.commit()
+        };
+        store().map_err(|source| failed(&self.path, "store the phase", source))
+    }
+
+    /// Stores what there is of a trial that was cut short: its phases where they are not stored yet, and its series.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_unended(&self, run: &str, trial: &TrialRecord) -> Result<(), StoreError> {
+        for (ordinal, phase) in trial.phases.iter().enumerate() {
+            self.put_phase(run, trial, ordinal, phase)?;
+        }
+        let cell = self.json(&trial.cell, || "cell".into())?;
+        let mut series = Vec::new();
+        for (host, samples) in &trial.series {
+            series.push((host, self.json(samples, || format!("series of {host}"))?));
+        }
+        let store = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            transaction.execute(schema::BEGIN_TRIAL, params![run, trial.number, trial.block, cell])?;
+            for (host, samples) in &series {
+                transaction.execute(schema::PUT_SERIES, params![run, trial.number, host, samples])?;
+            }
+            transaction.commit()
+        };
+        store().map_err(|source| failed(&self.path, "store the trial", source))
+    }
+
+    /// Stores a trial that has ended.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_trial(&self, run: &str, trial: &TrialRecord) -> Result<(), StoreError> {
+        self.put_unended(run, trial)?;
+        let rest = TrialRecord { phases: Vec::new(), series: Default::default(), ..trial.clone() };
+        let record = self.json(&rest, || format!("trial {}", trial.number))?;
+        self.connection
+            .execute(schema::END_TRIAL, params![run, trial.number, record])
+            .map(drop)
+            .map_err(|source| failed(&self.path, "store the trial", source))
+    }
+
+    /// Forgets a trial that never ended, so that it can be carried out again.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn forget_unended(&self, run: &str) -> Result<usize, StoreError> {
+        self.connection
+            .execute(schema::FORGET_UNENDED, params![run])
+            .map_err(|source| failed(&self.path, "forget an unfinished trial", source))
+    }
+
+    /// The run of this id, or of the only id that starts like it; or the newest, where the id is `latest`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn run(&self, id: &str) -> Result<Option<RunEntry>, StoreError> {
+        let (query, pattern) = match id {
+            "latest" => (schema::NEWEST_RUN, "%".to_owned()),
+            id => (schema::RUN_LIKE, format!("{}%", id.replace(['%', '_'], ""))),
+        };
+        let found = self.connection.query_row(query, params![pattern], |row| Ok(self.run_of(row))).optional();
+        found.map_err(|source| failed(&self.path, "find the run", source))?.transpose()
+    }
+
+    /// All runs, the newest first; of one experiment, where it is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn runs(&self, experiment: Option<&str>) -> Result<Vec<RunEntry>, StoreError> {
+        let doing = |source| failed(&self.path, "list the runs", source);
+        let mut statement = self.connection.prepare(schema::RUNS).map_err(doing)?;
+        let rows = statement.query_map(params![experiment], |row| Ok(self.run_of(row))).map_err(doing)?;
+        rows.map(|row| row.map_err(doing)?).collect()
+    }
+
+    /// The trials of a run in their order, with those that never ended.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a record in it.
+    pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
+        let doing = |source| failed(&self.path, "read the trials", source);
+        let mut statement = self.connection.prepare(schema::TRIALS).map_err(doing)?;
+        let rows = statement
+            .query_map(params![run], |row| {
+                Ok((
+                    row.get::<_, u32>(0)?,
+                    row.get::<_, u32>(1)?,
+                    row.get::<_, String>(2)?,
+                    row.get::<_, Option<String>>(3)?,
+                ))
+            })
+            .map_err(doing)?;
+        let mut trials = Vec::new();
+        for row in rows {
+            let (number, block, cell, record) = row.map_err(doing)?;
+            let what = || format!("trial {number} of run {run}");
+            let mut trial = match record {
+                Some(record) => self.read(&record, what)?,
+                None => {
+                    TrialRecord { number, block, cell: self.read(&cell, what)?, ..TrialRecord::default() }
+                }
+            };
+            trial.phases =
+                self.records(schema::PHASES, run, number)?.into_iter().map(|(_, phase)| phase).collect();
+            trial.series = self.records(schema::SERIES, run, number)?.into_iter().collect();
+            trials.push(trial);
+        }
+        Ok(trials)
+    }
+
+    /// The numbers of the trials that ended.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn ended(&self, run: &str) -> Result<Vec<u32>, StoreError> {
+        let doing = |source| failed(&self.path, "read the trials", source);
+        let mut statement = self.connection.prepare(schema::ENDED).map_err(doing)?;
+        let rows = statement.query_map(params![run], |row| row.get(0)).map_err(doing)?;
+        rows.collect::<Result<_, _>>().map_err(doing)
+    }
+
+    /// Named records that belong to one trial.
+    fn records<T: serde::de::DeserializeOwned>(
+        &self,
+        query: &str,
+        run: &str,
+        trial: u32,
+    ) -> Result<Vec<(String, T)>, StoreError> {
+        let doing = |source| failed(&self.path, "read the trials", source);
+        let mut statement = self.connection.prepare(query).map_err(doing)?;
+        let rows = statement
+            .query_map(params![run, trial], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+            .map_err(doing)?;
+        let mut records = Vec::new();
+        for row in rows {
+            let (name, record) = row.map_err(doing)?;
+            let record = self.read(&record, || format!("`{name}` in trial {trial} of run {run}"))?;
+            records.push((name, record));
+        }
+        Ok(records)
+    }
+
+    fn run_of(&self, row: &Row<'_>) -> Result<RunEntry, StoreError> {
+        let doing = |source| failed(&self.path, "read the run", source);
+        let text = |column: &str| row.get::<_, String>(column).map_err(doing);
+        let id = text("id")?;
+        let what = || format!("run {id}");
+        Ok(RunEntry {
+            experiment: text("experiment")?,
+            source: text("source")?,
+            settings: self.read(&text("settings")?, what)?,
+            seed: self.read(&text("seed")?, what)?,
+            started_unix_s: row.get("started_unix_s").map_err(doing)?,
+            elapsed: Duration::try_from_secs_f64(row.get("elapsed_s").map_err(doing)?).unwrap_or_default(),
+            status: self.read(&format!("\"{}\"", text("status")?), what)?,
+            notes: self.read(&text("notes")?, what)?,
+            id,
+        })
+    }
+
+    fn json<T: serde::Serialize>(&self, value: &T, what: impl Fn() -> String) -> Result<String, StoreError> {
+        serde_json::to_string(value).map_err(|source| StoreError::Record {
+            path: self.path.clone(),
+            what: what(),
+            source,
+        })
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(
+        &self,
+        text: &str,
+        what: impl Fn() -> String,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|source| StoreError::Record {
+            path: self.path.clone(),
+            what: what(),
+            source,
+        })
+    }
+}
+
+fn status_name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Complete => "complete",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
+    }
+}
+
+/// Tells a full disk from the rest of what can go wrong.
+fn failed(path: &Path, operation: &'static str, source: rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DiskFull) => StoreError::Full { path, operation },
+        _ => StoreError::Sqlite { path, operation, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    use plimsoll_model::observation::{PhaseKind, Snapshot};
+
+    fn entry(id: &str, started_unix_s: u64) -> RunEntry {
+        RunEntry {
+            id: id.into(),
+            experiment: "flood-relay".into(),
+            source: "question = \"?\"".into(),
+            settings: serde_json::json!({"quick": true}),
+            seed: u64::MAX,
+            started_unix_s,
+            elapsed: Duration::from_millis(1500),
+            status: RunStatus::Interrupted,
+            notes: vec!["a note".into()],
+        }
+    }
+
+    fn phase(name: &str, cycle: u32) -> PhaseRecord {
+        PhaseRecord {
+            name: name.into(),
+            kind: PhaseKind::Measure,
+            cycle,
+            rung: None,
+            start_ns: 1,
+            end_ns: 2,
+            slices: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn trial(number: u32) -> TrialRecord {
+        let sample = Snapshot { at_ns: 5, values: BTreeMap::from([("stat.cpu.user".into(), 0.1)]) };
+        TrialRecord {
+            number,
+            block: 1,
+            cell: BTreeMap::from([("clients".into(), "2".into())]),
+            phases: vec![phase("baseline", 0), phase("after", 1)],
+            series: BTreeMap::from([("firewall'".into(), vec![sample])]),
+            setup_us: 7,
+            ..TrialRecord::default()
+        }
+    }
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("state/runs.sqlite")).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn a_run_and_its_trials_come_back_as_they_were_stored() {
+        let (_folder, store) = store();
+        store.put_run(&entry("abc", 10)).unwrap();
+        store.put_trial("abc", &trial(1)).unwrap();
+        assert_eq!(store.run("abc").unwrap(), Some(entry("abc", 10)));
+        assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
+        assert_eq!(store.ended("abc").unwrap(), [1]);
+    }
+
+    #[test]
+    fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest() {
+        let (_folder, store) = store();
+        for (id, started) in [("abc", 10), ("def", 30), ("deg", 20)] {
+            store.put_run(&entry(id, started)).unwrap();
+        }
+        assert_eq!(store.run("ab").unwrap().unwrap().id, "abc");
+        assert_eq!(store.run("latest").unwrap().unwrap().id, "def");
+        assert_eq!(store.run("%").unwrap().map(|run| run.id), None, "no wildcard of SQL's gets through");
+        assert_eq!(store.run("de").unwrap().map(|run| run.id), None, "two runs start like this");
+        let ids: Vec<String> =
+            store.runs(Some("flood-relay")).unwrap().into_iter().map(|run| run.id).collect();
+        assert_eq!(ids, ["def", "deg", "abc"]);
+        assert!(store.runs(Some("other")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn phases_of_a_trial_that_never_ended_are_kept_until_it_is_carried_out_again() {
+        let (_folder, store) = store();
+        store.put_run(&entry("abc", 10)).unwrap();
+        store.put_phase("abc", &trial(1), 0, &phase("baseline", 0)).unwrap();
+        assert_eq!(store.trials("abc").unwrap()[0].phases, [phase("baseline", 0)]);
+        assert!(store.ended("abc").unwrap().is_empty());
+        assert_eq!(store.forget_unended("abc").unwrap(), 1);
+        assert!(store.trials("abc").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_of_a_newer_format_is_refused() {
+        let (folder, store) = store();
+        store.connection.pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
+        drop(store);
+        let error = Store::open(&folder.path().join("state/runs.sqlite")).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.sqlite");
+        let text = "shopping list: ".repeat(100);
+        std::fs::write(&path, &text).unwrap();
+        assert!(matches!(Store::open(&path).unwrap_err(), StoreError::Sqlite { .. }));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_apart_and_spoils_nothing() {
+        let (_folder, store) = store();
+        store.put_run(&entry("abc", 10)).unwrap();
+        store.put_trial("abc", &trial(1)).unwrap();
+        let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        store.connection.pragma_update(None, "max_page_count", pages).unwrap();
+        let mut large = trial(2);
+        large.phases[0].notes = vec!["x".repeat(1 << 20)];
+        let error = store.put_trial("abc", &large).unwrap_err();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
+    }
+}

@@ -1,0 +1,100 @@
+//! The tables, and what is asked of them.
+
+use rusqlite::Connection;
+
+/// The format of the file. It rises when a table changes in a way that older versions cannot read.
+pub(crate) const FORMAT: u32 = 1;
+
+const TABLES: &str = "
+create table if not exists runs (
+    id text primary key,
+    experiment text not null,
+    source text not null,
+    settings text not null,
+    seed text not null,
+    started_unix_s integer not null,
+    elapsed_s real not null,
+    status text not null,
+    notes text not null
+) strict;
+create table if not exists trials (
+    run text not null references runs (id),
+    number integer not null,
+    block integer not null,
+    cell text not null,
+    record text,
+    primary key (run, number)
+) strict, without rowid;
+create table if not exists phases (
+    run text not null,
+    trial integer not null,
+    ordinal integer not null,
+    name text not null,
+    cycle integer not null,
+    record text not null,
+    primary key (run, trial, ordinal),
+    foreign key (run, trial) references trials (run, number) on delete cascade
+) strict;
+create table if not exists series (
+    run text not null,
+    trial integer not null,
+    host text not null,
+    samples text not null,
+    primary key (run, trial, host),
+    foreign key (run, trial) references trials (run, number) on delete cascade
+) strict;
+";
+
+pub(crate) const PUT_RUN: &str = "
+insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+on conflict (id) do update set elapsed_s = ?7, status = ?8, notes = ?9";
+
+pub(crate) const BEGIN_TRIAL: &str =
+    "insert into trials values (?1, ?2, ?3, ?4, null) on conflict do nothing";
+
+pub(crate) const END_TRIAL: &str = "update trials set record = ?3 where run = ?1 and number = ?2";
+
+pub(crate) const PUT_PHASE: &str = "insert or replace into phases values (?1, ?2, ?3, ?4, ?5, ?6)";
+
+pub(crate) const PUT_SERIES: &str = "insert or replace into series values (?1, ?2, ?3, ?4)";
+
+pub(crate) const FORGET_UNENDED: &str = "delete from trials where run = ?1 and record is null";
+
+/// A run by the start of its id; nothing where two start like it.
+pub(crate) const RUN_LIKE: &str = "
+select * from runs where id like ?1 and length(?1) > 1
+and (select count(*) from runs where id like ?1) = 1";
+
+pub(crate) const NEWEST_RUN: &str =
+    "select * from runs where id like ?1 order by started_unix_s desc, id desc limit 1";
+
+pub(crate) const RUNS: &str = "
+select * from runs where ?1 is null or experiment = ?1 order by started_unix_s desc, id desc";
+
+pub(crate) const TRIALS: &str =
+    "select number, block, cell, record from trials where run = ?1 order by number";
+
+pub(crate) const PHASES: &str =
+    "select name, record from phases where run = ?1 and trial = ?2 order by ordinal";
+
+pub(crate) const SERIES: &str =
+    "select host, samples from series where run = ?1 and trial = ?2 order by host";
+
+pub(crate) const ENDED: &str =
+    "select number from trials where run = ?1 and record is not null order by number";
+
+/// Makes the tables where they are not there yet; the format of the file.
+pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found > FORMAT {
+        return Ok(found);
+    }
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    if found < FORMAT {
+        connection.execute_batch(TABLES)?;
+        connection.pragma_update(None, "user_version", FORMAT)?;
+    }
+    Ok(FORMAT)
+}
