@@ -1,1 +1,16 @@
-//! Reads the kernel while an experiment runs: counters, profiles, packets.
+//! Reads the kernel while an experiment runs: counters and what they cost, connections, and what machine this is.
+//!
+//! Everything that is read from files takes the root of the file system as an argument (`/` for the running kernel), so that
+//! tests run against folders.
+
+mod cgroup;
+pub mod clock;
+pub mod connections;
+pub mod counters;
+mod netlink;
+pub mod quiet;
+pub mod sampler;
+
+pub use connections::connections;
+pub use counters::{Absence, Counters, CountersError, Depth, Scope};
+pub use sampler::{Sampler, SamplerError, Series};

@@ -1,0 +1,169 @@
+//! How many TCP connections a network namespace has, and in which states.
+//!
+//! Asked over socket diagnostics (sock_diag(7)), in the form that gives IPv4 and IPv6 in one walk over the kernel's hash table; where
+//! that is not to be had, read from `/proc/net/tcp` and `tcp6`.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use nix::sys::socket::SockProtocol;
+
+use crate::netlink;
+
+/// The states by their number in the kernel (include/net/tcp_states.h); the first has number 1.
+const STATES: [&str; 12] = [
+    "established",
+    "syn_sent",
+    "syn_recv",
+    "fin_wait1",
+    "fin_wait2",
+    "time_wait",
+    "close",
+    "close_wait",
+    "last_ack",
+    "listen",
+    "closing",
+    "new_syn_recv",
+];
+const SYN_RECV: usize = 3;
+const TIME_WAIT: usize = 6;
+const LISTEN: usize = 10;
+const NEW_SYN_RECV: usize = 12;
+
+/// Asks inet_diag for TCP of all families (linux/inet_diag.h).
+const TCPDIAG_GETSOCK: u16 = 18;
+/// Bytes of `struct inet_diag_req`.
+const REQUEST: usize = 60;
+/// Where the states asked for stand in it, one bit for each.
+const REQUEST_STATES: usize = 52;
+/// Where the receive queue stands in `struct inet_diag_msg`; of a listening socket that is the connections not yet accepted.
+const ANSWER_RECEIVE_QUEUE: usize = 56;
+
+/// TCP sockets of a network namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpSockets {
+    counts: [u64; STATES.len() + 1],
+    /// Connections that wait to be accepted, over all listening sockets.
+    pub backlog: u64,
+}
+
+impl TcpSockets {
+    /// Each state's name in lower case, and how many sockets are in it.
+    pub fn by_state(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        // The kernel shows its own NEW_SYN_RECV as SYN_RECV wherever it shows states.
+        STATES.iter().zip(&self.counts[1..NEW_SYN_RECV]).map(|(name, count)| (*name, *count))
+    }
+
+    /// All but the listening sockets and those that are closed, with or without those in TIME_WAIT.
+    #[must_use]
+    pub fn connections(&self, time_wait: bool) -> u64 {
+        let all: u64 =
+            self.by_state().filter(|(name, _)| !matches!(*name, "listen" | "close")).map(|(_, n)| n).sum();
+        if time_wait { all } else { all - self.counts[TIME_WAIT] }
+    }
+
+    fn add(&mut self, state: usize, receive_queue: u64) {
+        let state = if state == NEW_SYN_RECV { SYN_RECV } else { state };
+        if let Some(count) = self.counts.get_mut(state) {
+            *count += 1;
+        }
+        if state == LISTEN {
+            self.backlog += receive_queue;
+        }
+    }
+}
+
+/// How many TCP connections the calling thread's network namespace has: in any state but LISTEN and CLOSE, and, unless `time_wait`,
+/// but TIME_WAIT. A connection with both ends in the namespace counts twice, as it has two sockets.
+///
+/// # Errors
+/// Neither socket diagnostics nor `/proc/net/tcp` can be read.
+pub fn connections(time_wait: bool) -> io::Result<u64> {
+    let states =
+        if time_wait { ALL_STATES & !(1 << LISTEN) } else { ALL_STATES & !(1 << LISTEN | 1 << TIME_WAIT) };
+    let sockets = diagnose(states).or_else(|_| sockets_in_files(Path::new("/proc")))?;
+    Ok(sockets.connections(time_wait))
+}
+
+const ALL_STATES: u32 = (1 << (STATES.len() + 1)) - 1;
+
+/// All TCP sockets of the calling thread's network namespace.
+///
+/// # Errors
+/// Neither socket diagnostics nor `/proc/net/tcp` can be read.
+pub fn sockets_by_state() -> io::Result<TcpSockets> {
+    diagnose(ALL_STATES).or_else(|_| sockets_in_files(Path::new("/proc")))
+}
+
+fn diagnose(states: u32) -> io::Result<TcpSockets> {
+    let mut request = [0; REQUEST];
+    request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
+    let mut sockets = TcpSockets::default();
+    netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, |answer| {
+        let queue = answer.get(ANSWER_RECEIVE_QUEUE..).and_then(|rest| rest.first_chunk());
+        if let (Some(state), Some(queue)) = (answer.get(1), queue) {
+            sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));
+        }
+    })?;
+    Ok(sockets)
+}
+
+/// Reads `net/tcp` and `net/tcp6` below `proc`; the latter is missing where there is no IPv6.
+pub(crate) fn sockets_in_files(proc: &Path) -> io::Result<TcpSockets> {
+    let own = proc.join("thread-self/net");
+    let net = if own.is_dir() { own } else { proc.join("net") };
+    let mut sockets = TcpSockets::default();
+    add_file(&mut sockets, &net.join("tcp"))?;
+    match add_file(&mut sockets, &net.join("tcp6")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(sockets),
+    }
+}
+
+fn add_file(sockets: &mut TcpSockets, path: &Path) -> io::Result<()> {
+    let mut lines = BufReader::with_capacity(64 << 10, File::open(path)?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        // sl local_address rem_address st tx_queue:rx_queue ...
+        let mut words = str::from_utf8(&line).unwrap_or_default().split_ascii_whitespace().skip(3);
+        let state = words.next().and_then(|word| usize::from_str_radix(word, 16).ok());
+        let queue = words.next().and_then(|word| u64::from_str_radix(word.split_once(':')?.1, 16).ok());
+        if let (Some(state), Some(queue)) = (state, queue) {
+            sockets.add(state, queue);
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const TCP: &str = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:07E8 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 1075 1 0 100 0 0 10 0
+   1: 020200C0:9FFE 507100CB:01BB 01 00000000:00000000 00:00000000 00000000     0        0 20153 1 0 21 4 17 31 -1
+   2: 0100007F:0050 0100007F:9C40 06 00000000:00000000 03:00001770 00000000     0        0 0 3 0
+   3: 0100007F:0050 0100007F:9C41 03 00000000:00000000 03:00001770 00000000     0        0 0 3 0
+";
+
+    #[test]
+    fn the_files_are_counted_by_state_with_the_backlog_of_listeners() {
+        let proc = tempfile::tempdir().expect("a directory");
+        fs::create_dir(proc.path().join("net")).expect("a directory");
+        fs::write(proc.path().join("net/tcp"), TCP).expect("a file");
+        let sockets = sockets_in_files(proc.path()).expect("readable");
+        let found: Vec<_> = sockets.by_state().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(found, [("established", 1), ("syn_recv", 1), ("time_wait", 1), ("listen", 1)]);
+        assert_eq!((sockets.connections(true), sockets.connections(false), sockets.backlog), (3, 2, 3));
+    }
+
+    #[test]
+    fn a_namespace_without_the_file_is_an_error() {
+        let proc = tempfile::tempdir().expect("a directory");
+        sockets_in_files(proc.path()).expect_err("no file");
+    }
+}

@@ -1,0 +1,416 @@
+//! All counters of a host, read raw: what the kernel has counted since it started, never a rate.
+//!
+//! # Names
+//!
+//! A name that starts with `machine.` is of the whole machine and says the same on every host of it; any other is of the host's
+//! own namespaces. After that come the file and the names that the kernel itself uses. **Times are microseconds and amounts of
+//! memory are bytes**, whatever the kernel's own unit; all else is a count. Values that may fall (memory in use, sockets in use,
+//! load) stand beside those that only grow; the kernel's documentation of the file says which is which.
+//!
+//! | names | file | how often | what |
+//! | --- | --- | --- | --- |
+//! | `machine.stat.cpu.FIELD`, `machine.stat.cpuN.FIELD` | `stat` | each sample | CPU time: `user` (`guest` is in it), `nice` (`guest_nice` is in it), `system`, `idle`, `iowait`, `irq`, `softirq`, `steal`, `guest`, `guest_nice`; ticks of 10 ms, given in µs |
+//! | `machine.stat.{ctxt,processes,intr,procs_running,procs_blocked}` | `stat` | each sample | context switches, forks (threads too), interrupts; tasks now runnable, now blocked |
+//! | `machine.stat.softirq`, `machine.stat.softirq.KIND` | `stat` | each sample | softirqs raised: all, by kind |
+//! | `machine.loadavg.{1m,5m,15m,runnable,tasks}` | `loadavg` | each second | load averages; tasks that can run, tasks |
+//! | `machine.pressure.{cpu,memory,io,irq}.{some,full}` | `pressure/*` | each second | µs in which some task, all tasks waited for it |
+//! | `machine.softnet.FIELD`, `machine.softnet.cpuN.FIELD` | `net/softnet_stat` | each second | `processed`, `dropped` (backlog full), `time_squeeze` (budget used up), `received_rps`, `flow_limit` |
+//! | `snmp.PROTOCOL.FIELD` | `net/snmp` | each sample | RFC 1213's counters: `snmp.Tcp.RetransSegs` |
+//! | `sockstat.PROTOCOL.FIELD`; `machine.sockstat.{TCP.alloc,TCP.mem,TCP.orphan,UDP.mem}` | `net/sockstat`, `net/sockstat6` | each sample, each second | sockets in use, in TIME_WAIT (`tw`); memory in pages, over all namespaces |
+//! | `nf_conntrack.count` | `sys/net/netfilter/nf_conntrack_count` | each second | connections tracked |
+//! | `nf_conntrack.FIELD` | `net/stat/nf_conntrack` | each second | summed over CPUs: `insert_failed`, `drop`, `early_drop`, `search_restart` ... |
+//! | `netstat.PROTOCOL.FIELD` | `net/netstat` | each second | Linux's own counters: `netstat.TcpExt.ListenDrops` |
+//! | `dev.INTERFACE.FIELD` | `net/dev` | each second | bytes, packets, errors, drops, each way |
+//! | `machine.vmstat.FIELD` | `vmstat` | each second | memory management, in pages and events |
+//! | `machine.meminfo.FIELD` | `meminfo` | each second | memory by use |
+//! | `machine.diskstats.DEVICE.FIELD` | `diskstats` | each second | `reads`, `read_bytes`, `read_time`, `busy`, `queue_time`, `flushes` ... |
+//! | `machine.schedstat.cpuN.{running,run_delay,timeslices}` | `schedstat` | each second | time tasks ran, waited to run; how many times they ran |
+//! | `cgroup.cpu.FIELD`, `cgroup.memory.FIELD` | `cpu.stat`, `memory.events` of the own control group | each second | `nr_throttled` and the time of it as the kernel gives it; `max`, `oom_kill` |
+//! | `snmp6.FIELD` | `net/snmp6` | deep | IPv6's counters |
+//! | `machine.slab.CACHE.{active,bytes}` | `slabinfo` (root) | deep | objects in use; bytes of its slabs |
+//! | `machine.interrupts.IRQ.DEVICE` | `interrupts` | deep | over all CPUs |
+//! | `machine.softirqs.KIND.cpuN` | `softirqs` | deep | softirqs run |
+//! | `machine.file-nr.{allocated,max}` | `sys/fs/file-nr` | deep | open file descriptions |
+//! | `limit.SYSCTL` | `sys/...` | deep | limits that a flood may run into, by the name of the sysctl |
+//! | `locks.{held,blocked}` | `locks` | deep | file locks |
+//! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
+//! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
+//! | `processes.{count,threads}` | `PID/stat` | deep | of the host's network namespace |
+//! | `processes.{user,system,reaped_user,reaped_system}` | `PID/stat` | deep | CPU time of those that live, of their children that were waited for |
+//! | `processes.run_delay` | `PID/schedstat` | deep | time they waited for a CPU (their first threads alone) |
+//! | `descriptors` | `PID/fd` | deep | open file descriptors of the host's processes |
+//! | `wait.SYMBOL` | `PID/task/TID/wchan` | deep | threads that sleep in this kernel function; one that is not there is 0 |
+//!
+//! # Cost
+//!
+//! The kernel writes each of these texts anew at each reading, and that is most of the cost. `vmstat` and `netstat` add up every
+//! counter over all CPUs; `slabinfo` and `interrupts` hold locks that others need; a dump of TCP sockets walks the whole machine's
+//! hash table. Even the smallest file takes some 15 µs between two naps, when nothing of it is in the CPU's caches. So a series reads
+//! three files at its full rate, the next group once a second, and the rest when asked. `examples/sampling_cost.rs` measures each file.
+
+pub(crate) mod cpu_time;
+mod machine;
+mod network;
+mod processes;
+mod source;
+mod table;
+mod text;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::observation::Snapshot;
+
+use crate::clock::raw_now_ns;
+use crate::connections;
+use crate::netlink::{RouteObject, count_route_objects};
+use crate::sampler::Series;
+use source::{Source, Tier};
+use table::Table;
+
+/// How much to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What is cheap enough to be read many times a second.
+    Light,
+    /// All there is; takes some milliseconds, more with many processes or sockets.
+    Deep,
+}
+
+/// Whose counters to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The machine's and the host's own.
+    MachineAndHost,
+    /// The host's own: for all hosts of a machine but one.
+    HostOnly,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// The file, or what else was asked.
+    pub file: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// Why counters can't be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CountersError {
+    /// A file that every Linux has is not there: the root is wrong, or `/proc` is not mounted.
+    #[error("can't read {path}, which every Linux has; is /proc mounted there?")]
+    Required {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Reads counters again and again, with its files kept open.
+///
+/// The files stay those of the network namespace in which the thread was that called [`Counters::open`]. A live root is that
+/// of the running kernel; with any other, what does not come from a file is absent.
+pub struct Counters {
+    proc: PathBuf,
+    live: bool,
+    sources: Vec<Source>,
+    table: Table,
+    buffer: Vec<u8>,
+    /// Files that could not be read at the last attempt.
+    absent_files: BTreeMap<PathBuf, String>,
+    /// What else could not be had at the last deep reading.
+    absent_state: Vec<Absence>,
+    listed: Vec<Absence>,
+}
+
+impl Counters {
+    /// Opens all counters below `root`, the directory that holds `proc` and `sys`: `/` for the running kernel.
+    ///
+    /// # Errors
+    /// A file that every Linux has can't be read. Others may be missing; [`Self::absent`] names them.
+    pub fn open(root: &Path) -> Result<Self, CountersError> {
+        Self::open_scope(root, Scope::MachineAndHost)
+    }
+
+    /// Opens the counters of a scope below `root`.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_scope(root: &Path, scope: Scope) -> Result<Self, CountersError> {
+        let proc = root.join("proc");
+        let mut sources = network_sources(&proc);
+        sources.extend(cgroup_sources(root));
+        if scope == Scope::MachineAndHost {
+            sources.extend(machine_sources(&proc));
+        }
+        let mut counters = Self {
+            live: root == Path::new("/"),
+            proc,
+            sources,
+            table: Table::default(),
+            buffer: Vec::new(),
+            absent_files: BTreeMap::new(),
+            absent_state: Vec::new(),
+            listed: Vec::new(),
+        };
+        counters.check_required()?;
+        counters.refresh(Tier::Deep);
+        counters.list_absences();
+        Ok(counters)
+    }
+
+    /// Reads all counters of a depth.
+    pub fn read(&mut self, depth: Depth) -> Snapshot {
+        let at_ns = raw_now_ns();
+        self.refresh(match depth {
+            Depth::Light => Tier::Slow,
+            Depth::Deep => Tier::Deep,
+        });
+        if depth == Depth::Deep {
+            self.read_state();
+        }
+        self.list_absences();
+        Snapshot { at_ns, values: self.table.all() }
+    }
+
+    /// Reads for a series: the fast files, and the slow ones too when told.
+    pub(crate) fn read_series(&mut self, series: Series, slow_too: bool) -> Snapshot {
+        let at_ns = raw_now_ns();
+        self.refresh(if slow_too { Tier::Slow } else { Tier::Fast });
+        let values = match series {
+            Series::Changes => self.table.changes(),
+            Series::Full => self.table.all_since_series(),
+        };
+        Snapshot { at_ns, values }
+    }
+
+    /// Begins a series: the next [`Self::read_series`] gives everything.
+    pub(crate) fn begin_series(&mut self) {
+        self.table.begin_series();
+    }
+
+    /// What could not be read at the last reading, each with the reason. Deep readings add to it.
+    #[must_use]
+    pub fn absent(&self) -> &[Absence] {
+        &self.listed
+    }
+
+    fn check_required(&mut self) -> Result<(), CountersError> {
+        self.table.begin();
+        for source in self.sources.iter_mut().filter(|source| source.absent_when.is_none()) {
+            source
+                .read(&mut self.table, &mut self.buffer)
+                .map_err(|error| CountersError::Required { path: source.path.clone(), source: error })?;
+        }
+        Ok(())
+    }
+
+    /// Reads the files of a tier and those below it. A file that is absent is looked for again in deep readings: modules get
+    /// loaded while an experiment runs.
+    fn refresh(&mut self, tier: Tier) {
+        self.table.begin();
+        for source in self.sources.iter_mut().filter(|source| source.tier <= tier) {
+            if tier < Tier::Deep && self.absent_files.contains_key(&source.path) {
+                continue;
+            }
+            match source.read(&mut self.table, &mut self.buffer) {
+                Ok(()) => drop(self.absent_files.remove(&source.path)),
+                Err(error) => {
+                    let why = source.absent_when.map_or(String::new(), |why| format!(": {why}"));
+                    self.absent_files.insert(source.path.clone(), format!("{error}{why}"));
+                }
+            }
+        }
+    }
+
+    /// Reads what does not stand in one file.
+    fn read_state(&mut self) {
+        self.absent_state.clear();
+        self.read_sockets();
+        self.read_route_objects();
+        let processes = processes::read(&self.proc);
+        self.table.zero("wait.");
+        for (name, value) in &processes.values {
+            self.table.set_named(name, *value);
+        }
+        self.absent_state.extend(processes.absent);
+    }
+
+    fn read_sockets(&mut self) {
+        let sockets = if self.live {
+            connections::sockets_by_state()
+        } else {
+            connections::sockets_in_files(&self.proc)
+        };
+        match sockets {
+            Ok(sockets) => {
+                for (state, count) in sockets.by_state() {
+                    self.table.set_named(&format!("tcp.{state}"), count as f64);
+                }
+                self.table.set_named("tcp.backlog", sockets.backlog as f64);
+            }
+            Err(error) => {
+                self.absent_state.push(Absence { file: "tcp sockets".to_owned(), why: error.to_string() });
+            }
+        }
+    }
+
+    fn read_route_objects(&mut self) {
+        for (name, object) in [
+            ("rules", RouteObject::Rule),
+            ("routes", RouteObject::Route),
+            ("neighbours", RouteObject::Neighbour),
+        ] {
+            let counted = if self.live {
+                count_route_objects(object).map_err(|error| error.to_string())
+            } else {
+                Err("only the running kernel can be asked".to_owned())
+            };
+            match counted {
+                Ok(count) => self.table.set_named(name, count as f64),
+                Err(why) => self.absent_state.push(Absence { file: name.to_owned(), why }),
+            }
+        }
+    }
+
+    fn list_absences(&mut self) {
+        let files = self.absent_files.iter();
+        self.listed =
+            files.map(|(file, why)| Absence { file: file.display().to_string(), why: why.clone() }).collect();
+        self.listed.extend_from_slice(&self.absent_state);
+    }
+}
+
+/// Where the network namespace's files are: the calling thread's, since `/proc/net` is the main thread's.
+fn net_directory(proc: &Path) -> PathBuf {
+    let own = proc.join("thread-self/net");
+    if own.is_dir() { own } else { proc.join("net") }
+}
+
+fn machine_sources(proc: &Path) -> Vec<Source> {
+    let net = net_directory(proc);
+    let pressure = |resource, why| {
+        let path = proc.join("pressure").join(resource);
+        Source::new(path, Tier::Slow, Some(why), machine::pressure(resource))
+    };
+    let psi = "the kernel was built without CONFIG_PSI, or started without psi=1";
+    vec![
+        Source::new(proc.join("stat"), Tier::Fast, None, machine::stat),
+        Source::new(proc.join("loadavg"), Tier::Slow, None, machine::loadavg),
+        Source::new(proc.join("meminfo"), Tier::Slow, None, machine::meminfo),
+        Source::new(
+            proc.join("vmstat"),
+            Tier::Slow,
+            Some("the kernel was built without CONFIG_VM_EVENT_COUNTERS"),
+            machine::pairs("machine.vmstat."),
+        ),
+        Source::new(
+            net.join("softnet_stat"),
+            Tier::Slow,
+            Some("the kernel was built without CONFIG_NET"),
+            machine::softnet,
+        ),
+        pressure("cpu", psi),
+        pressure("memory", psi),
+        pressure("io", psi),
+        pressure("irq", "needs CONFIG_PSI and CONFIG_IRQ_TIME_ACCOUNTING"),
+        Source::new(
+            proc.join("schedstat"),
+            Tier::Slow,
+            Some("the kernel was built without CONFIG_SCHEDSTATS"),
+            machine::schedstat,
+        ),
+        Source::new(
+            proc.join("diskstats"),
+            Tier::Slow,
+            Some("the kernel was built without CONFIG_BLOCK"),
+            machine::diskstats,
+        ),
+        Source::new(
+            proc.join("slabinfo"),
+            Tier::Deep,
+            Some("only root of the machine may read it"),
+            machine::slabinfo,
+        ),
+        Source::new(
+            proc.join("interrupts"),
+            Tier::Deep,
+            Some("some containers hide it"),
+            machine::interrupts,
+        ),
+        Source::new(proc.join("softirqs"), Tier::Deep, Some("some containers hide it"), machine::softirqs),
+        Source::new(
+            proc.join("sys/fs/file-nr"),
+            Tier::Deep,
+            Some("some containers hide it"),
+            machine::file_nr,
+        ),
+    ]
+}
+
+fn network_sources(proc: &Path) -> Vec<Source> {
+    let net = net_directory(proc);
+    let no_inet = Some("the kernel was built without CONFIG_INET");
+    let no_ipv6 = Some("the kernel has no IPv6, or it is turned off");
+    let no_conntrack = Some("connections are not tracked: the module nf_conntrack is not loaded");
+    let mut sources = vec![
+        Source::new(net.join("snmp"), Tier::Fast, no_inet, network::protocols("snmp")),
+        Source::new(net.join("sockstat"), Tier::Fast, no_inet, network::sockstat),
+        Source::new(net.join("sockstat6"), Tier::Slow, no_ipv6, network::sockstat),
+        Source::new(
+            proc.join("sys/net/netfilter/nf_conntrack_count"),
+            Tier::Slow,
+            no_conntrack,
+            network::setting("nf_conntrack.count"),
+        ),
+        Source::new(net.join("stat/nf_conntrack"), Tier::Slow, no_conntrack, network::conntrack),
+        Source::new(net.join("netstat"), Tier::Slow, no_inet, network::protocols("netstat")),
+        Source::new(net.join("dev"), Tier::Slow, no_inet, network::dev),
+        Source::new(net.join("snmp6"), Tier::Deep, no_ipv6, machine::pairs("snmp6.")),
+        Source::new(
+            proc.join("locks"),
+            Tier::Deep,
+            Some("the kernel was built without CONFIG_FILE_LOCKING"),
+            network::locks,
+        ),
+    ];
+    for (path, name, absent_when) in LIMITS {
+        let path = proc.join("sys").join(path);
+        sources.push(Source::new(path, Tier::Deep, Some(absent_when), network::setting(name)));
+    }
+    sources
+}
+
+/// Settings that are limits which a flood may run into; each a file below `/proc/sys`, its name, and when it is missing.
+const LIMITS: [(&str, &str, &str); 6] = [
+    (
+        "net/netfilter/nf_conntrack_max",
+        "limit.net.netfilter.nf_conntrack_max",
+        "connections are not tracked: the module nf_conntrack is not loaded",
+    ),
+    ("net/core/somaxconn", "limit.net.core.somaxconn", "some containers hide it"),
+    ("net/ipv4/tcp_max_tw_buckets", "limit.net.ipv4.tcp_max_tw_buckets", "some containers hide it"),
+    ("net/ipv4/tcp_max_syn_backlog", "limit.net.ipv4.tcp_max_syn_backlog", "some containers hide it"),
+    ("net/ipv4/ip_local_port_range", "limit.net.ipv4.ip_local_port_range", "some containers hide it"),
+    ("net/ipv4/tcp_mem", "limit.net.ipv4.tcp_mem", "shown in the first network namespace alone"),
+];
+
+/// The files of the control group in which this process is, of version 2 or 1.
+fn cgroup_sources(root: &Path) -> Vec<Source> {
+    let why = "the control group has no such controller, or is not shown in this namespace";
+    let directory = |controller| crate::cgroup::directory(root, controller);
+    let source = |directory: Option<PathBuf>, file, prefix| {
+        let path = directory?.join(file);
+        Some(Source::new(path, Tier::Slow, Some(why), machine::pairs(prefix)))
+    };
+    [
+        source(directory("cpu"), "cpu.stat", "cgroup.cpu."),
+        source(directory("memory"), "memory.events", "cgroup.memory."),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
