@@ -2,10 +2,11 @@
 
 use plimsoll_model::packet::{Endpoint, Flags, Segment};
 
+use super::class::Class;
 use super::classes::{self, Finding, side};
 use super::counts::{self, Verdict};
 use super::gap::{Gap, LastWord, LateAck};
-use super::half::Half;
+use super::half::{FullWindow, Half};
 use super::handshake::{Handshake, Predecessor};
 use super::log::Log;
 use super::recovery::{Recovery, Trigger};
@@ -33,6 +34,18 @@ struct Skipped {
     sender: usize,
     missing_from: u32,
     missing: u32,
+    otherwise: (u64, u64, Finding),
+}
+
+/// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
+struct Resumed {
+    sender: usize,
+    /// The silence as a loss of the sender's.
+    as_loss: Recovery,
+    /// The segment was a full one, and promised more.
+    promised: bool,
+    /// It has been acknowledged.
+    acked: bool,
     otherwise: (u64, u64, Finding),
 }
 
@@ -76,6 +89,7 @@ pub(super) struct Connection {
     pending: Option<PendingAck>,
     probe: Option<Probe>,
     skipped: Option<Skipped>,
+    resumed: Option<Resumed>,
 }
 
 impl Connection {
@@ -110,6 +124,7 @@ impl Connection {
             pending: None,
             probe: None,
             skipped: None,
+            resumed: None,
         }
     }
 
@@ -152,7 +167,7 @@ impl Connection {
         if self.pending.is_some() {
             self.settle_pending(&facts);
         }
-        if self.probe.is_some() || self.skipped.is_some() {
+        if self.probe.is_some() || self.skipped.is_some() || self.resumed.is_some() {
             self.settle_doubts(&facts, segment);
         }
         self.window_moves(&facts, segment);
@@ -208,7 +223,7 @@ impl Connection {
         if facts.new_data && facts.me == waiter && soon {
             late.followed_after = since;
             if let Some(finding) = classes::of_late_ack(&late) {
-                self.log.add(late.gap.start, late.gap.end, finding, self.most_stalls);
+                self.add(late.gap.start, late.gap.end, finding);
                 self.active = late.gap.end;
             }
         }
@@ -229,8 +244,9 @@ impl Connection {
             let sender = side(probe.sender == self.client);
             let finding =
                 if lost { classes::of_recovery(&probe.as_loss, sender, facts.rtt) } else { otherwise };
-            self.log.add(start, end, finding, self.most_stalls);
+            self.add(start, end, finding);
         }
+        self.settle_resumed(facts, segment);
         let is_acked = |skipped: &Skipped| {
             facts.me != skipped.sender && facts.advances && after(segment.ack, skipped.missing_from)
         };
@@ -242,7 +258,28 @@ impl Connection {
             } else {
                 otherwise
             };
-            self.log.add(start, end, finding, self.most_stalls);
+            self.add(start, end, finding);
+        }
+    }
+
+    /// What the sender does after the first segment after a long silence shows whether the silence was a timeout: with a
+    /// lost flight behind it, it may send but that one until it is acknowledged, and what follows leaves a hole.
+    fn settle_resumed(&mut self, facts: &Facts, segment: &Segment) {
+        let Some(resumed) = &mut self.resumed else { return };
+        if facts.me != resumed.sender {
+            resumed.acked |= facts.advances;
+            return;
+        }
+        if segment.payload == 0 {
+            return;
+        }
+        let leaves_hole = self.halves[facts.me].sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
+        let is_loss = leaves_hole || (resumed.promised && resumed.acked);
+        if let Some(Resumed { sender, as_loss, otherwise: (start, end, otherwise), .. }) = self.resumed.take() {
+            let sender = side(sender == self.client);
+            let finding =
+                if is_loss { classes::of_recovery(&as_loss, sender, facts.rtt) } else { otherwise };
+            self.add(start, end, finding);
         }
     }
 
@@ -255,13 +292,16 @@ impl Connection {
         let half = &mut self.halves[facts.me];
         if segment.window == 0 {
             half.closed_since.get_or_insert(facts.now);
+            if let Some(full) = self.halves[1 - facts.me].full.take() {
+                self.end_full(1 - facts.me, full, facts.now);
+            }
         } else if let Some(since) = half.closed_since.take() {
             let length = facts.now.saturating_sub(since);
             if length > facts.threshold {
                 let opened_to = u32::from(segment.window) << half.shift;
                 let receiver = side(facts.me == self.client);
                 let finding = classes::zero_window::judge(receiver, length, Some(opened_to));
-                self.log.add(since, facts.now, finding, self.most_stalls);
+                self.add(since, facts.now, finding);
                 self.active = facts.now.max(self.active);
             }
         }
@@ -304,7 +344,7 @@ impl Connection {
             // What was acknowledged before is sent again only because the acknowledgement got lost behind the capture.
             if facts.silence > facts.threshold {
                 let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
-                self.log.add(self.active, facts.now, finding, self.most_stalls);
+                self.add(self.active, facts.now, finding);
             }
         } else {
             half.recovery = Some(recovery);
@@ -319,7 +359,7 @@ impl Connection {
         let length = facts.now.saturating_sub(recovery.start);
         if length > loss_threshold(&recovery, facts.rtt) {
             let finding = classes::of_recovery(&recovery, side(sender == self.client), facts.rtt);
-            self.log.add(recovery.start, facts.now, finding, self.most_stalls);
+            self.add(recovery.start, facts.now, finding);
             self.active = facts.now.max(self.active);
         }
     }
@@ -359,19 +399,19 @@ impl Connection {
                 });
             }
             _ if gap.in_flight > 0 && segment.payload > 0 => {
-                let as_loss = Recovery {
-                    start: gap.start,
-                    trigger: Trigger::TailTimer,
-                    first_resent: gap.end,
-                    last_resent: gap.end,
-                    resent: 1,
-                    timeouts: 1,
-                    told: false,
-                    in_flight: gap.in_flight,
-                    payload: segment.payload,
-                };
+                let as_loss = Recovery::in_one_step(gap, Trigger::TailTimer);
                 let otherwise = (gap.start, gap.end, otherwise);
                 self.probe = Some(Probe { sender: facts.me, as_loss, otherwise });
+            }
+            _ if may_be_timeout(gap, otherwise.class) => {
+                self.resumed = Some(Resumed {
+                    sender: facts.me,
+                    as_loss: Recovery::in_one_step(gap, Trigger::Timer),
+                    promised: !segment.flags.has(Flags::PSH)
+                        && segment.payload.is_multiple_of(gap.segment_size),
+                    acked: false,
+                    otherwise: (gap.start, gap.end, otherwise),
+                });
             }
             _ => self.stall(gap, otherwise),
         }
@@ -423,7 +463,72 @@ impl Connection {
     }
 
     fn stall(&mut self, gap: &Gap, finding: Finding) {
-        self.log.add(gap.start, gap.end, finding, self.most_stalls);
+        self.add(gap.start, gap.end, finding);
+    }
+
+    /// Puts a stall into the log, and before it the stretch of a full window that it interrupts.
+    fn add(&mut self, start: u64, end: u64, finding: Finding) {
+        let is_full = self.halves.iter().any(|half| half.full.is_some());
+        if is_full && finding.class == Class::SmallWindow {
+            // It is a part of that stretch.
+            return;
+        }
+        for sender in [0, 1] {
+            if let Some(full) = self.halves[sender].full.take() {
+                self.end_full(sender, full, start);
+            }
+        }
+        self.log.add(start, end, finding, self.most_stalls);
+    }
+
+    /// A stretch in which the window was always full has ended.
+    #[cold]
+    fn end_full(&mut self, sender: usize, full: FullWindow, end: u64) {
+        let end = full.opened.map_or(end, |opened| opened.min(end));
+        let length = end.saturating_sub(full.since);
+        if full.fills > 1 && length > rtt::stall_threshold(self.rtt()) {
+            let receiver = side(sender != self.client);
+            let finding = classes::small_window::judge_full(&full, receiver, length);
+            self.log.add(full.since, end, finding, self.most_stalls);
+        }
+    }
+
+    /// Follows whether the window is full of what `facts.me` sends, or was before this packet moved it.
+    #[inline]
+    fn follow_window(&mut self, facts: &Facts) {
+        let [a, b] = &mut self.halves;
+        let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
+        if let Some(full) = &mut theirs.full
+            && full.opened.is_none()
+            && theirs.sent_to.zip(mine.window_edge).is_some_and(|(sent_to, edge)| after(edge, sent_to))
+        {
+            full.opened = Some(facts.now);
+        }
+        if !facts.new_data {
+            return;
+        }
+        let window = theirs.window.unwrap_or(0);
+        let is_full = window > 0
+            && mine.usable_window(theirs).is_some_and(|usable| usable < mine.segment_size(theirs))
+            // What is left of a window that is mostly free stops nobody.
+            && mine.in_flight() > window / 2;
+        let before = mine.full;
+        let went_on = before
+            .is_some_and(|full| full.opened.is_none_or(|at| facts.now <= at + reaction_time(facts.rtt)));
+        match (before, is_full) {
+            (Some(full), true) if went_on => {
+                mine.full =
+                    Some(FullWindow { opened: None, fills: full.fills.saturating_add(1), window, ..full });
+            }
+            (None, false) => {}
+            (_, is_full) => {
+                let now = FullWindow { since: facts.now, opened: None, fills: 1, window };
+                mine.full = is_full.then_some(now);
+                if let Some(full) = before {
+                    self.end_full(facts.me, full, facts.now);
+                }
+            }
+        }
     }
 
     /// Remembers what the packet says.
@@ -460,6 +565,7 @@ impl Connection {
             theirs.infer_shift(flight);
         }
         mine.stamps |= segment.options.timestamps.is_some();
+        self.follow_window(facts);
         if facts.new_data {
             self.last_word = Some(facts.me);
         }
@@ -500,7 +606,7 @@ impl Connection {
 
     fn judge_handshake(&mut self, handshake: Handshake) {
         for (start, end, finding) in classes::of_handshake(&handshake) {
-            self.log.add(start, end, finding, self.most_stalls);
+            self.add(start, end, finding);
         }
     }
 
@@ -513,27 +619,37 @@ impl Connection {
         let doubts = [
             self.probe.take().map(|probe| probe.otherwise),
             self.skipped.take().map(|skipped| skipped.otherwise),
+            self.resumed.take().map(|resumed| resumed.otherwise),
         ];
         for (start, end, finding) in doubts.into_iter().flatten() {
-            self.log.add(start, end, finding, self.most_stalls);
+            self.add(start, end, finding);
         }
         for me in [0, 1] {
             let who = side(me == self.client);
+            if let Some(full) = self.halves[me].full.take() {
+                self.end_full(me, full, self.last);
+            }
             if let Some(recovery) = self.halves[me].recovery.take()
                 && recovery.last_resent.saturating_sub(recovery.start) > loss_threshold(&recovery, rtt)
             {
                 let finding = classes::of_recovery(&recovery, who, rtt);
-                self.log.add(recovery.start, recovery.last_resent, finding, self.most_stalls);
+                self.add(recovery.start, recovery.last_resent, finding);
             }
             if let Some(since) = self.halves[me].closed_since.take() {
                 let length = self.last.saturating_sub(since);
                 if length > rtt::stall_threshold(rtt) && !self.is_closed() {
                     let finding = classes::zero_window::judge(who, length, None);
-                    self.log.add(since, self.last, finding, self.most_stalls);
+                    self.add(since, self.last, finding);
                 }
             }
         }
     }
+}
+
+/// Whether the middle of a transfer stood still for as long as a timeout.
+fn may_be_timeout(gap: &Gap, class: Class) -> bool {
+    let is_pause = matches!(class, Class::SenderWaited | Class::SenderHeld);
+    is_pause && gap.segment.payload > 0 && gap.length() >= rtt::RTO_MIN * 9 / 10
 }
 
 /// How soon a side that waited sends when it may: at once, but the way to it and back may lie between.

@@ -23,6 +23,18 @@ pub(super) struct Hole {
     pub(super) to: u32,
 }
 
+/// A stretch in which a sender always had the window full as soon as it might send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FullWindow {
+    pub(super) since: u64,
+    /// When the window last moved on; the sender has not sent since.
+    pub(super) opened: Option<u64>,
+    /// How often the sender filled the window.
+    pub(super) fills: u32,
+    /// The window at the last of these.
+    pub(super) window: u32,
+}
+
 /// Holes remembered at a time; more than these are of no use to tell one cause from another.
 const MOST_HOLES: usize = 4;
 
@@ -38,6 +50,8 @@ pub(super) struct Half {
     pub(super) acked_to: Option<u32>,
     /// The window that this side announced last, scaled as far as the scale is known.
     pub(super) window: Option<u32>,
+    /// The largest window that it ever announced.
+    pub(super) largest_window: u32,
     /// The sequence number up to which this side lets the other send.
     pub(super) window_edge: Option<u32>,
     /// Window scale of its SYN; `None` if the SYN was not seen, or had none.
@@ -56,6 +70,8 @@ pub(super) struct Half {
     pub(super) complaint: Option<u64>,
     /// Since when its window is closed.
     pub(super) closed_since: Option<u64>,
+    /// The stretch in which the other side's window has been full of what this side sent.
+    pub(super) full: Option<FullWindow>,
     pub(super) recovery: Option<Recovery>,
     pub(super) rtt: HalfRtt,
     pub(super) track: Track,
@@ -81,12 +97,19 @@ impl Half {
     }
 
     /// The payload of a full segment, as far as the packets tell.
+    #[inline]
     pub(super) fn segment_size(&self, peer: &Self) -> u32 {
         let options = if self.stamps { 12 } else { 0 };
-        match peer.mss {
-            Some(mss) => u32::from(mss).saturating_sub(options).max(1),
-            None => self.largest.max(1),
-        }
+        // Who announces a small size because of its own link sends no larger ones either.
+        let announced = [self.mss, peer.mss].into_iter().flatten().min();
+        let size = announced.map_or(self.largest, |mss| u32::from(mss).saturating_sub(options));
+        // Linux never sends a segment of more than half the largest window (`tcp_bound_to_half_wnd`).
+        let most = match peer.largest_window {
+            0 => u32::MAX,
+            window @ ..=536 => window,
+            window => window / 2,
+        };
+        size.min(most).max(1)
     }
 
     /// The hole that `segment` begins to fill.
@@ -167,6 +190,7 @@ impl Half {
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.shift };
         let window = u32::from(segment.window) << shift;
         self.window = Some(window);
+        self.largest_window = self.largest_window.max(window);
         let edge = segment.ack.wrapping_add(window);
         if self.window_edge.is_none_or(|old| after(edge, old)) {
             self.window_edge = Some(edge);

@@ -1,5 +1,7 @@
 //! A loss from its beginning to the acknowledgement that ends it.
 
+use super::gap::Gap;
+
 /// What made the sender send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
@@ -35,6 +37,21 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    /// A loss that the packet which ended `gap` repaired.
+    pub(super) fn in_one_step(gap: &Gap, trigger: Trigger) -> Self {
+        Self {
+            start: gap.start,
+            trigger,
+            first_resent: gap.end,
+            last_resent: gap.end,
+            resent: 1,
+            timeouts: 1,
+            told: false,
+            in_flight: gap.in_flight,
+            payload: gap.segment.payload,
+        }
+    }
+
     /// Takes in another retransmission. `by_timer` if nothing else than a timer explains it.
     pub(super) fn again(&mut self, now: u64, by_timer: bool) {
         self.resent = self.resent.saturating_add(1);

@@ -3,8 +3,9 @@
 //! A Linux sender does not cut a segment to a window that is smaller than it, unless half of the largest window ever
 //! offered is free (RFC 9293, section 3.8.6.2.1); it then waits for the persist timer, 200 ms or more.
 
-use crate::stalls::class::Class;
+use crate::stalls::class::{Actor, Class};
 use crate::stalls::gap::{Gap, LateAck};
+use crate::stalls::half::FullWindow;
 use crate::stalls::time::ms;
 
 use super::{Finding, ender, other};
@@ -51,6 +52,20 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
     })
 }
 
+/// A stretch of `length` ns in which the sender filled the window whenever it moved: the window set the pace.
+pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: u64) -> Finding {
+    Finding {
+        class: Class::SmallWindow,
+        waiting_for: receiver,
+        evidence: format!(
+            "for {:.1} ms the window of {} bytes was full whenever the sender might send, {} times in all",
+            ms(length),
+            full.window,
+            full.fills
+        ),
+    }
+}
+
 fn inferred(gap: &Gap) -> &'static str {
     if gap.scale_known { "" } else { " (window scale not seen, inferred)" }
 }
@@ -59,8 +74,6 @@ fn inferred(gap: &Gap) -> &'static str {
 mod tests {
     use super::super::fixture::gap;
     use super::*;
-    use crate::stalls::class::Actor;
-
     #[test]
     fn data_that_fills_a_window_smaller_than_a_segment_waited_for_the_window() {
         let mut gap = Gap { usable_window: Some(1000), ..gap() };
