@@ -34,6 +34,8 @@ pub enum ToAgent {
         sysctls: Vec<(String, String)>,
         /// The CPUs to keep to; all when empty.
         cpus: Vec<u32>,
+        /// Whether to read the counters of the whole machine beside the host's own: one host of a machine is enough.
+        machine: bool,
     },
     /// Start a service; answered by `Ready` or `Failed`.
     Start {
@@ -80,7 +82,7 @@ pub enum ToAgent {
         /// Give up after so many milliseconds.
         give_up_ms: u64,
     },
-    /// Forget the routes and neighbours that the kernel has cached for this host; answered by `Done`.
+    /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
         /// Repeated in the answer.
         id: Id,
@@ -104,6 +106,8 @@ pub enum FromAgent {
         pid: u32,
         /// CLOCK_MONOTONIC_RAW at the answer, in nanoseconds.
         at_ns: u64,
+        /// Counters that cannot be read here, each with the reason.
+        absent: Vec<String>,
     },
     /// A service is ready on these addresses.
     Ready {

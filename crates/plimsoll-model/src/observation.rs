@@ -255,7 +255,7 @@ pub struct PhaseRecord {
 }
 
 /// A trial that was carried out, to its end or to where it failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// Its number in the run, from 1, in the order of carrying out.
     pub number: u32,

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use load::{HttpLoad, Load};
-pub use parse::{FileError, Override, parse, parse_value};
+pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use service::{ExecService, Leak, Ready, RelayService, Service, WebService};
 
 use crate::units::{Share, Span};
@@ -359,7 +359,7 @@ pub enum Rung {
     WaitLonger,
     /// Stop and start the service.
     RestartService,
-    /// Drop the kernel's page, dentry and inode caches (`/proc/sys/vm/drop_caches`, needs root) and flush the host's route and neighbour caches.
+    /// Drop the kernel's page, dentry and inode caches (`/proc/sys/vm/drop_caches`, needs root) and the host's cached routes.
     DropCaches,
     /// Make the service's host anew: for a namespace that is all of its kernel state.
     RebuildHost,

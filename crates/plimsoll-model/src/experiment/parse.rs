@@ -195,7 +195,8 @@ fn backticked(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The candidate that is most like `given`, if any is like it at all.
-pub(super) fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
+#[must_use]
+pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     let given = given.to_lowercase();
     let likeness = |candidate: &str| strsim::jaro_winkler(&given, &candidate.to_lowercase());
     candidates

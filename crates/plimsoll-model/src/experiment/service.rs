@@ -129,7 +129,7 @@ pub enum Leak {
 /// A program of the user's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecService {
-    /// The program and its arguments, with all placeholders replaced.
+    /// The program and its arguments. The agent replaces `{port}`, `{address}` and `{to}` when it starts the program.
     pub argv: Vec<String>,
     /// Additional environment variables.
     pub env: BTreeMap<String, String>,

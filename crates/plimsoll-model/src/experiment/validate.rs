@@ -9,7 +9,7 @@ type Checked = Result<(), Problem>;
 
 /// A path into the file, such as `path!["services", name, "on"]`.
 macro_rules! path {
-    ($($part:expr),* $(,)?) => { vec![$(Part::from($part)),*] };
+    ($($part:expr),* $(,)?) => { [$(Part::from($part)),*] };
 }
 
 impl From<&str> for Part {
@@ -55,11 +55,11 @@ pub(super) fn validate(experiment: &Experiment) -> Checked {
 }
 
 /// A problem with what stands at a path.
-fn problem(path: Vec<Part>, message: impl Into<String>, expected: impl Into<String>) -> Problem {
-    Problem { path, message: message.into(), expected: Some(expected.into()), nearest: None }
+fn problem(path: impl Into<Vec<Part>>, message: impl Into<String>, expected: impl Into<String>) -> Problem {
+    Problem { path: path.into(), message: message.into(), expected: Some(expected.into()), nearest: None }
 }
 
-fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: Vec<Part>) -> Checked {
+fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: impl Into<Vec<Part>>) -> Checked {
     if known.contains_key(name) {
         return Ok(());
     }
@@ -70,7 +70,7 @@ fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: Vec<Pa
     Err(Problem { nearest, ..problem(path, format!("there is no {what} `{name}`"), expected) })
 }
 
-fn in_range(value: u64, least: u64, most: u64, path: Vec<Part>) -> Checked {
+fn in_range(value: u64, least: u64, most: u64, path: impl Into<Vec<Part>>) -> Checked {
     if (least..=most).contains(&value) {
         return Ok(());
     }
@@ -78,7 +78,7 @@ fn in_range(value: u64, least: u64, most: u64, path: Vec<Part>) -> Checked {
 }
 
 /// Exactly one of the named choices is made.
-fn one_of(choices: &[(&str, bool)], what: &str, path: Vec<Part>) -> Checked {
+fn one_of(choices: &[(&str, bool)], what: &str, path: impl Into<Vec<Part>>) -> Checked {
     let made: Vec<&str> = choices.iter().filter(|(_, made)| *made).map(|(name, _)| *name).collect();
     let all = choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match made.as_slice() {
@@ -255,13 +255,33 @@ fn check_phases<'e>(
         if let Some(settle) = &phase.settle
             && let Some(host) = &settle.drained
         {
-            declared(host, &experiment.hosts, "host", [here("settle"), path!["drained"]].concat())?;
+            declared(
+                host,
+                &experiment.hosts,
+                "host",
+                [here("settle").as_slice(), &path!["drained"]].concat(),
+            )?;
         }
         if let Some(watch) = &phase.watch {
-            declared(&watch.load, &experiment.loads, "load", [here("watch"), path!["load"]].concat())?;
-            measured(&watch.against, names, [here("watch"), path!["against"]].concat())?;
-            in_range(u64::from(watch.windows), 1, 100, [here("watch"), path!["windows"]].concat())?;
-            in_range(watch.connections, 1, 1_000_000, [here("watch"), path!["connections"]].concat())?;
+            declared(
+                &watch.load,
+                &experiment.loads,
+                "load",
+                [here("watch").as_slice(), &path!["load"]].concat(),
+            )?;
+            measured(&watch.against, names, [here("watch").as_slice(), &path!["against"]].concat())?;
+            in_range(
+                u64::from(watch.windows),
+                1,
+                100,
+                [here("watch").as_slice(), &path!["windows"]].concat(),
+            )?;
+            in_range(
+                watch.connections,
+                1,
+                1_000_000,
+                [here("watch").as_slice(), &path!["connections"]].concat(),
+            )?;
         }
         names.insert(phase.name.clone(), phase.measure.as_deref());
         if !phase.steps.is_empty() {
@@ -293,7 +313,7 @@ fn only_with(
 }
 
 /// The name of a phase that measures.
-fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: Vec<Part>) -> Checked {
+fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: impl Into<Vec<Part>>) -> Checked {
     let measuring: BTreeMap<String, ()> =
         names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
     declared(name, &measuring, "measured phase", path)
@@ -389,7 +409,7 @@ fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, 
     margin(claim.margin.0, here("margin"))
 }
 
-fn margin(margin: f64, path: Vec<Part>) -> Checked {
+fn margin(margin: f64, path: impl Into<Vec<Part>>) -> Checked {
     if margin > 0.0 && margin < 1.0 {
         return Ok(());
     }
