@@ -1,1 +1,48 @@
 //! Makes and removes hosts: namespaces, links, addresses, and the processes of agents.
+//!
+//! A [`Rig`] is a set of hosts with the links between them. Each host runs one agent, a program whose standard streams are pipes to
+//! the controller; what is said over them is none of this crate's business.
+//!
+//! ```text
+//! controller ── keeper ── init (process 1 of the host) ── agent ── whatever the agent starts
+//!      └── control socket ──┘
+//! ```
+//!
+//! **Nothing outlives the controller.** Init holds one end of a socket whose other end only the controller has. When the controller
+//! dies, by whatever signal, the kernel closes that end, init exits, and the kernel kills all that is left in the process namespace;
+//! the last process takes the other namespaces with it, and a network namespace its links. PR_SET_PDEATHSIG says the same a second
+//! time. No namespace has a name under `/run/netns`, and no cgroup is made, so there is nothing to forget. [`leftovers`] finds what
+//! was orphaned all the same, for instance because somebody killed the keeper of a `local` host first.
+//!
+//! **Privilege.** As root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN, namespaces are made directly. An ordinary user's controller first
+//! [`enter`]s a user namespace in which it is root, and which owns all hosts of the run.
+//!
+//! **What the binary must do**, in this order, before it starts a thread: hand its arguments to [`stage`] and exit if that did
+//! something; then, if it is the controller, call [`enter`].
+//!
+//! **What is deliberately absent**: the host's kernel settings are left at the kernel's own defaults, with these exceptions, which
+//! would otherwise be inherited from the machine: `net.ipv4.ip_forward` is what the host's [`HostSpec::forward`] says, reverse path
+//! filters are off, and links carry no IPv6, whose address detection and router solicitation would be packets that nobody sent.
+//! Neighbour entries are resolved and expire as everywhere else; time-wait and rate limits are untouched. `/sys` shows the machine's.
+
+mod access;
+mod caches;
+mod control;
+mod error;
+mod keeper;
+mod leftovers;
+mod local;
+mod network;
+mod process;
+mod rig;
+mod spec;
+mod topology;
+
+pub use access::{Access, Forbidden, enter};
+pub use caches::drop_caches;
+pub use error::HostError;
+pub use keeper::stage;
+pub use leftovers::{Leftover, MARKER, leftovers};
+pub use process::Pipes;
+pub use rig::Rig;
+pub use spec::{AgentStderr, HostSpec, LinkSpec, RigSpec, SpecError};

@@ -1,0 +1,209 @@
+//! What this process may do: make namespaces as root, make them inside a user namespace, or neither.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{Gid, Uid};
+
+use crate::error::HostError;
+use crate::keeper;
+
+/// Everything that a namespace host has of its own.
+pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
+    .union(CloneFlags::CLONE_NEWPID)
+    .union(CloneFlags::CLONE_NEWNS)
+    .union(CloneFlags::CLONE_NEWUTS)
+    .union(CloneFlags::CLONE_NEWIPC);
+
+/// The bits of CAP_NET_ADMIN and CAP_SYS_ADMIN in the masks of `/proc/self/status` (capabilities(7)).
+const NEEDED: u64 = 1 << 12 | 1 << 21;
+
+/// How hosts can be made by this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// With CAP_SYS_ADMIN and CAP_NET_ADMIN of the machine.
+    Root,
+    /// In a user namespace, either one that is still to be [`enter`]ed or one that the process is in already.
+    UserNamespace,
+    /// Only hosts of kind `local`.
+    Local(Forbidden),
+}
+
+/// Why there can be no namespaces here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forbidden {
+    /// `kernel.unprivileged_userns_clone` is 0 (Debian's patch).
+    UnprivilegedUsernsClone,
+    /// `user.max_user_namespaces` is 0.
+    MaxUserNamespaces,
+    /// `kernel.apparmor_restrict_unprivileged_userns` is 1 (Ubuntu).
+    AppArmor,
+    /// The kernel refused for no reason that a setting gives away: seccomp in a container, a limit that is reached, a chroot.
+    Refused {
+        /// What was tried.
+        operation: String,
+        /// What the kernel said.
+        errno: i32,
+    },
+}
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnprivilegedUsernsClone => f.write_str("by kernel.unprivileged_userns_clone = 0"),
+            Self::MaxUserNamespaces => f.write_str("by user.max_user_namespaces = 0"),
+            Self::AppArmor => f.write_str("by AppArmor (kernel.apparmor_restrict_unprivileged_userns = 1)"),
+            Self::Refused { operation, errno } => {
+                write!(f, "({operation}: {})", io::Error::from_raw_os_error(*errno))
+            }
+        }
+    }
+}
+
+impl Access {
+    /// Finds out, without changing this process: where capabilities are missing, a child process tries.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read or no child can be started.
+    pub fn detect() -> Result<Self, HostError> {
+        if has_capabilities()? {
+            return Ok(if in_first_user_namespace()? { Self::Root } else { Self::UserNamespace });
+        }
+        Ok(match try_in_child()? {
+            None => Self::UserNamespace,
+            Some((operation, errno)) => Self::Local(diagnose(operation, errno)),
+        })
+    }
+}
+
+/// Readies this process for making hosts: where it has no privilege of its own and user namespaces are allowed, it moves into one in
+/// which it is root. Files that it and its hosts write then still belong to the user. Only this one user and group exist in there, so
+/// a service cannot change to another.
+///
+/// To be called by `main`, after [`stage`](crate::stage) and before any thread is started.
+///
+/// # Errors
+/// When `/proc` cannot be read, no child can be started for trying, or a thread exists already. That namespaces are forbidden is no
+/// error but an answer: [`Access::Local`].
+pub fn enter() -> Result<Access, HostError> {
+    let access = Access::detect()?;
+    if access == Access::UserNamespace && !has_capabilities()? {
+        enter_user_namespace().map_err(|(operation, errno)| HostError::Enter { operation, errno })?;
+    }
+    Ok(access)
+}
+
+/// Fails unless namespace hosts can be made by this process as it is now.
+pub(crate) fn require_namespaces() -> Result<(), HostError> {
+    if has_capabilities()? {
+        return Ok(());
+    }
+    Err(match Access::detect()? {
+        Access::Local(why) => HostError::Forbidden(why),
+        Access::Root | Access::UserNamespace => HostError::NotEntered,
+    })
+}
+
+/// In the child that tries: all that a controller and a host's start would do.
+pub(crate) fn attempt() -> Result<(), (&'static str, Errno)> {
+    enter_user_namespace()?;
+    unshare(HOST_NAMESPACES).map_err(|errno| ("making namespaces inside a user namespace", errno))
+}
+
+fn enter_user_namespace() -> Result<(), (&'static str, Errno)> {
+    let (uid, gid) = (Uid::effective(), Gid::effective());
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| ("making a user namespace", errno))?;
+    // Without this the kernel does not let an ordinary user map a group (user_namespaces(7)).
+    write_proc("/proc/self/setgroups", "deny")?;
+    write_proc("/proc/self/gid_map", &format!("0 {gid} 1"))?;
+    write_proc("/proc/self/uid_map", &format!("0 {uid} 1"))
+}
+
+fn write_proc(path: &'static str, text: &str) -> Result<(), (&'static str, Errno)> {
+    fs::write(path, text).map_err(|e| (path, Errno::from_raw(e.raw_os_error().unwrap_or_default())))
+}
+
+fn has_capabilities() -> Result<bool, HostError> {
+    Ok(effective_capabilities(&read("/proc/self/status")?) & NEEDED == NEEDED)
+}
+
+/// The CapEff mask of `/proc/PID/status`; none where there is no such line, as in a kernel without it nothing is granted either.
+fn effective_capabilities(status: &str) -> u64 {
+    let mask = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
+    mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn in_first_user_namespace() -> Result<bool, HostError> {
+    match fs::read_to_string("/proc/self/uid_map") {
+        Ok(map) => Ok(maps_everybody(&map)),
+        // A kernel without user namespaces has no such file.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(source) => Err(HostError::Read { path: "/proc/self/uid_map".into(), source }),
+    }
+}
+
+/// Whether a uid_map is the first user namespace's: every id (but the last, which means "none") stands for itself.
+fn maps_everybody(map: &str) -> bool {
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+fn try_in_child() -> Result<Option<(String, i32)>, HostError> {
+    let start = |source| HostError::Process { operation: "starting a child to try user namespaces", source };
+    let mut child = Command::new(keeper::THIS_EXECUTABLE);
+    child.arg(keeper::STAGE).arg(keeper::TRY).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = child.output().map_err(start)?;
+    let answer = String::from_utf8_lossy(&output.stdout);
+    let refusal =
+        answer.trim_end().split_once(' ').and_then(|(n, op)| Some((op.to_owned(), n.parse().ok()?)));
+    match (answer.trim_end(), refusal) {
+        ("ok", _) => Ok(None),
+        (_, Some(refusal)) => Ok(Some(refusal)),
+        _ => Err(start(io::Error::other("it gave no answer; does main call plimsoll_host::stage first?"))),
+    }
+}
+
+fn diagnose(operation: String, errno: i32) -> Forbidden {
+    let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|t| t.trim() == value);
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        Forbidden::UnprivilegedUsernsClone
+    } else if is("/proc/sys/user/max_user_namespaces", "0") {
+        Forbidden::MaxUserNamespaces
+    } else if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        Forbidden::AppArmor
+    } else {
+        Forbidden::Refused { operation, errno }
+    }
+}
+
+fn read(path: &str) -> Result<String, HostError> {
+    fs::read_to_string(path).map_err(|source| HostError::Read { path: path.into(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_the_effective_mask() {
+        let status =
+            "Name:\tx\nCapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t0000000000201000\n";
+        assert_eq!(effective_capabilities(status) & NEEDED, NEEDED);
+        assert_eq!(
+            effective_capabilities("CapPrm:\t000001ffffffffff\nCapEff:\t0000000000200000\n") & NEEDED,
+            1 << 21
+        );
+        assert_eq!(effective_capabilities("Name:\tx\n"), 0);
+    }
+
+    #[test]
+    fn only_the_first_user_namespace_maps_everybody_to_himself() {
+        assert!(maps_everybody("         0          0 4294967295\n"));
+        assert!(!maps_everybody("         0       1000          1\n"));
+        assert!(!maps_everybody("         0     100000 4294967295\n"));
+        assert!(!maps_everybody(""));
+    }
+}

@@ -1,0 +1,165 @@
+//! What can go wrong with hosts, each with the place, the operation, and what the user can do.
+
+use std::io;
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+
+use crate::access::Forbidden;
+use crate::spec::SpecError;
+
+/// Why hosts could not be made, used or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The description of the rig makes no sense.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Neither root nor user namespaces.
+    #[error("user namespaces are forbidden here {0}; hosts of kind `local` still work")]
+    Forbidden(Forbidden),
+    /// [`enter`](crate::enter) was not called.
+    #[error("this process has not entered a user namespace: main has to call plimsoll_host::enter first")]
+    NotEntered,
+    /// Entering the user namespace failed although a child had managed it.
+    #[error("entering a user namespace: {operation}: {}", errno.desc())]
+    Enter {
+        /// What was tried.
+        operation: &'static str,
+        /// What the kernel said; EINVAL when this process has threads already.
+        errno: Errno,
+    },
+    /// A file of the kernel could not be read.
+    #[error("reading {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A process or thread of the controller could not be started.
+    #[error("{operation}: {source}")]
+    Process {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Making or removing a host failed.
+    #[error("host {host}: {operation}: {source}")]
+    Host {
+        /// The host.
+        host: String,
+        /// What was tried.
+        operation: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Making or removing a link failed.
+    #[error("link {link}: {operation}: {source}")]
+    Link {
+        /// The hosts that it joins.
+        link: String,
+        /// What was tried.
+        operation: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The host ended by itself, such as by its agent's end, when it was needed.
+    #[error("host {host}: it ended while {doing} ({how})")]
+    Ended {
+        /// The host.
+        host: String,
+        /// What was being done.
+        doing: &'static str,
+        /// How it ended, in words.
+        how: String,
+    },
+    /// The rig has no such host.
+    #[error("there is no host `{0}`")]
+    NoSuchHost(String),
+    /// No link or chain of forwarding hosts leads there.
+    #[error("`{from}` cannot reach `{to}`: no chain of links and forwarding hosts joins them")]
+    Unreachable {
+        /// Where the way would begin.
+        from: String,
+        /// Where it would end.
+        to: String,
+    },
+    /// The pipes were handed out before, or the host was closed.
+    #[error("host {0}: its pipes were taken before, or it was closed")]
+    NoPipes(String),
+    /// The host has no processes any more.
+    #[error("host {0} is closed")]
+    Closed(String),
+    /// A local host shares the machine's kernel, so there is nothing to make anew.
+    #[error("host {0} is a `local` host: it has no kernel state of its own that could be made anew")]
+    NotRebuildable(String),
+    /// More rigs with local hosts at once than there are addresses for.
+    #[error("no loopback addresses are left: {0} rigs with `local` hosts exist at once")]
+    NoLocalAddresses(usize),
+    /// Only root of the machine may drop its caches.
+    #[error("dropping the kernel's caches ({}): {source}", crate::caches::PATH)]
+    DropCaches {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A process that a killed run left could not be ended.
+    #[error("ending process {pid}, left by a run that was killed: {source}")]
+    Leftover {
+        /// The process.
+        pid: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl HostError {
+    /// What the user can do about it, where that is known.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Forbidden(Forbidden::UnprivilegedUsernsClone) => {
+                Some("run as root, or `sysctl kernel.unprivileged_userns_clone=1`, or use `kind = \"local\"`")
+            }
+            Self::Forbidden(Forbidden::MaxUserNamespaces) => {
+                Some("run as root, or `sysctl user.max_user_namespaces=10000`, or use `kind = \"local\"`")
+            }
+            Self::Forbidden(Forbidden::AppArmor) => Some(
+                "run as root, or give the program an AppArmor profile with `userns`, or `sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns=0`, or use `kind = \"local\"`",
+            ),
+            Self::Forbidden(Forbidden::Refused { .. }) => Some(
+                "run as root, or allow user namespaces in the container or sandbox, or use `kind = \"local\"`",
+            ),
+            Self::DropCaches { source } if is_permission(source) => Some(
+                "only root of the machine can drop its caches: run as root, or leave `drop_caches` out of the ladder",
+            ),
+            Self::Host { source, .. } | Self::Link { source, .. } | Self::Process { source, .. } => {
+                advice_on(source)
+            }
+            Self::Enter { errno: Errno::EINVAL, .. } => {
+                Some("a thread was started before plimsoll_host::enter was called")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_permission(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn advice_on(error: &io::Error) -> Option<&'static str> {
+    match Errno::from_raw(error.raw_os_error()?) {
+        Errno::ENOSPC => {
+            Some("a limit on namespaces is reached: see user.max_net_namespaces and its neighbours")
+        }
+        Errno::EAGAIN => Some("a limit on processes is reached: see `ulimit -u` and kernel.pid_max"),
+        Errno::EMFILE | Errno::ENFILE => {
+            Some("a limit on open files is reached: see `ulimit -n` and fs.file-max")
+        }
+        Errno::EOPNOTSUPP => Some("the kernel lacks virtual Ethernet links: `modprobe veth`, or CONFIG_VETH"),
+        Errno::EPERM => Some("a container or security module forbids it; hosts of kind `local` still work"),
+        _ => None,
+    }
+}

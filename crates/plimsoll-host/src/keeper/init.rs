@@ -1,0 +1,75 @@
+//! Process 1 of a namespace host.
+
+use std::fs;
+use std::process::ExitCode;
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::sethostname;
+
+use super::{Orders, errno_of, exit_like, failed, start_agent, tend};
+use crate::control::{HostEnd, Word};
+
+/// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own. The
+/// ones for `default` hold for the links that come later.
+const SETTINGS: [(&str, &str); 3] = [
+    ("/proc/sys/net/ipv4/conf/all/rp_filter", "0"),
+    ("/proc/sys/net/ipv4/conf/default/rp_filter", "0"),
+    ("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"),
+];
+/// Also inherited; written after the others, since it resets some of them to a router's or a host's defaults (RFC 1812, RFC 1122).
+const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
+
+/// Readies the namespaces, starts the agent, and ends with it or with the controller. The kernel then ends the rest.
+pub(super) fn run(orders: &Orders) -> ExitCode {
+    if let Err((operation, errno)) = prepare(orders) {
+        return failed(&orders.control, operation, errno);
+    }
+    orders.control.say(&Word::Ready);
+    match start_agent(orders) {
+        Ok(agent) => {
+            orders.control.say(&Word::Started);
+            exit_like(tend::tend(agent, &orders.control))
+        }
+        Err(code) => code,
+    }
+}
+
+fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
+    let at = |operation: &str| {
+        let operation = operation.to_owned();
+        move |errno| (operation, errno)
+    };
+    // The keeper's death. That it died before this line, or that it is not seen in here by number, does not matter: the control
+    // socket tells of the controller's death in any case.
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(at("asking to die with the keeper"))?;
+    sethostname(&orders.host).map_err(at("setting the host name"))?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+        .map_err(at("keeping its mounts to itself"))?;
+    mount_proc(&orders.control);
+    for (path, value) in SETTINGS {
+        set(path, value)?;
+    }
+    set(FORWARD, if orders.forward { "1" } else { "0" })
+}
+
+/// Shows the host's own processes in `/proc`. Containers that hide parts of `/proc` forbid it; the machine's is then left in place.
+fn mount_proc(control: &HostEnd) {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    if let Err(errno) = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>) {
+        let why = errno.desc();
+        control.say(&Word::Note(format!(
+            "/proc shows the processes of the whole machine, because the kernel refused to mount another: {why}"
+        )));
+    }
+}
+
+fn set(path: &str, value: &str) -> Result<(), (String, Errno)> {
+    match fs::write(path, value) {
+        // A kernel without IPv6 has nothing to switch off.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.contains("/ipv6/") => Ok(()),
+        other => other.map_err(|e| (format!("writing {value} to {path}"), errno_of(&e))),
+    }
+}

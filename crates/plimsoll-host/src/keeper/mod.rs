@@ -1,0 +1,213 @@
+//! The processes between the controller and an agent, each a hidden stage of the controller's own executable.
+//!
+//! Of a namespace host: the **keeper** makes the namespaces and forks **init**, process 1 in them, which starts the agent and ends
+//! when the agent does or the controller is gone. Of a local host, the keeper does it all, and collects the orphans itself.
+
+mod init;
+mod tend;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sched::unshare;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
+
+use crate::access;
+use crate::control::{HostEnd, Word};
+
+/// The first argument of every stage.
+pub(crate) const STAGE: &str = "__plimsoll-host";
+/// Tries whether user namespaces work.
+pub(crate) const TRY: &str = "try";
+/// Keeps a namespace host.
+pub(crate) const NAMESPACE: &str = "namespace";
+/// Keeps a local host.
+pub(crate) const LOCAL: &str = "local";
+/// How a process starts itself again, also after its file was replaced.
+pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
+/// The exit status of a stage that could not do its work; why was said over the control socket.
+const FAILED: u8 = 125;
+
+/// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
+/// to go on as what it is.
+///
+/// To be called first in `main`, before any thread is started.
+#[must_use]
+pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != STAGE {
+        return None;
+    }
+    let stage = args.next()?;
+    if stage == TRY {
+        return Some(try_namespaces());
+    }
+    let Some(orders) = Orders::from_args(args) else {
+        return Some(ExitCode::from(FAILED));
+    };
+    Some(match stage.to_str() {
+        Some(NAMESPACE) => keep_namespace(orders),
+        Some(LOCAL) => keep_local(&orders),
+        _ => ExitCode::from(FAILED),
+    })
+}
+
+/// What a keeper has to know. All of it stands in its arguments, where `ps` shows it.
+struct Orders {
+    control: HostEnd,
+    controller: Pid,
+    forward: bool,
+    host: OsString,
+    program: PathBuf,
+    args: Vec<OsString>,
+}
+
+/// The arguments of a keeper, as [`Orders::from_args`] reads them.
+pub(crate) fn orders(kind: &str, control: RawFd, forward: bool, host: &str) -> [OsString; 6] {
+    let forward = if forward { "forward" } else { "end" };
+    let controller = getpid().to_string();
+    [STAGE.into(), kind.into(), control.to_string().into(), controller.into(), forward.into(), host.into()]
+}
+
+impl Orders {
+    fn from_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
+        let (control, controller) = (number()?, number()?);
+        #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
+        // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
+        // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
+        let control = unsafe { OwnedFd::from_raw_fd(control) };
+        // It must not reach the agent: what the agent forks could outlive it.
+        fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+        Some(Self {
+            control: HostEnd::new(control),
+            controller: Pid::from_raw(controller),
+            forward: args.next()? == "forward",
+            host: args.next()?,
+            program: args.next()?.into(),
+            args: args.collect(),
+        })
+    }
+
+    fn agent(&self) -> Command {
+        let mut agent = Command::new(&self.program);
+        agent.args(&self.args);
+        agent
+    }
+}
+
+fn try_namespaces() -> ExitCode {
+    match access::attempt() {
+        Ok(()) => println!("ok"),
+        Err((operation, errno)) => println!("{} {operation}", errno as i32),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Dies when the parent does; false if it had died before.
+///
+/// The signal is sent when the *thread* that forked this process ends, so that has to be one that lives as long as the controller.
+fn die_with(parent: Pid, signal: Signal) -> Result<bool, Errno> {
+    prctl::set_pdeathsig(signal)?;
+    Ok(getppid() == parent)
+}
+
+fn keep_namespace(orders: Orders) -> ExitCode {
+    match die_with(orders.controller, Signal::SIGKILL) {
+        Ok(true) => {}
+        Ok(false) => return ExitCode::from(FAILED),
+        Err(errno) => return failed(&orders.control, "asking to die with the controller", errno),
+    }
+    if let Err(errno) = unshare(access::HOST_NAMESPACES) {
+        return failed(&orders.control, "making its namespaces", errno);
+    }
+    #[expect(unsafe_code, reason = "nothing but fork makes the first process of a process namespace")]
+    // SAFETY: this process has one thread, so no lock can be held by another one in the copy.
+    let init = match unsafe { fork() } {
+        Ok(ForkResult::Child) => return init::run(&orders),
+        Ok(ForkResult::Parent { child }) => child,
+        Err(errno) => return failed(&orders.control, "forking its first process", errno),
+    };
+    orders.control.say(&Word::Pid(init.as_raw().unsigned_abs()));
+    // What the agent's pipes and the control socket say by closing must not wait for this process.
+    drop(orders);
+    if let Err(errno) = release_pipes() {
+        eprintln!("plimsoll: host keeper: letting go of the agent's pipes: {}", errno.desc());
+    }
+    exit_like(waitpid(init, None))
+}
+
+fn keep_local(orders: &Orders) -> ExitCode {
+    // SIGTERM, since it has to end its agent's children before it goes: no kernel does that for it.
+    match die_with(orders.controller, Signal::SIGTERM).and_then(|alive| {
+        prctl::set_child_subreaper(true)?;
+        Ok(alive)
+    }) {
+        Ok(true) => {}
+        Ok(false) => return ExitCode::from(FAILED),
+        Err(errno) => return failed(&orders.control, "asking to be told of the controller's death", errno),
+    }
+    orders.control.say(&Word::Ready);
+    let status = match start_agent(orders) {
+        Ok(agent) => {
+            orders.control.say(&Word::Pid(agent.as_raw().unsigned_abs()));
+            orders.control.say(&Word::Started);
+            tend::tend(agent, &orders.control)
+        }
+        Err(code) => return code,
+    };
+    let killed = tend::kill_descendants();
+    if let Err(error) = killed {
+        eprintln!("plimsoll: host keeper: ending the agent's children: {error}");
+    }
+    exit_like(status)
+}
+
+/// Waits for the controller's word, then starts the agent and leaves the standard streams to it.
+fn start_agent(orders: &Orders) -> Result<Pid, ExitCode> {
+    if !orders.control.wait_for_go() {
+        return Err(ExitCode::SUCCESS);
+    }
+    let started = orders.agent().spawn();
+    let agent = started.map_err(|error| {
+        let operation = format!("starting the agent {}", orders.program.display());
+        failed(&orders.control, operation, errno_of(&error))
+    })?;
+    release_pipes().map_err(|errno| failed(&orders.control, "letting go of the agent's pipes", errno))?;
+    Ok(Pid::from_raw(agent.id().cast_signed()))
+}
+
+/// Closes this process's copies of the agent's stdin and stdout. Standard error stays, for what a stage itself may have to say.
+fn release_pipes() -> Result<(), Errno> {
+    let null = File::options().read(true).write(true).open("/dev/null").map_err(|e| errno_of(&e))?;
+    nix::unistd::dup2_stdin(&null)?;
+    nix::unistd::dup2_stdout(&null)
+}
+
+fn failed(control: &HostEnd, operation: impl Into<String>, errno: Errno) -> ExitCode {
+    control.fail(operation, errno);
+    ExitCode::from(FAILED)
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(Errno::EIO as i32))
+}
+
+/// Exits with the status of another process; as a shell does, 128 and the signal where a signal ended it.
+fn exit_like(status: Result<WaitStatus, Errno>) -> ExitCode {
+    let code = match status {
+        Ok(WaitStatus::Exited(_, code)) => code,
+        Ok(WaitStatus::Signaled(_, signal, _)) => 128 + signal as i32,
+        _ => i32::from(FAILED),
+    };
+    ExitCode::from(u8::try_from(code & 0xff).unwrap_or(FAILED))
+}

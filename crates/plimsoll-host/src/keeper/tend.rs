@@ -1,0 +1,110 @@
+//! Waiting as the first process of a host: for the agent's end, for orphans, and for the controller's death.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpid};
+
+/// Collects every process that ends, until the agent does or the controller is gone.
+///
+/// # Returns
+/// How the agent ended, or `StillAlive` when the controller went first.
+pub(super) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> {
+    let mut mask = SigSet::empty();
+    mask.add(Signal::SIGCHLD);
+    mask.add(Signal::SIGTERM);
+    // Blocked only now, so that the agent does not start with blocked signals; what ended before is found by the first reap.
+    mask.thread_block()?;
+    let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    loop {
+        if let Some(status) = reap(agent)? {
+            return Ok(status);
+        }
+        // The controller says nothing more; asking for no event, only its hanging up is reported.
+        let mut wait = [
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+            PollFd::new(control.as_fd(), PollFlags::empty()),
+        ];
+        match poll(&mut wait, PollTimeout::NONE) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno),
+        }
+        if wait[1].revents().is_some_and(|r| !r.is_empty()) || told_to_end(&signals)? {
+            return Ok(WaitStatus::StillAlive);
+        }
+    }
+}
+
+/// Collects what has ended; the agent's status if it was among it.
+fn reap(agent: Pid) -> Result<Option<WaitStatus>, Errno> {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            Ok(status) if status.pid() == Some(agent) => return Ok(Some(status)),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Empties the queue of signals; whether SIGTERM, which the controller's death sends to a local keeper, was in it.
+fn told_to_end(signals: &SignalFd) -> Result<bool, Errno> {
+    let mut told = false;
+    while let Some(signal) = signals.read_signal()? {
+        told |= signal.ssi_signo.cast_signed() == Signal::SIGTERM as i32;
+    }
+    Ok(told)
+}
+
+/// Kills all descendants. Those of a killed one become children of this process, which is their subreaper, so killing its children
+/// until it has none reaches all, also what forks meanwhile.
+pub(super) fn kill_descendants() -> io::Result<()> {
+    loop {
+        for child in children_of(getpid())? {
+            match kill(child, Signal::SIGKILL) {
+                Ok(()) | Err(Errno::ESRCH) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        match waitpid(None, None) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        }
+        while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status != WaitStatus::StillAlive)
+        {
+        }
+    }
+}
+
+/// The processes of which this one is the parent.
+fn children_of(parent: Pid) -> io::Result<Vec<Pid>> {
+    let pids = fs::read_dir("/proc")?.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
+    // One that has ended since the directory was read has no stat any more.
+    let parent_of = |pid: i32| parent_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    Ok(pids.filter(|pid| parent_of(*pid) == Some(parent.as_raw())).map(Pid::from_raw).collect())
+}
+
+/// The fourth field of `/proc/PID/stat`; the second is a name in brackets that may itself hold blanks and brackets (proc(5)).
+fn parent_in(stat: &str) -> Option<i32> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_found_behind_a_name_with_brackets() {
+        assert_eq!(parent_in("12 (a) S 1 (b) S 7 12 12 0"), Some(7));
+        assert_eq!(parent_in("12 (sh) R 3 12"), Some(3));
+        assert_eq!(parent_in("12 (sh"), None);
+    }
+}

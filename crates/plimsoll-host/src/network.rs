@@ -1,0 +1,162 @@
+//! Links, addresses and routes, by rtnetlink(7) inside the hosts' network namespaces.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
+
+use netlink_packet_route::link::{InfoData, InfoVeth, LinkMessage};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, setns};
+use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
+
+use crate::error::HostError;
+use crate::topology::{End, Link, PREFIX, Topology};
+
+/// The kernel's index of the loopback interface, in every namespace.
+const LOOPBACK: u32 = 1;
+
+/// What is to be made, and where.
+pub(crate) struct Job<'a> {
+    /// The names of all hosts, for errors.
+    pub(crate) names: &'a [String],
+    /// All links and ways of the rig.
+    pub(crate) topology: &'a Topology,
+    /// The network namespaces of the fresh hosts and of their neighbours, by host.
+    pub(crate) namespaces: BTreeMap<usize, OwnedFd>,
+    /// Hosts that have nothing yet, not even loopback.
+    pub(crate) fresh: Vec<usize>,
+    /// Links to make; what is left of them at a host that is not fresh is removed first.
+    pub(crate) links: Vec<usize>,
+}
+
+impl Job<'_> {
+    /// Makes the links and all that belongs to them. The caller's own namespace is not touched: it happens in a thread of its own,
+    /// which ends with the call.
+    pub(crate) fn run(&self) -> Result<(), HostError> {
+        let failed = |source| HostError::Process { operation: "starting a thread to set up links", source };
+        thread::scope(|scope| {
+            let worker = thread::Builder::new().name("host-network".into());
+            let worker = worker.spawn_scoped(scope, || self.run_here()).map_err(failed)?;
+            worker.join().unwrap_or_else(|_| Err(failed(io::Error::other("it panicked"))))
+        })
+    }
+
+    fn run_here(&self) -> Result<(), HostError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let failed = |source| HostError::Process { operation: "setting up netlink", source };
+        runtime.map_err(failed)?.block_on(async {
+            let hosts = self.connect()?;
+            for host in &self.fresh {
+                let up = LinkUnspec::new_with_index(LOOPBACK).up().build();
+                let done = hosts[host].link().set(up).execute().await;
+                done.map_err(|e| self.host_error(*host, "bringing loopback up", e))?;
+            }
+            for link in &self.links {
+                self.make_link(&hosts, &self.topology.links[*link]).await?;
+            }
+            for (host, netlink) in &hosts {
+                self.make_routes(*host, netlink).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A netlink socket in each namespace. A socket stays in the namespace in which it was made, so this one thread can serve all.
+    fn connect(&self) -> Result<BTreeMap<usize, Handle>, HostError> {
+        let mut hosts = BTreeMap::new();
+        for (host, namespace) in &self.namespaces {
+            let at = |operation: &str| {
+                let (host, operation) = (self.names[*host].clone(), operation.to_owned());
+                move |source| HostError::Host { host, operation, source }
+            };
+            setns(namespace, CloneFlags::CLONE_NEWNET)
+                .map_err(|errno| at("entering its network namespace")(errno.into()))?;
+            let (connection, handle, _) = rtnetlink::new_connection().map_err(at("opening netlink"))?;
+            tokio::spawn(connection);
+            hosts.insert(*host, handle);
+        }
+        Ok(hosts)
+    }
+
+    async fn make_link(&self, hosts: &BTreeMap<usize, Handle>, link: &Link) -> Result<(), HostError> {
+        for end in link.ends.iter().filter(|end| !self.fresh.contains(&end.host)) {
+            self.remove_leftover(&hosts[&end.host], link, end).await?;
+        }
+        let [near, far] = &link.ends;
+        let netlink = &hosts[&near.host];
+        let message = veth(link, &self.namespaces[&far.host]);
+        netlink.link().add(message).execute().await.map_err(|e| self.link_error(link, "making it", e))?;
+        for end in [near, far] {
+            let netlink = &hosts[&end.host];
+            let up = netlink.link().set(LinkUnspec::new_with_index(end.index).up().build()).execute().await;
+            up.map_err(|e| self.link_error(link, "bringing it up", e))?;
+            let address = netlink.address().add(end.index, end.address.into(), PREFIX).execute().await;
+            address
+                .map_err(|e| self.link_error(link, &format!("giving it the address {}", end.address), e))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the end that a host kept when the host across was ended: the kernel takes it away by and by, and until then its name
+    /// and index are in use.
+    async fn remove_leftover(&self, netlink: &Handle, link: &Link, end: &End) -> Result<(), HostError> {
+        match netlink.link().del(end.index).execute().await.map_err(to_io) {
+            Err(e) if e.raw_os_error() != Some(Errno::ENODEV as i32) => {
+                Err(self.link_io_error(link, "removing what is left of it", e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The host's routes over the links that are made; those over its other links it has already.
+    async fn make_routes(&self, host: usize, netlink: &Handle) -> Result<(), HostError> {
+        for route in self.topology.routes(host).iter().filter(|r| self.links.contains(&r.link)) {
+            let message = RouteMessageBuilder::<Ipv4Addr>::new()
+                .destination_prefix(route.to, 32)
+                .gateway(route.via)
+                .build();
+            let done = netlink.route().add(message).execute().await;
+            done.map_err(|e| self.host_error(host, &format!("adding the route to {}", route.to), e))?;
+        }
+        Ok(())
+    }
+
+    fn host_error(&self, host: usize, operation: &str, error: rtnetlink::Error) -> HostError {
+        let (host, operation) = (self.names[host].clone(), operation.to_owned());
+        HostError::Host { host, operation, source: to_io(error) }
+    }
+
+    fn link_error(&self, link: &Link, operation: &str, error: rtnetlink::Error) -> HostError {
+        self.link_io_error(link, operation, to_io(error))
+    }
+
+    fn link_io_error(&self, link: &Link, operation: &str, source: io::Error) -> HostError {
+        let [a, b] = link.ends.each_ref().map(|end| &self.names[end.host]);
+        HostError::Link { link: format!("{a} - {b}"), operation: operation.into(), source }
+    }
+}
+
+/// Both ends at once, each in its host, so that they never stand in a third namespace. They cannot be made up: the kernel refuses to
+/// bring up an end as long as it has no peer.
+fn veth(link: &Link, far_namespace: &OwnedFd) -> LinkMessage {
+    let [near, far] = &link.ends;
+    let mut peer = LinkMessageBuilder::<LinkUnspec>::new()
+        .name(far.interface.clone())
+        .index(far.index)
+        .setns_by_fd(far_namespace.as_raw_fd());
+    let mut this = LinkVeth::new(&near.interface, &far.interface).index(near.index);
+    if let Some(mtu) = link.mtu {
+        peer = peer.mtu(mtu);
+        this = this.mtu(mtu);
+    }
+    this.set_info_data(InfoData::Veth(InfoVeth::Peer(peer.build()))).build()
+}
+
+fn to_io(error: rtnetlink::Error) -> io::Error {
+    match error {
+        rtnetlink::Error::NetlinkError(message) => message.to_io(),
+        other => io::Error::other(other),
+    }
+}

@@ -1,0 +1,246 @@
+//! One host's processes, seen from the controller.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use plimsoll_model::experiment::HostKind;
+
+use crate::control::{ControllerEnd, Word, pair};
+use crate::error::HostError;
+use crate::keeper;
+use crate::leftovers;
+use crate::spec::{AgentStderr, HostSpec, RigSpec};
+
+/// How long a host may take to end before its keeper is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The agent's standard streams.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What the controller writes, the agent reads. The agent is to end when it is closed.
+    pub stdin: ChildStdin,
+    /// What the agent writes, the controller reads.
+    pub stdout: ChildStdout,
+    /// The agent's standard error, where the rig's description asked for a pipe.
+    pub stderr: Option<ChildStderr>,
+}
+
+/// A host whose processes were started. Dropping it ends them.
+#[derive(Debug)]
+pub(crate) struct Process {
+    host: String,
+    kind: HostKind,
+    keeper: Child,
+    /// Gone once the host was told to end.
+    control: Option<ControllerEnd>,
+    pid: Option<u32>,
+    notes: Vec<String>,
+}
+
+impl Process {
+    /// Starts the keeper, which goes on by itself until the host is ready for its links.
+    pub(crate) fn start(rig: &RigSpec, host: &HostSpec) -> Result<Self, HostError> {
+        let at = |operation: &str| {
+            let (host, operation) = (host.name.clone(), operation.to_owned());
+            move |source| HostError::Host { host, operation, source }
+        };
+        let (control, theirs) = pair().map_err(at("making its control socket"))?;
+        let keeper = start_keeper(rig, host, theirs).map_err(at("starting its keeper"))?;
+        let (host, kind) = (host.name.clone(), host.kind);
+        Ok(Self { host, kind, keeper, control: Some(control), pid: None, notes: vec![] })
+    }
+
+    /// Waits until namespaces and settings are there.
+    pub(crate) fn wait_ready(&mut self) -> Result<(), HostError> {
+        self.hear_until("its namespaces were made", |word, _| *word == Word::Ready)
+    }
+
+    /// Lets the agent start. [`Self::wait_started`] has to follow.
+    pub(crate) fn go(&self) -> Result<(), HostError> {
+        let control = self.control.as_ref().ok_or_else(|| HostError::Closed(self.host.clone()))?;
+        control.go().map_err(|source| self.error("letting the agent start", source))
+    }
+
+    /// Waits until the agent was started.
+    pub(crate) fn wait_started(&mut self) -> Result<(), HostError> {
+        let mut started = false;
+        self.hear_until("its agent was started", |word, pid| {
+            started |= *word == Word::Started;
+            started && pid.is_some()
+        })
+    }
+
+    fn hear_until(
+        &mut self,
+        doing: &'static str,
+        mut enough: impl FnMut(&Word, Option<u32>) -> bool,
+    ) -> Result<(), HostError> {
+        loop {
+            let control = self.control.as_mut().ok_or_else(|| HostError::Closed(self.host.clone()))?;
+            let heard = control.hear().map_err(|source| self.error("waiting for its word", source))?;
+            let Some(word) = heard else { return Err(self.ended(doing)) };
+            match &word {
+                Word::Pid(pid) => self.pid = Some(*pid),
+                Word::Note(note) => self.notes.push(note.clone()),
+                Word::Failed { operation, errno } => {
+                    return Err(self.error(operation, io::Error::from_raw_os_error(*errno)));
+                }
+                Word::Ready | Word::Started => {}
+            }
+            if enough(&word, self.pid) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn ended(&mut self, doing: &'static str) -> HostError {
+        let how = match self.keeper.wait() {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        HostError::Ended { host: self.host.clone(), doing, how }
+    }
+
+    fn error(&self, operation: &str, source: io::Error) -> HostError {
+        HostError::Host { host: self.host.clone(), operation: operation.into(), source }
+    }
+
+    /// The host's network namespace. It lives as long as this is open, so it must not be kept.
+    pub(crate) fn network(&mut self) -> Result<OwnedFd, HostError> {
+        if self.status()?.is_some() {
+            return Err(self.ended("links to it were made"));
+        }
+        let path = format!("/proc/{}/ns/net", self.keeper.id());
+        let open = File::open(&path).map(OwnedFd::from);
+        open.map_err(|source| self.error(&format!("opening {path}"), source))
+    }
+
+    /// The first process of a namespace host, or the agent of a local one.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// What had to be done differently.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The agent's streams, once.
+    pub(crate) fn take_pipes(&mut self) -> Option<Pipes> {
+        let stdin = self.keeper.stdin.take()?;
+        let stdout = self.keeper.stdout.take()?;
+        Some(Pipes { stdin, stdout, stderr: self.keeper.stderr.take() })
+    }
+
+    /// How the agent ended, if it has.
+    pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>, HostError> {
+        self.keeper.try_wait().map_err(|source| self.error("asking after its keeper", source))
+    }
+
+    /// Tells the host to end. Telling all hosts of a rig before waiting for the first makes them end side by side.
+    pub(crate) fn tell_to_end(&mut self) {
+        self.control = None;
+    }
+
+    /// Ends the host and waits until its last process is gone.
+    pub(crate) fn end(&mut self) -> Result<(), HostError> {
+        self.tell_to_end();
+        let give_up = Instant::now() + GRACE;
+        let mut pause = Duration::from_micros(200);
+        while self.status()?.is_none() {
+            if Instant::now() > give_up {
+                return self.end_by_force();
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Kills the keeper of a namespace host: init dies with it, and all others with init. The keeper of a local host goes on, since
+    /// what it waits for would be nobody's child without it.
+    fn end_by_force(&mut self) -> Result<(), HostError> {
+        if self.kind == HostKind::Local {
+            let source = io::Error::new(io::ErrorKind::TimedOut, "a process does not die, even when killed");
+            return Err(self.error("waiting for its processes to end", source));
+        }
+        self.keeper.kill().map_err(|source| self.error("killing its keeper", source))?;
+        self.keeper.wait().map(drop).map_err(|source| self.error("waiting for its keeper", source))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Nobody is left to be told; the controller's own end does the same once more.
+        let _unheard = self.end();
+    }
+}
+
+fn start_keeper(rig: &RigSpec, host: &HostSpec, control: OwnedFd) -> io::Result<Child> {
+    let kind = match host.kind {
+        HostKind::Namespace => keeper::NAMESPACE,
+        HostKind::Local => keeper::LOCAL,
+    };
+    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(keeper::THIS_EXECUTABLE));
+    let mut command = Command::new(executable);
+    command
+        .args(keeper::orders(kind, control.as_raw_fd(), host.forward, &host.name))
+        .arg(&rig.program)
+        .args(&rig.args)
+        .env(leftovers::MARKER, leftovers::own_mark()?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(match rig.stderr {
+            AgentStderr::Inherit => Stdio::inherit(),
+            AgentStderr::Pipe => Stdio::piped(),
+        })
+        // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
+        .process_group(0);
+    // Done in the child, so that no other child that is started meanwhile inherits the socket.
+    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
+    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
+    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
+    unsafe {
+        command.pre_exec(inherit);
+    }
+    spawn(command)
+}
+
+type Order = (Command, mpsc::Sender<io::Result<Child>>);
+
+/// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
+/// and the caller's thread may end long before.
+fn spawn(command: Command) -> io::Result<Child> {
+    static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
+    let gone = || io::Error::other("the thread that starts processes has ended");
+    let spawner = match SPAWNER.get() {
+        Some(spawner) => spawner,
+        None => {
+            let fresh = start_spawner()?;
+            SPAWNER.get_or_init(|| Mutex::new(fresh))
+        }
+    };
+    let (answer, answered) = mpsc::channel();
+    let order = (command, answer);
+    spawner.lock().unwrap_or_else(PoisonError::into_inner).send(order).map_err(|_| gone())?;
+    answered.recv().map_err(|_| gone())?
+}
+
+fn start_spawner() -> io::Result<mpsc::Sender<Order>> {
+    let (orders, queue) = mpsc::channel::<Order>();
+    thread::Builder::new().name("host-spawner".into()).spawn(move || {
+        for (mut command, answer) in queue {
+            // Who asked has stopped waiting only if it died; then the child's control socket is closed, and it ends.
+            let _unheard = answer.send(command.spawn());
+        }
+    })?;
+    Ok(orders)
+}

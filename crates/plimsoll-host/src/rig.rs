@@ -1,0 +1,222 @@
+//! A set of hosts that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::ExitStatus;
+
+use plimsoll_model::experiment::HostKind;
+
+use crate::access;
+use crate::error::HostError;
+use crate::local;
+use crate::network::Job;
+use crate::process::{Pipes, Process};
+use crate::spec::RigSpec;
+use crate::topology::Topology;
+
+/// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
+/// Dropping a rig ends all of it.
+#[derive(Debug)]
+pub struct Rig {
+    spec: RigSpec,
+    names: Vec<String>,
+    topology: Topology,
+    /// Where the local hosts' addresses come from, if there are any.
+    local: Option<local::Network>,
+    /// By host; none once it was closed.
+    processes: Vec<Option<Process>>,
+}
+
+impl Rig {
+    /// Makes the hosts side by side, then the links, then starts the agents. When it returns, every host can be reached from every
+    /// other to which a way leads, and all agents run.
+    ///
+    /// # Errors
+    /// When the description makes no sense, namespaces are forbidden, or the kernel refuses something. What was made until then is
+    /// removed.
+    pub fn build(spec: &RigSpec) -> Result<Self, HostError> {
+        spec.validate()?;
+        if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
+            access::require_namespaces()?;
+        }
+        let any_local = spec.hosts.iter().any(|h| h.kind == HostKind::Local);
+        let mut rig = Self {
+            names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
+            topology: Topology::new(spec),
+            local: any_local.then(local::Network::take).transpose()?,
+            processes: spec.hosts.iter().map(|_| None).collect(),
+            spec: spec.clone(),
+        };
+        let hosts: Vec<usize> = (0..rig.names.len()).collect();
+        rig.start(&hosts, (0..rig.topology.links.len()).collect())?;
+        Ok(rig)
+    }
+
+    /// Starts these hosts and makes these links.
+    fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
+        for host in fresh {
+            self.processes[*host] = Some(Process::start(&self.spec, &self.spec.hosts[*host])?);
+        }
+        for host in fresh {
+            self.process_mut(*host)?.wait_ready()?;
+        }
+        self.make_network(fresh, links)?;
+        for host in fresh {
+            self.process(*host)?.go()?;
+        }
+        fresh.iter().try_for_each(|host| self.process_mut(*host)?.wait_started())
+    }
+
+    fn make_network(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
+        let fresh: Vec<usize> = fresh.iter().copied().filter(|h| !self.is_local(*h)).collect();
+        let mut namespaces = BTreeMap::new();
+        let ends = links.iter().flat_map(|l| &self.topology.links[*l].ends).map(|end| end.host);
+        for host in fresh.iter().copied().chain(ends).collect::<BTreeSet<_>>() {
+            namespaces.insert(host, self.process_mut(host)?.network()?);
+        }
+        Job { names: &self.names, topology: &self.topology, namespaces, fresh, links }.run()
+    }
+
+    /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
+    /// gone. Its neighbours keep theirs, but for the links to this host and the routes over them, which are made anew as well.
+    ///
+    /// When it fails the host is left closed, and another call may succeed.
+    ///
+    /// # Errors
+    /// For a local host, for one that there is not, and when the kernel refuses something.
+    pub fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
+        let position = self.position(host)?;
+        if self.is_local(position) {
+            return Err(HostError::NotRebuildable(host.into()));
+        }
+        if let Some(mut process) = self.processes[position].take() {
+            process.end()?;
+        }
+        // A neighbour that was closed has no end to attach a link to; it gets the link when it is rebuilt itself.
+        let joined = |l: &usize| {
+            self.topology.links[*l]
+                .ends
+                .iter()
+                .all(|e| e.host == position || self.processes[e.host].is_some())
+        };
+        let links = self.topology.links_of(position).filter(joined).collect();
+        let made = self.start(&[position], links);
+        if made.is_err() {
+            self.processes[position] = None;
+        }
+        made
+    }
+
+    /// The address by which other hosts reach this one: of its first link. [`Self::address_towards`] is exact where it has several.
+    ///
+    /// # Errors
+    /// When there is no such host.
+    pub fn address(&self, host: &str) -> Result<IpAddr, HostError> {
+        let position = self.position(host)?;
+        Ok(self.own_address(position).into())
+    }
+
+    /// The address of `host` on the link by which packets from `from` arrive there.
+    ///
+    /// # Errors
+    /// When there is no such host, or no way leads there.
+    pub fn address_towards(&self, from: &str, host: &str) -> Result<IpAddr, HostError> {
+        let (start, end) = (self.position(from)?, self.position(host)?);
+        if start == end || (self.is_local(start) && self.is_local(end)) {
+            return Ok(self.own_address(end).into());
+        }
+        let address = self.topology.address_towards(start, end).map(IpAddr::V4);
+        address.ok_or_else(|| HostError::Unreachable { from: from.into(), to: host.into() })
+    }
+
+    /// A namespace without links is reached by nobody but itself.
+    fn own_address(&self, host: usize) -> Ipv4Addr {
+        match &self.local {
+            Some(network) if self.is_local(host) => {
+                let nth = (0..host).filter(|h| self.is_local(*h)).count();
+                network.address(nth)
+            }
+            _ => self.topology.address(host).unwrap_or(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// The agent's standard streams. They can be taken once, and once more after a rebuild.
+    ///
+    /// # Errors
+    /// When there is no such host, or they were taken before.
+    pub fn pipes(&mut self, host: &str) -> Result<Pipes, HostError> {
+        let position = self.position(host)?;
+        let pipes = self.processes[position].as_mut().and_then(Process::take_pipes);
+        pipes.ok_or_else(|| HostError::NoPipes(host.into()))
+    }
+
+    /// A process that is in all of the host's namespaces as long as it exists, by the id that the controller sees: the first process
+    /// of a namespace host, the agent of a local one.
+    ///
+    /// # Errors
+    /// When there is no such host, or it is closed.
+    pub fn pid(&self, host: &str) -> Result<u32, HostError> {
+        let process = self.process(self.position(host)?)?;
+        process.pid().ok_or_else(|| HostError::Closed(host.into()))
+    }
+
+    /// How the host's agent ended, which ended the host; none as long as it runs. A signal is told as 128 and its number.
+    ///
+    /// # Errors
+    /// When there is no such host, or it is closed.
+    pub fn status(&mut self, host: &str) -> Result<Option<ExitStatus>, HostError> {
+        let position = self.position(host)?;
+        self.process_mut(position)?.status()
+    }
+
+    /// What had to be done differently for this host, in words for the user: such as that `/proc` is the machine's.
+    ///
+    /// # Errors
+    /// When there is no such host, or it is closed.
+    pub fn notes(&self, host: &str) -> Result<&[String], HostError> {
+        Ok(self.process(self.position(host)?)?.notes())
+    }
+
+    /// Ends one host, and waits until its processes are gone. Closing it again does nothing.
+    ///
+    /// # Errors
+    /// When there is no such host, or the kernel does not let its processes be ended.
+    pub fn close_host(&mut self, host: &str) -> Result<(), HostError> {
+        let position = self.position(host)?;
+        self.processes[position].take().map_or(Ok(()), |mut process| process.end())
+    }
+
+    /// Ends all hosts side by side, and waits until their processes are gone. Closing it again does nothing.
+    ///
+    /// # Errors
+    /// The first of what went wrong; the other hosts are ended all the same.
+    pub fn close(&mut self) -> Result<(), HostError> {
+        let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
+        processes.iter_mut().for_each(Process::tell_to_end);
+        let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
+        ended.into_iter().collect()
+    }
+
+    fn position(&self, host: &str) -> Result<usize, HostError> {
+        self.spec.position(host).ok_or_else(|| HostError::NoSuchHost(host.into()))
+    }
+
+    fn is_local(&self, host: usize) -> bool {
+        self.spec.hosts[host].kind == HostKind::Local
+    }
+
+    fn process(&self, host: usize) -> Result<&Process, HostError> {
+        self.processes[host].as_ref().ok_or_else(|| HostError::Closed(self.names[host].clone()))
+    }
+
+    fn process_mut(&mut self, host: usize) -> Result<&mut Process, HostError> {
+        self.processes[host].as_mut().ok_or_else(|| HostError::Closed(self.names[host].clone()))
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        // Whoever wants to know calls close; the hosts' own end does the same once more.
+        let _unheard = self.close();
+    }
+}

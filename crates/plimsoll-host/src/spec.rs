@@ -1,0 +1,222 @@
+//! What a rig is to be made of.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use plimsoll_model::experiment::HostKind;
+
+/// The longest host name that the kernel takes, in bytes (`__NEW_UTS_LEN`).
+const LONGEST_NAME: usize = 64;
+/// What an Ethernet link can carry at the least and at the most, in bytes (`ETH_MIN_MTU`, `ETH_MAX_MTU`).
+const MTU: std::ops::RangeInclusive<u32> = 68..=65535;
+
+/// Hosts, the links between them, and the program that runs in each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RigSpec {
+    /// The hosts, each with a name of its own.
+    pub hosts: Vec<HostSpec>,
+    /// The links between namespace hosts.
+    pub links: Vec<LinkSpec>,
+    /// The agent: a path, or a name that is looked up in `PATH`.
+    pub program: PathBuf,
+    /// The agent's arguments, without its own name.
+    pub args: Vec<OsString>,
+    /// Where the agent's standard error goes.
+    pub stderr: AgentStderr,
+    /// The executable whose main calls [`stage`](crate::stage); this very executable when absent.
+    pub keeper: Option<PathBuf>,
+}
+
+/// One host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostSpec {
+    /// Its name (1 to 64 bytes), which is also the host name that its processes see.
+    pub name: String,
+    /// What it is made of.
+    pub kind: HostKind,
+    /// Whether it forwards IPv4 packets between its links.
+    pub forward: bool,
+}
+
+/// One virtual Ethernet link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// The host at one end.
+    pub a: String,
+    /// The host at the other end.
+    pub b: String,
+    /// The largest packet, in bytes (68 to 65535); the kernel's default, 1500, when absent.
+    pub mtu: Option<u32>,
+}
+
+impl std::fmt::Display for LinkSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} - {}", self.a, self.b)
+    }
+}
+
+/// Where an agent's standard error goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AgentStderr {
+    /// Where the controller's own goes.
+    #[default]
+    Inherit,
+    /// Into a pipe, which [`Rig::pipes`](crate::Rig::pipes) hands out.
+    Pipe,
+}
+
+/// Why a rig cannot be made as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// Two hosts have one name.
+    #[error("two hosts are called `{0}`")]
+    SameName(String),
+    /// The kernel would not take the name.
+    #[error("host name `{0}`: a name has 1 to {LONGEST_NAME} bytes, none of them zero")]
+    BadName(String),
+    /// A link ends at a host that there is not.
+    #[error("link {link}: there is no host `{host}`")]
+    NoSuchHost {
+        /// The link.
+        link: LinkSpec,
+        /// The name that was not found.
+        host: String,
+    },
+    /// A link ends where it begins.
+    #[error("link {0}: a link joins two different hosts")]
+    Loop(LinkSpec),
+    /// A local host has no links.
+    #[error(
+        "link {link}: `{host}` is a `local` host, which has no links of its own; make it a `namespace` host"
+    )]
+    LocalEnd {
+        /// The link.
+        link: LinkSpec,
+        /// The local host.
+        host: String,
+    },
+    /// No Ethernet link can have this MTU.
+    #[error("link {link}: an MTU of {mtu} bytes; it has to be {} to {}", MTU.start(), MTU.end())]
+    BadMtu {
+        /// The link.
+        link: LinkSpec,
+        /// What was asked for.
+        mtu: u32,
+    },
+    /// There are not enough addresses.
+    #[error("{count} {what}; a rig can have {most}")]
+    TooMany {
+        /// Of what there are too many.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there can be.
+        most: usize,
+    },
+}
+
+impl RigSpec {
+    /// Where in `hosts` the host of this name stands.
+    pub(crate) fn position(&self, host: &str) -> Option<usize> {
+        self.hosts.iter().position(|h| h.name == host)
+    }
+
+    /// Refuses what could not be made, before anything is made.
+    pub(crate) fn validate(&self) -> Result<(), SpecError> {
+        let mut seen = BTreeSet::new();
+        for host in &self.hosts {
+            if host.name.is_empty() || host.name.len() > LONGEST_NAME || host.name.contains('\0') {
+                return Err(SpecError::BadName(host.name.clone()));
+            }
+            if !seen.insert(&host.name) {
+                return Err(SpecError::SameName(host.name.clone()));
+            }
+        }
+        self.links.iter().try_for_each(|link| self.validate_link(link))?;
+        let local = self.hosts.iter().filter(|h| h.kind == HostKind::Local).count();
+        at_most("local hosts", local, crate::local::MOST_HOSTS)?;
+        at_most("links", self.links.len(), crate::topology::MOST_LINKS)
+    }
+
+    fn validate_link(&self, link: &LinkSpec) -> Result<(), SpecError> {
+        for end in [&link.a, &link.b] {
+            let Some(position) = self.position(end) else {
+                return Err(SpecError::NoSuchHost { link: link.clone(), host: end.clone() });
+            };
+            if self.hosts[position].kind == HostKind::Local {
+                return Err(SpecError::LocalEnd { link: link.clone(), host: end.clone() });
+            }
+        }
+        if link.a == link.b {
+            return Err(SpecError::Loop(link.clone()));
+        }
+        match link.mtu {
+            Some(mtu) if !MTU.contains(&mtu) => Err(SpecError::BadMtu { link: link.clone(), mtu }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), SpecError> {
+    if count > most { Err(SpecError::TooMany { what, count, most }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, kind: HostKind) -> HostSpec {
+        HostSpec { name: name.into(), kind, forward: false }
+    }
+
+    fn link(a: &str, b: &str, mtu: Option<u32>) -> LinkSpec {
+        LinkSpec { a: a.into(), b: b.into(), mtu }
+    }
+
+    fn refusal(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> Option<String> {
+        let spec = RigSpec {
+            hosts,
+            links,
+            program: "agent".into(),
+            args: vec![],
+            stderr: AgentStderr::Inherit,
+            keeper: None,
+        };
+        spec.validate().err().map(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_rig_that_cannot_be_made_is_refused_with_the_place_and_the_reason() {
+        use HostKind::{Local, Namespace};
+        let pair = || vec![host("a", Namespace), host("b", Namespace)];
+        assert_eq!(refusal(pair(), vec![link("a", "b", Some(1500))]), None);
+        let cases = [
+            (vec![host("a", Local), host("a", Local)], vec![], "two hosts are called `a`"),
+            (vec![host("", Local)], vec![], "host name ``: a name has 1 to 64 bytes"),
+            (pair(), vec![link("a", "c", None)], "link a - c: there is no host `c`"),
+            (pair(), vec![link("a", "a", None)], "link a - a: a link joins two different hosts"),
+            (
+                pair(),
+                vec![link("a", "b", Some(67))],
+                "link a - b: an MTU of 67 bytes; it has to be 68 to 65535",
+            ),
+            (
+                vec![host("a", Namespace), host("l", Local)],
+                vec![link("a", "l", None)],
+                "`l` is a `local` host",
+            ),
+        ];
+        for (hosts, links, expected) in cases {
+            let told = refusal(hosts, links).unwrap_or_default();
+            assert!(told.contains(expected), "expected `{expected}`, was told `{told}`");
+        }
+    }
+
+    #[test]
+    fn more_links_than_addresses_are_refused() {
+        let hosts = vec![host("a", HostKind::Namespace), host("b", HostKind::Namespace)];
+        let told = refusal(hosts, vec![link("a", "b", None); crate::topology::MOST_LINKS + 1]);
+        assert_eq!(told.as_deref(), Some("16385 links; a rig can have 16384"));
+    }
+}

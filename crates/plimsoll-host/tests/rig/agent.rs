@@ -1,0 +1,121 @@
+//! A small agent: reads a command per line and answers each with a line. And what the tests use to talk to it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use plimsoll_host::{Pipes, Rig};
+
+/// The argument that makes this program an agent.
+pub(crate) const ARGUMENT: &str = "test-agent";
+
+/// The agent's side. It ends with its controller.
+pub(crate) fn run() -> ExitCode {
+    for line in io::stdin().lines() {
+        let Ok(line) = line else { break };
+        let (command, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let answer = match command {
+            "serve" => serve(rest),
+            "fetch" => fetch(rest),
+            "read" => fs::read_to_string(rest),
+            "write" => rest
+                .split_once(' ')
+                .map_or(Ok(()), |(path, text)| fs::write(path, text))
+                .map(|()| "ok".into()),
+            "interfaces" => fs::read_to_string("/proc/net/dev").map(|t| interfaces(&t)),
+            "processes" => processes(),
+            "breed" => breed(rest),
+            "rules" => rules(rest),
+            other => Err(io::Error::other(format!("unknown command {other}"))),
+        };
+        let answer = answer.unwrap_or_else(|e| format!("error: {e}"));
+        if writeln!(io::stdout(), "{}", answer.trim().replace('\n', " / ")).is_err() {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Tells everyone who connects the name of this host.
+fn serve(address: &str) -> io::Result<String> {
+    let listener = TcpListener::bind(address)?;
+    let name = fs::read_to_string("/proc/sys/kernel/hostname")?;
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _gone = (&stream).write_all(name.as_bytes());
+        }
+    });
+    Ok("ok".into())
+}
+
+fn fetch(address: &str) -> io::Result<String> {
+    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    let mut told = String::new();
+    stream.read_to_string(&mut told)?;
+    Ok(told)
+}
+
+fn interfaces(dev: &str) -> String {
+    let names = dev.lines().filter_map(|l| l.split_once(':')).map(|(name, _)| name.trim());
+    names.filter(|n| *n == "lo" || n.starts_with("eth")).collect::<Vec<_>>().join(" ")
+}
+
+fn processes() -> io::Result<String> {
+    let numbers =
+        fs::read_dir("/proc")?.flatten().filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    Ok(numbers.count().to_string())
+}
+
+/// Leaves so many orphans, in sessions of their own as far as the shell can, that ignore polite signals.
+fn breed(number: &str) -> io::Result<String> {
+    let script =
+        format!("trap '' HUP TERM INT; i=0; while [ $i -lt {number} ]; do sleep 1000 & i=$((i+1)); done");
+    let status =
+        Command::new("/bin/sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    Ok(status.to_string())
+}
+
+/// Adds so many routing-policy rules; an error if one of them is there already.
+fn rules(number: &str) -> io::Result<String> {
+    let number: u32 = number.parse().map_err(io::Error::other)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let (connection, handle, _) = rtnetlink::new_connection()?;
+        tokio::spawn(connection);
+        for n in 0..number {
+            let rule = handle.rule().add().v4().fw_mark(n + 1).table_id(254).priority(1000 + n);
+            rule.execute().await.map_err(io::Error::other)?;
+        }
+        Ok("ok".into())
+    })
+}
+
+/// The controller's side.
+pub(crate) struct Agent {
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Agent {
+    pub(crate) fn of(rig: &mut Rig, host: &str) -> Self {
+        let Pipes { stdin, stdout, .. } = rig.pipes(host).expect("the pipes were not taken before");
+        Self { stdin, stdout: BufReader::new(stdout) }
+    }
+
+    pub(crate) fn ask(&mut self, command: &str) -> String {
+        writeln!(self.stdin, "{command}").expect("the agent reads");
+        let mut answer = String::new();
+        self.stdout.read_line(&mut answer).expect("the agent answers");
+        answer.trim_end().to_owned()
+    }
+
+    /// Closes the agent's stdin, and reads on until its stdout ends.
+    pub(crate) fn hang_up(mut self) {
+        drop(self.stdin);
+        self.stdout.read_to_end(&mut Vec::new()).expect("its stdout ends");
+    }
+}

@@ -1,0 +1,328 @@
+//! The stories.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, MARKER, Rig, RigSpec};
+use plimsoll_model::experiment::HostKind;
+
+use crate::agent::{self, Agent};
+use crate::controller::Controller;
+
+type Scenario = (&'static str, fn());
+
+pub(crate) const ALL: &[Scenario] = &[
+    ("a_host_has_its_own_name_processes_and_network", a_host_has_its_own_name_processes_and_network),
+    (
+        "the_client_reaches_the_server_only_through_the_firewall",
+        the_client_reaches_the_server_only_through_the_firewall,
+    ),
+    (
+        "two_rigs_with_the_same_addresses_do_not_see_each_other",
+        two_rigs_with_the_same_addresses_do_not_see_each_other,
+    ),
+    ("a_link_has_the_mtu_that_was_asked_for", a_link_has_the_mtu_that_was_asked_for),
+    (
+        "rebuilding_a_host_empties_its_kernel_and_joins_it_again",
+        rebuilding_a_host_empties_its_kernel_and_joins_it_again,
+    ),
+    ("closing_a_rig_ends_its_processes_also_twice", closing_a_rig_ends_its_processes_also_twice),
+    (
+        "an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it",
+        an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it,
+    ),
+    (
+        "a_killed_controller_leaves_nothing_of_its_namespace_hosts",
+        a_killed_controller_leaves_nothing_of_its_namespace_hosts,
+    ),
+    (
+        "a_killed_controller_leaves_nothing_of_its_local_hosts",
+        a_killed_controller_leaves_nothing_of_its_local_hosts,
+    ),
+    ("local_hosts_have_addresses_of_their_own", local_hosts_have_addresses_of_their_own),
+    ("an_agent_that_cannot_be_started_is_told_by_name", an_agent_that_cannot_be_started_is_told_by_name),
+    ("files_written_in_a_host_belong_to_the_user", files_written_in_a_host_belong_to_the_user),
+];
+
+/// How long after the controller's death nothing may be left.
+const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
+
+fn host(name: &str, kind: HostKind, forward: bool) -> HostSpec {
+    HostSpec { name: name.into(), kind, forward }
+}
+
+fn link(a: &str, b: &str) -> LinkSpec {
+    LinkSpec { a: a.into(), b: b.into(), mtu: None }
+}
+
+fn rig(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> RigSpec {
+    RigSpec {
+        hosts,
+        links,
+        program: "/proc/self/exe".into(),
+        args: vec![agent::ARGUMENT.into()],
+        stderr: AgentStderr::Inherit,
+        keeper: None,
+    }
+}
+
+/// client - firewall - server.
+pub(crate) fn row() -> RigSpec {
+    use HostKind::Namespace;
+    let hosts = vec![
+        host("client", Namespace, false),
+        host("firewall", Namespace, true),
+        host("server", Namespace, false),
+    ];
+    rig(hosts, vec![link("client", "firewall"), link("firewall", "server")])
+}
+
+pub(crate) fn locals() -> RigSpec {
+    rig(vec![host("one", HostKind::Local, false), host("two", HostKind::Local, false)], vec![])
+}
+
+fn build(spec: &RigSpec) -> Rig {
+    Rig::build(spec).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn a_host_has_its_own_name_processes_and_network() {
+    let mut rig = build(&row());
+    let mut client = Agent::of(&mut rig, "client");
+    assert_eq!(client.ask("read /proc/sys/kernel/hostname"), "client");
+    assert_eq!(client.ask("interfaces"), "lo eth0");
+    assert_eq!(client.ask("processes"), "2", "init and the agent");
+    let mut firewall = Agent::of(&mut rig, "firewall");
+    assert_eq!(firewall.ask("interfaces"), "lo eth0 eth1");
+    assert_eq!(firewall.ask("read /proc/sys/net/ipv4/ip_forward"), "1");
+    assert_eq!(client.ask("read /proc/sys/net/ipv4/ip_forward"), "0");
+    assert_eq!(client.ask("read /proc/sys/net/ipv6/conf/eth0/disable_ipv6"), "1");
+    assert_eq!(client.ask("read /proc/sys/net/ipv4/conf/eth0/rp_filter"), "0");
+    assert_eq!(rig.notes("client").expect("it is there"), [] as [&str; 0]);
+    for kind in ["net", "pid", "mnt", "uts", "ipc"] {
+        let inode = |pid: &str| fs::metadata(format!("/proc/{pid}/ns/{kind}")).expect("readable").ino();
+        let of = |host| inode(&rig.pid(host).expect("it is there").to_string());
+        assert_ne!(of("client"), inode("self"), "{kind} namespace");
+        assert_ne!(of("client"), of("server"), "{kind} namespace");
+    }
+}
+
+fn the_client_reaches_the_server_only_through_the_firewall() {
+    let mut rig = build(&row());
+    let [mut client, mut firewall, mut server] =
+        ["client", "firewall", "server"].map(|h| Agent::of(&mut rig, h));
+    let towards = |from, to| rig.address_towards(from, to).expect("a way leads there");
+    assert_eq!(server.ask("serve 0.0.0.0:80"), "ok");
+    assert_eq!(firewall.ask("serve 0.0.0.0:80"), "ok");
+    assert_eq!(client.ask(&format!("fetch {}:80", towards("client", "server"))), "server");
+    assert_eq!(client.ask(&format!("fetch {}:80", towards("client", "firewall"))), "firewall");
+    assert_eq!(server.ask(&format!("fetch {}:80", towards("server", "firewall"))), "firewall");
+    assert_ne!(towards("client", "firewall"), towards("server", "firewall"));
+    assert_eq!(
+        client.ask(&format!("fetch {}:80", towards("server", "firewall"))),
+        "firewall",
+        "its far side too"
+    );
+
+    assert_eq!(firewall.ask("write /proc/sys/net/ipv4/ip_forward 0"), "ok");
+    let answer = client.ask(&format!("fetch {}:80", towards("client", "server")));
+    assert!(answer.starts_with("error: "), "without forwarding there is no other way, but got {answer}");
+}
+
+fn two_rigs_with_the_same_addresses_do_not_see_each_other() {
+    let spec = row();
+    let (mut one, mut two) = (build(&spec), build(&spec));
+    let address = one.address("server").expect("it is there");
+    assert_eq!(address, two.address("server").expect("it is there"));
+    let (mut server, mut neighbour) = (Agent::of(&mut one, "server"), Agent::of(&mut one, "firewall"));
+    assert_eq!(server.ask("serve 0.0.0.0:80"), "ok");
+    assert_eq!(neighbour.ask(&format!("fetch {address}:80")), "server");
+    let mut client = Agent::of(&mut two, "client");
+    let answer = client.ask(&format!("fetch {address}:80"));
+    assert!(answer.contains("refused"), "the twin's server does not listen, but got {answer}");
+    one.close().expect("it closes");
+    assert_eq!(client.ask("interfaces"), "lo eth0", "the twin goes on");
+}
+
+fn a_link_has_the_mtu_that_was_asked_for() {
+    let mut spec = row();
+    spec.links[0].mtu = Some(9000);
+    let mut rig = build(&spec);
+    // The kernel shows an interface's MTU among its IPv6 settings too, and that even where IPv6 is off.
+    for (host, interface, mtu) in
+        [("client", "eth0", "9000"), ("firewall", "eth0", "9000"), ("server", "eth0", "1500")]
+    {
+        let path = format!("/proc/sys/net/ipv6/conf/{interface}/mtu");
+        assert_eq!(Agent::of(&mut rig, host).ask(&format!("read {path}")), mtu, "{interface} of {host}");
+    }
+}
+
+fn rebuilding_a_host_empties_its_kernel_and_joins_it_again() {
+    let mut rig = build(&row());
+    let [mut client, mut firewall, mut server] =
+        ["client", "firewall", "server"].map(|h| Agent::of(&mut rig, h));
+    let address = rig.address("server").expect("it is there");
+    for agent in [&mut firewall, &mut server] {
+        assert_eq!(agent.ask("rules 50"), "ok");
+        assert!(agent.ask("rules 50").contains("File exists"), "the rules are there now");
+    }
+    assert_eq!(server.ask("serve 0.0.0.0:80"), "ok");
+    assert_eq!(client.ask(&format!("fetch {address}:80")), "server");
+    let old = rig.pid("firewall").expect("it is there");
+
+    for _ in 0..3 {
+        rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
+        firewall = Agent::of(&mut rig, "firewall");
+        assert_eq!(firewall.ask("rules 50"), "ok", "none of the rules is left");
+        assert_eq!(firewall.ask("read /proc/sys/net/ipv4/ip_forward"), "1");
+        assert_eq!(firewall.ask("interfaces"), "lo eth0 eth1");
+        assert_eq!(client.ask(&format!("fetch {address}:80")), "server", "the way through is there again");
+        assert!(server.ask("rules 50").contains("File exists"), "the neighbour kept its own");
+        assert_eq!(client.ask("interfaces"), "lo eth0", "nothing is left of the old link");
+    }
+    assert!(!Path::new(&format!("/proc/{old}")).exists(), "the old host is gone");
+
+    rig.rebuild("server").unwrap_or_else(|e| panic!("{e}"));
+    server = Agent::of(&mut rig, "server");
+    assert_eq!(server.ask("serve 0.0.0.0:80"), "ok");
+    assert_eq!(client.ask(&format!("fetch {address}:80")), "server");
+}
+
+fn closing_a_rig_ends_its_processes_also_twice() {
+    let mut rig = build(&row());
+    let mut server = Agent::of(&mut rig, "server");
+    assert!(server.ask("breed 50").contains("0"));
+    let pids = ["client", "firewall", "server"].map(|h| rig.pid(h).expect("it is there"));
+    let inodes = pids.map(network_of);
+    rig.close().expect("it closes");
+    assert_eq!(processes_in(&inodes), [] as [String; 0]);
+    rig.close().expect("it is closed already");
+    assert!(matches!(rig.pid("client"), Err(HostError::Closed(_))));
+    assert!(matches!(rig.pipes("client"), Err(HostError::NoPipes(_))));
+}
+
+fn an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it() {
+    let mut rig = build(&row());
+    // The sibling hosts were started while this one's pipes were open; they must not hold on to them.
+    let mut client = Agent::of(&mut rig, "client");
+    client.ask("breed 3");
+    client.hang_up();
+    let status = wait_for(|| rig.status("client").expect("asked")).expect("the host ended with its agent");
+    assert!(status.success(), "{status}");
+    assert!(rig.status("server").expect("asked").is_none(), "the others go on");
+}
+
+fn a_killed_controller_leaves_nothing_of_its_namespace_hosts() {
+    killed_controller_leaves_nothing(HostKind::Namespace, 700);
+}
+
+fn a_killed_controller_leaves_nothing_of_its_local_hosts() {
+    killed_controller_leaves_nothing(HostKind::Local, 300);
+}
+
+fn killed_controller_leaves_nothing(kind: HostKind, processes: u32) {
+    let mut controller = Controller::start(kind, processes);
+    let mark = format!("{MARKER}={}:", controller.id());
+    let before = marked(&mark);
+    assert!(before.len() > processes as usize, "only {} processes were there", before.len());
+    let own = network_of(std::process::id());
+    let networks = before.iter().map(|pid| network_of(*pid)).filter(|n| *n != own && *n != 0);
+    let mut networks: Vec<u64> = networks.collect();
+    networks.sort_unstable();
+    networks.dedup();
+    assert_eq!(networks.len(), if kind == HostKind::Local { 0 } else { 3 });
+
+    controller.kill();
+    let killed = Instant::now();
+    while killed.elapsed() < NOTHING_LEFT_AFTER && !marked(&mark).is_empty() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(marked(&mark), [] as [u32; 0], "processes are left");
+    assert_eq!(processes_in(&networks), [] as [String; 0]);
+}
+
+fn local_hosts_have_addresses_of_their_own() {
+    let (mut one, two) = (build(&locals()), build(&locals()));
+    let mut addresses: Vec<_> = [&one, &two]
+        .iter()
+        .flat_map(|rig| ["one", "two"].map(|h| rig.address(h).expect("it is there")))
+        .collect();
+    assert!(addresses.iter().all(std::net::IpAddr::is_loopback));
+    assert_eq!(one.address_towards("two", "one").expect("one machine"), addresses[0]);
+    let [mut first, mut second] = ["one", "two"].map(|h| Agent::of(&mut one, h));
+    assert_eq!(first.ask(&format!("serve {}:0", addresses[0])), "ok");
+    assert!(second.ask(&format!("serve {}:0", addresses[1])) == "ok");
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 4, "all are different");
+    assert!(matches!(one.rebuild("one"), Err(HostError::NotRebuildable(_))));
+
+    first.ask("breed 20");
+    let agent = one.pid("one").expect("it is there");
+    let mark = format!("{MARKER}={}:", std::process::id());
+    let group = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|s| group_in(&s));
+    let of_host = |group_id| marked(&mark).into_iter().filter(|pid| group(*pid) == Some(group_id)).count();
+    let group_id = group(agent).expect("it lives");
+    assert!(of_host(group_id) > 20);
+    one.close_host("one").expect("it closes");
+    assert_eq!(of_host(group_id), 0, "its orphans went with it");
+    assert!(one.status("two").expect("asked").is_none(), "the other goes on");
+}
+
+fn an_agent_that_cannot_be_started_is_told_by_name() {
+    for mut spec in [row(), locals()] {
+        spec.program = "/nowhere/agent".into();
+        let told = Rig::build(&spec).expect_err("there is no such program").to_string();
+        assert!(told.contains("starting the agent /nowhere/agent: No such file"), "{told}");
+    }
+}
+
+fn files_written_in_a_host_belong_to_the_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("written");
+    let mut rig = build(&row());
+    let answer = Agent::of(&mut rig, "client").ask(&format!("write {} text", path.display()));
+    assert_eq!(answer, "ok");
+    let owner = |path: &Path| fs::metadata(path).expect("it is there").uid();
+    assert_eq!(owner(&path), owner(folder.path()));
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let give_up = Instant::now() + Duration::from_secs(10);
+    loop {
+        let seen = look();
+        if seen.is_some() || Instant::now() > give_up {
+            return seen;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc").expect("readable").flatten().filter_map(|e| e.file_name().to_str()?.parse().ok())
+}
+
+/// The processes that have this text in their environment.
+fn marked(mark: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|b| *b == 0).any(|entry| entry.starts_with(mark.as_bytes()))
+    };
+    pids().filter(has).collect()
+}
+
+/// The inode of a process's network namespace; 0 if the process has ended.
+fn network_of(pid: u32) -> u64 {
+    fs::metadata(format!("/proc/{pid}/ns/net")).map_or(0, |m| m.ino())
+}
+
+fn processes_in(networks: &[u64]) -> Vec<String> {
+    let inside = pids().filter(|pid| networks.contains(&network_of(*pid)));
+    inside.map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()).collect()
+}
+
+/// The process group in `/proc/PID/stat`.
+fn group_in(stat: &str) -> Option<i32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+}
