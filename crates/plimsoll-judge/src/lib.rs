@@ -5,6 +5,8 @@ pub mod changes;
 pub mod compare;
 pub mod input;
 pub mod json;
+pub mod modes;
 pub mod recovery;
+pub mod sequential;
 pub mod stats;
 mod wording;

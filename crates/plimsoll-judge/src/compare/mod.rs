@@ -171,7 +171,11 @@ pub(crate) struct Evidence {
 
 impl Evidence {
     pub(crate) fn judge(&self, metric: &str, settings: &CompareSettings) -> Comparison {
-        let outcome = self.outcome(settings);
+        self.report(self.outcome(settings), metric, settings)
+    }
+
+    /// The comparison for an outcome that was decided elsewhere, such as by a sequential test.
+    pub(crate) fn report(&self, outcome: Outcome, metric: &str, settings: &CompareSettings) -> Comparison {
         let needed = (outcome == Outcome::Undecided).then(|| self.needed(settings)).flatten();
         let ratio = self.location.map(|d| d.clamp(-LOG_LIMIT, LOG_LIMIT).exp());
         let bounded = self.location.lo.is_finite() && self.location.hi.is_finite();

@@ -1,0 +1,329 @@
+//! When to stop measuring: a decider that is fed pairs one by one, looks after each, and pays for every look.
+//!
+//! When the largest number of pairs is known, looks are those of a group-sequential test with Pocock's constant boundary
+//! (Pocock 1977; Jennison & Turnbull, Group Sequential Methods, chapter 2): every look uses the same nominal level, small
+//! enough that all looks together raise no more false alarms than asked. When it is not known, a mixture sequential
+//! probability ratio test is used ([`evidence`]), which is valid at every time without end.
+//!
+//! Two tests share the level at each look of the group-sequential test. Student's t sees a large effect in few pairs; the
+//! signed rank keeps its power when a neighbour spoils some of them.
+
+pub mod evidence;
+pub mod pocock;
+
+use crate::compare::{CompareSettings, Comparison, Evidence, effect_to_resolve, log_ratios, pairs_needed};
+use crate::input::JudgeError;
+use crate::stats::rank::{sign_flip, signed_rank};
+use crate::stats::shift::{Location, centre};
+use crate::stats::{dist, mean, sd};
+use crate::wording;
+use plimsoll_model::verdict::Outcome;
+
+/// The chance of calling two programs equivalent that differ by just the margin.
+const EQUIVALENCE_ALPHA: f64 = 0.05;
+/// The chance to reach an answer that the number of further pairs is planned for.
+const PLANNED_POWER: f64 = 0.9;
+
+/// What is asked of a sequential comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequentialSettings {
+    /// Level, confidence, margin and direction, as for a comparison of fixed size.
+    pub compare: CompareSettings,
+    /// No decision is made before so many pairs: 8 as shipped, the fewest whose signs alone carry 1 % (2/2⁸), so that
+    /// an effect of the order inside of pairs cannot pass for a difference.
+    pub first: usize,
+    /// The largest number of pairs that will be measured, 30 as shipped; `None` when it is not known.
+    pub most: Option<usize>,
+}
+
+impl Default for SequentialSettings {
+    fn default() -> Self {
+        Self { compare: CompareSettings::default(), first: 8, most: Some(30) }
+    }
+}
+
+/// What is known after the pairs so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// A and B differ, in the direction given: `Slower` or `Faster`.
+    Different(Outcome),
+    /// A and B are equivalent within the margin.
+    Equivalent,
+    /// Neither yet.
+    NotYet {
+        /// How many more pairs will probably decide it; absent while the pairs show no spread to tell it from.
+        more: Option<usize>,
+    },
+}
+
+/// Decides between A and B as pairs come in. The first answer other than [`Decision::NotYet`] stands.
+#[derive(Clone, Debug)]
+pub struct Decider {
+    settings: SequentialSettings,
+    rule: Rule,
+    d: Vec<f64>,
+    decision: Decision,
+}
+
+/// How the level is spread over looks.
+#[derive(Clone, Debug)]
+enum Rule {
+    /// At each of these numbers of pairs, at these nominal two-sided levels.
+    Group { looks: Vec<usize>, difference: f64, equivalence: f64, interval: f64 },
+    /// After every pair, by the weight of evidence.
+    Mixture,
+}
+
+impl Rule {
+    fn new(settings: &SequentialSettings) -> Self {
+        let Some(most) = settings.most else { return Self::Mixture };
+        let looks = pocock::looks(settings.first, most);
+        let level = |alpha: f64| dist::normal_two_sided(pocock::boundary(&looks, alpha));
+        Self::Group {
+            difference: level(settings.compare.alpha),
+            equivalence: level(2.0 * EQUIVALENCE_ALPHA),
+            interval: level(1.0 - settings.compare.confidence),
+            looks,
+        }
+    }
+}
+
+impl Decider {
+    /// A decider without pairs. Working out the boundary takes some milliseconds; clone one to use it again.
+    ///
+    /// # Errors
+    /// Settings out of range: fewer than 3 pairs before the first look, or a largest number below that.
+    pub fn new(settings: SequentialSettings) -> Result<Self, JudgeError> {
+        settings.compare.check()?;
+        if settings.first < 3 {
+            let value = settings.first as f64;
+            return Err(JudgeError::Setting { name: "first", value, expected: "3 pairs or more" });
+        }
+        if let Some(most) = settings.most.filter(|most| *most < settings.first) {
+            let value = most as f64;
+            return Err(JudgeError::Setting { name: "most", value, expected: "no less than the first look" });
+        }
+        let rule = Rule::new(&settings);
+        let decision = Decision::NotYet { more: Some(settings.first) };
+        Ok(Self { settings, rule, d: Vec::new(), decision })
+    }
+
+    /// Takes one pair, in the metric's unit, and says what is known now.
+    ///
+    /// # Errors
+    /// A value that is not finite or not above 0; the pair is then not counted.
+    pub fn push(&mut self, a: f64, b: f64) -> Result<Decision, JudgeError> {
+        self.d.extend(log_ratios(&[a], &[b])?);
+        if matches!(self.decision, Decision::NotYet { .. }) {
+            self.decision = self.look();
+        }
+        Ok(self.decision)
+    }
+
+    /// What is known after the pairs so far.
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// How many pairs came in.
+    #[must_use]
+    pub fn pairs(&self) -> usize {
+        self.d.len()
+    }
+
+    /// Whether the largest number of pairs is reached.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        self.settings.most.is_some_and(|most| self.d.len() >= most)
+    }
+
+    /// The verdict on the pairs so far, with an interval that holds whenever one stops; `undecided` while there is no
+    /// decision.
+    ///
+    /// # Errors
+    /// There are no pairs.
+    pub fn verdict(&self, metric: &str) -> Result<Comparison, JudgeError> {
+        if self.d.is_empty() {
+            return Err(JudgeError::Empty { what: "pairs".into(), expected: "at least one pair" });
+        }
+        let outcome = match self.decision {
+            Decision::Different(outcome) => outcome,
+            Decision::Equivalent => Outcome::Same,
+            Decision::NotYet { .. } => Outcome::Undecided,
+        };
+        let p = self.p();
+        let rule = match &self.rule {
+            Rule::Group { looks, .. } => {
+                format!("Pocock's boundary for {}", wording::count(looks.len(), "look"))
+            }
+            Rule::Mixture => "a mixture SPRT".into(),
+        };
+        let evidence = Evidence {
+            location: self.location(),
+            p,
+            n: self.d.len(),
+            sample: format!("{}, {rule}, p = {}", wording::count(self.d.len(), "pair"), wording::p_value(p)),
+        };
+        Ok(evidence.report(outcome, metric, &self.settings.compare))
+    }
+
+    fn look(&self) -> Decision {
+        let n = self.d.len();
+        let compare = &self.settings.compare;
+        if n < self.settings.first {
+            return Decision::NotYet { more: Some(self.settings.first - n) };
+        }
+        let (due, difference) = match &self.rule {
+            Rule::Group { looks, difference, .. } => (looks.contains(&n), *difference),
+            Rule::Mixture => (true, compare.alpha),
+        };
+        let within = self.within();
+        let margin = compare.log_margin();
+        if due && within.lo >= -margin && within.hi <= margin {
+            Decision::Equivalent
+        } else if due && self.p() <= difference {
+            Decision::Different(compare.direction(within.estimate))
+        } else {
+            Decision::NotYet { more: self.more(within.estimate) }
+        }
+    }
+
+    /// The p-value at this look; of the mixture test, the always-valid one.
+    fn p(&self) -> f64 {
+        match self.rule {
+            Rule::Group { .. } => (2.0 * student_p(&self.d).min(signed_rank(&self.d).p)).min(1.0),
+            Rule::Mixture => (1.0 / evidence::against_no_difference(&self.d)).min(1.0),
+        }
+    }
+
+    /// The interval that must lie inside of the margin for equivalence.
+    fn within(&self) -> Location {
+        match self.rule {
+            Rule::Group { equivalence, .. } => centre(&self.d, 1.0 - equivalence),
+            Rule::Mixture => evidence::interval(&self.d, 2.0 * EQUIVALENCE_ALPHA),
+        }
+    }
+
+    /// The interval that is reported.
+    fn location(&self) -> Location {
+        match self.rule {
+            Rule::Group { interval, .. } => centre(&self.d, 1.0 - interval),
+            Rule::Mixture => evidence::interval(&self.d, 1.0 - self.settings.compare.confidence),
+        }
+    }
+
+    fn more(&self, estimate: f64) -> Option<usize> {
+        let compare = &self.settings.compare;
+        let level = match self.rule {
+            Rule::Group { difference, .. } => difference,
+            Rule::Mixture => compare.alpha,
+        };
+        let effect = effect_to_resolve(estimate, compare.log_margin());
+        let needed = pairs_needed(sd(&self.d), effect, level, PLANNED_POWER)?;
+        Some(needed.saturating_sub(self.d.len()).max(1))
+    }
+}
+
+/// Student's p-value of mean zero. Differences without spread, as coarse clocks give them, are judged by their signs.
+fn student_p(d: &[f64]) -> f64 {
+    let (centre, spread) = (mean(d), sd(d));
+    if spread <= 1e-9 * centre.abs() || d.len() < 2 {
+        return sign_flip(d, 0);
+    }
+    dist::t_two_sided(centre / spread * (d.len() as f64).sqrt(), d.len() as f64 - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::rng::SmallRng;
+
+    fn stop(settings: SequentialSettings, effect: f64, seed: u64) -> Decider {
+        let mut rng = SmallRng::new(seed);
+        let mut decider = Decider::new(settings).unwrap();
+        let most = settings.most.unwrap_or(500);
+        while decider.pairs() < most {
+            let a = 100.0 * (0.1 * rng.normal()).exp();
+            let b = a * (1.0 + effect) * (0.011 * rng.normal()).exp();
+            if !matches!(decider.push(a, b).unwrap(), Decision::NotYet { .. }) {
+                break;
+            }
+        }
+        decider
+    }
+
+    #[test]
+    fn a_large_difference_stops_at_the_first_look() {
+        let decider = stop(SequentialSettings::default(), 0.1, 1);
+        assert_eq!(decider.decision(), Decision::Different(Outcome::Slower));
+        assert_eq!(decider.pairs(), 8);
+        let verdict = decider.verdict("wall").unwrap().verdict;
+        assert_eq!(verdict.outcome, Outcome::Slower);
+        assert!((verdict.estimate.unwrap() - 1.1).abs() < 0.02);
+    }
+
+    #[test]
+    fn equal_programs_are_found_equivalent_before_the_pairs_run_out() {
+        let decider = stop(SequentialSettings::default(), 0.0, 2);
+        assert_eq!(decider.decision(), Decision::Equivalent);
+        assert!(decider.pairs() < 30);
+    }
+
+    #[test]
+    fn without_a_largest_number_both_answers_are_reached_too() {
+        let open = SequentialSettings { most: None, ..SequentialSettings::default() };
+        assert_eq!(stop(open, 0.05, 3).decision(), Decision::Different(Outcome::Slower));
+        assert_eq!(stop(open, -0.05, 3).decision(), Decision::Different(Outcome::Faster));
+        assert_eq!(stop(open, 0.0, 3).decision(), Decision::Equivalent);
+    }
+
+    #[test]
+    fn what_is_not_decided_tells_how_many_more() {
+        let mut rng = SmallRng::new(4);
+        let mut decider = Decider::new(SequentialSettings::default()).unwrap();
+        for _ in 0..30 {
+            decider.push(100.0, 100.0 * (0.2 * rng.normal()).exp()).unwrap();
+        }
+        assert!(decider.exhausted());
+        let Decision::NotYet { more: Some(more) } = decider.decision() else {
+            panic!("{:?}", decider.decision())
+        };
+        assert!(more > 100, "{more}");
+        assert_eq!(decider.verdict("wall").unwrap().verdict.outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn an_effect_of_order_inside_pairs_is_no_difference() {
+        // The second of each pair is 3 % slower, and the order is random: signs are coins, the size is constant.
+        let twelve = Decider::new(SequentialSettings { most: Some(12), ..Default::default() }).unwrap();
+        let alarms = (0..400)
+            .filter(|&seed| {
+                let mut rng = SmallRng::new(seed);
+                let mut decider = twelve.clone();
+                for _ in 0..12 {
+                    let second = 1.03 + 0.001 * rng.normal();
+                    let (a, b) = if rng.coin() { (1.0, second) } else { (second, 1.0) };
+                    decider.push(a, b).unwrap();
+                }
+                matches!(decider.decision(), Decision::Different(_))
+            })
+            .count();
+        assert!(alarms <= 9, "{alarms} of 400");
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_and_not_counted() {
+        let mut decider = Decider::new(SequentialSettings::default()).unwrap();
+        assert!(decider.push(1.0, f64::NAN).is_err());
+        assert!(decider.push(0.0, 1.0).is_err());
+        assert_eq!(decider.pairs(), 0);
+        assert!(decider.verdict("wall").is_err());
+    }
+
+    #[test]
+    fn settings_that_leave_no_look_are_refused() {
+        assert!(Decider::new(SequentialSettings { most: Some(5), ..Default::default() }).is_err());
+        assert!(Decider::new(SequentialSettings { first: 1, ..Default::default() }).is_err());
+    }
+}
