@@ -83,6 +83,8 @@ pub(super) struct Connection {
     most_stalls: usize,
     /// When a packet was last seen that somebody could have waited for.
     active: u64,
+    /// Who sent it.
+    active_by: usize,
     last_word: Option<usize>,
     finished: [bool; 2],
     reset: bool,
@@ -118,6 +120,7 @@ impl Connection {
             log: Log::default(),
             most_stalls,
             active: now,
+            active_by: me,
             last_word: None,
             finished: [false; 2],
             reset: false,
@@ -181,6 +184,7 @@ impl Connection {
             self.silence_ends(&facts, segment);
         } else if !facts.is_pure || facts.advances {
             self.active = now.max(self.active);
+            self.active_by = me;
         }
         self.take_in(&facts, segment);
     }
@@ -202,7 +206,11 @@ impl Connection {
             me,
             verdict,
             rtt,
-            threshold: rtt::stall_threshold(rtt),
+            threshold: if self.active_by == me {
+                rtt::stall_threshold(rtt)
+            } else {
+                rtt::answer_threshold(rtt, &mine.rtt)
+            },
             silence: now.saturating_sub(self.active),
             new_data: has_data && mine.sent_to.is_none_or(|sent_to| after(segment.end(), sent_to)),
             resent: takes_room
@@ -225,6 +233,7 @@ impl Connection {
             if let Some(finding) = classes::of_late_ack(&late) {
                 self.add(late.gap.start, late.gap.end, finding);
                 self.active = late.gap.end;
+                self.active_by = 1 - waiter;
             }
         }
         if !facts.is_pure || !soon {
@@ -378,6 +387,7 @@ impl Connection {
             self.speaks(facts, segment, &gap);
         }
         self.active = facts.now;
+        self.active_by = facts.me;
     }
 
     /// Data, FIN or RST after a silence.
@@ -428,7 +438,7 @@ impl Connection {
             return;
         }
         gap.in_flight = theirs.in_flight();
-        gap.usable_window = theirs.usable_window(mine);
+        gap.usable_window = theirs.usable_window(mine, facts.now);
         gap.window = mine.window;
         gap.segment_size = theirs.segment_size(mine);
         self.pending =
@@ -453,7 +463,7 @@ impl Connection {
             },
             own_data: mine.last_data,
             in_flight: mine.in_flight(),
-            usable_window: mine.usable_window(theirs),
+            usable_window: mine.usable_window(theirs, facts.now),
             window: theirs.window,
             scale_known: self.scale_known(),
             segment_size: mine.segment_size(theirs),
@@ -508,10 +518,9 @@ impl Connection {
             return;
         }
         let window = theirs.window.unwrap_or(0);
-        let is_full = window > 0
-            && mine.usable_window(theirs).is_some_and(|usable| usable < mine.segment_size(theirs))
-            // What is left of a window that is mostly free stops nobody.
-            && mine.in_flight() > window / 2;
+        // What is left of a window that is mostly free stops nobody.
+        let needed = mine.segment_size(theirs).min(window / 2);
+        let is_full = mine.usable_window(theirs, facts.now).is_some_and(|usable| usable < needed);
         let before = mine.full;
         let went_on = before
             .is_some_and(|full| full.opened.is_none_or(|at| facts.now <= at + reaction_time(facts.rtt)));
@@ -558,7 +567,7 @@ impl Connection {
             }
         }
         if !flags.has(Flags::RST) {
-            mine.announced(segment);
+            mine.announced(facts.now, segment);
         }
         if !scale_known && mine.in_flight() > theirs.window.unwrap_or(u32::MAX) {
             let flight = mine.in_flight();

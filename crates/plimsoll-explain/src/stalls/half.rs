@@ -77,7 +77,12 @@ pub(super) struct Half {
     pub(super) track: Track,
     timed: Option<(u32, u64)>,
     holes: [Option<Hole>; MOST_HOLES],
+    /// The last edges of its window and when they were announced, the newest first.
+    edges: [(u64, u32); EDGES],
 }
+
+/// How many edges of a window are remembered. A window that sets the pace moves a few times in a round trip, no more.
+const EDGES: usize = 8;
 
 impl Half {
     /// Bytes sent and not acknowledged.
@@ -89,10 +94,15 @@ impl Half {
         }
     }
 
-    /// How many new bytes the other side's window still allows; `None` if it was never told.
+    /// How many new bytes the other side's window allows beyond what was sent; `None` if it was never told.
+    ///
+    /// Between the capture and this side lies a way, so what was announced less than that way ago counts only later.
     #[inline]
-    pub(super) fn usable_window(&self, peer: &Self) -> Option<u32> {
-        let edge = peer.window_edge?;
+    pub(super) fn usable_window(&self, peer: &Self, now: u64) -> Option<u32> {
+        let newest = peer.window_edge?;
+        let known_before = now.saturating_sub(peer.rtt.lowest() * 9 / 10);
+        let known = peer.edges.iter().find(|&&(at, _)| at <= known_before);
+        let edge = known.map_or(newest, |&(_, edge)| edge);
         Some(self.sent_to.map_or(u32::MAX, |sent_to| beyond(edge, sent_to)))
     }
 
@@ -140,7 +150,11 @@ impl Half {
             self.sent_to = Some(end);
         }
         if new_bytes > 0 {
-            self.progress = now;
+            // After a loss a few new segments may leave before the lost one is sent again: they end no standstill.
+            let is_still = self.complaint.is_some() && now.saturating_sub(self.progress) > self.rtt.lowest() / 2;
+            if !is_still {
+                self.progress = now;
+            }
             if self.timed.is_none() {
                 self.timed = Some((end, now));
             }
@@ -185,15 +199,23 @@ impl Half {
 
     /// Takes in the window that this side announces.
     #[inline]
-    pub(super) fn announced(&mut self, segment: &Segment) {
+    pub(super) fn announced(&mut self, now: u64, segment: &Segment) {
         // The window of a SYN is never scaled (RFC 7323, section 2.2).
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.shift };
         let window = u32::from(segment.window) << shift;
         self.window = Some(window);
         self.largest_window = self.largest_window.max(window);
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
         let edge = segment.ack.wrapping_add(window);
         if self.window_edge.is_none_or(|old| after(edge, old)) {
+            if self.window_edge.is_none() {
+                self.edges = [(now, edge); EDGES];
+            }
             self.window_edge = Some(edge);
+            self.edges.copy_within(..EDGES - 1, 1);
+            self.edges[0] = (now, edge);
         }
     }
 
@@ -267,11 +289,31 @@ mod tests {
     }
 
     #[test]
+    fn a_syn_acknowledges_nothing_and_sets_no_edge() {
+        let mut half = Half::default();
+        half.announced(0, &Segment { window: 2304, flags: Flags::SYN, ..Segment::default() });
+        half.announced(1, &Segment { ack: 1 << 31, window: 2304, flags: Flags::ACK, ..Segment::default() });
+        assert_eq!(half.window_edge, Some((1 << 31) + 2304));
+    }
+
+    #[test]
+    fn what_is_announced_counts_when_it_has_reached_the_sender() {
+        let (mut sender, mut receiver) = (Half::default(), Half::default());
+        receiver.rtt.sample(10);
+        let announce = |ack| Segment { ack, window: 1000, flags: Flags::ACK, ..Segment::default() };
+        receiver.announced(0, &announce(1));
+        sender.sent(20, &data(1, 1000));
+        receiver.announced(21, &announce(1001));
+        assert_eq!(sender.usable_window(&receiver, 22), Some(0));
+        assert_eq!(sender.usable_window(&receiver, 30), Some(1000));
+    }
+
+    #[test]
     fn a_scale_that_was_not_seen_is_inferred_from_what_was_sent() {
         let mut half = Half::default();
-        half.announced(&Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
+        half.announced(0, &Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
         half.infer_shift(60_000);
-        half.announced(&Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
+        half.announced(0, &Segment { window: 502, flags: Flags::ACK, ..Segment::default() });
         assert_eq!(half.window, Some(502 << 7));
     }
 }

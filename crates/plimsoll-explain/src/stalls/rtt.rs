@@ -31,6 +31,12 @@ impl HalfRtt {
         self.known
     }
 
+    /// The shortest time, in nanoseconds; zero before any sample.
+    #[inline]
+    pub(super) fn lowest(&self) -> u64 {
+        self.lowest
+    }
+
     /// Takes a sample in nanoseconds.
     #[inline]
     pub(super) fn sample(&mut self, ns: u64) {
@@ -77,6 +83,13 @@ pub(super) fn stall_threshold(rtt: Option<Rtt>) -> u64 {
     }
 }
 
+/// The same for a silence between a packet and its answer: of their round trip the capture sees only the part on one
+/// side of it, and `elsewhere` is the other.
+#[inline]
+pub(super) fn answer_threshold(rtt: Option<Rtt>, elsewhere: &HalfRtt) -> u64 {
+    stall_threshold(rtt).saturating_sub(elsewhere.lowest).max(FLOOR)
+}
+
 /// The timeout, known or not.
 #[inline]
 pub(super) fn rto(rtt: Option<Rtt>) -> u64 {
@@ -108,6 +121,13 @@ mod tests {
         assert_eq!(stall_threshold(Rtt::of(&half(&[1]), &half(&[0]))), FLOOR);
         let slow = Rtt::of(&half(&[2000; 40]), &half(&[1])).unwrap();
         assert_eq!(stall_threshold(Some(slow)), slow.rto);
+    }
+
+    #[test]
+    fn a_silence_between_question_and_answer_counts_with_the_rest_of_the_way() {
+        let rtt = Rtt::of(&half(&[0]), &half(&[30]));
+        assert_eq!(answer_threshold(rtt, &half(&[30])), 30 * MILLISECOND);
+        assert_eq!(answer_threshold(rtt, &half(&[0])), 60 * MILLISECOND);
     }
 
     #[test]

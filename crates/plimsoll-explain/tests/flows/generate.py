@@ -425,11 +425,11 @@ def capture_gap(lab, flow):
     flow.hidden = hidden
 
     def answer(connection, _):
-        for _ in range(20):
-            connection.sendall(b"d" * (size // 20))
-            time.sleep(0.015)
+        for _ in range(100):
+            connection.sendall(b"d" * (size // 100))
+            time.sleep(0.004)
 
-    ask(lab, flow, answer, size=size // 20 * 20)
+    ask(lab, flow, answer, size=size // 100 * 100)
 
 
 CLASSES = [
