@@ -3,6 +3,7 @@
 
 pub mod changes;
 pub mod compare;
+pub mod factors;
 pub mod input;
 pub mod json;
 pub mod modes;

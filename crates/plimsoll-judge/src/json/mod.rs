@@ -4,6 +4,7 @@
 
 mod batch;
 mod compare;
+mod factors;
 mod recovery;
 mod table;
 
@@ -21,6 +22,8 @@ use table::Table;
 pub enum Test {
     /// A against B: `{"a", "b", "paired"?, "lower_is_better"?, "margin"?, "alpha"?, "unit"?}`.
     Compare,
+    /// Do factors interact: `{"rows": [{..}], "factors"?, "value"?, "block"?}`.
+    Factors,
     /// After against baseline: `{"flooded": {"baseline", "after"}, "control"?, "margin"?, "lower_is_better"?}`, or
     /// `{"trials": [{"baseline", "cycles"}]}`.
     Recovery,
@@ -28,13 +31,14 @@ pub enum Test {
 
 impl Test {
     /// Every test, in the order of the reference.
-    pub const ALL: [Self; 2] = [Self::Compare, Self::Recovery];
+    pub const ALL: [Self; 3] = [Self::Compare, Self::Factors, Self::Recovery];
 
     /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Compare => "compare",
+            Self::Factors => "factors",
             Self::Recovery => "recovery",
         }
     }
@@ -93,6 +97,7 @@ pub(crate) trait Request: DeserializeOwned {
 pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
     match test {
         Test::Compare => line_answer::<compare::CompareRequest>(line),
+        Test::Factors => line_answer::<factors::FactorsRequest>(line),
         Test::Recovery => line_answer::<recovery::RecoveryRequest>(line),
     }
 }
@@ -106,6 +111,7 @@ pub fn judge_table(test: Test, text: &str) -> Result<Value, JudgeError> {
     let table = Table::read(text)?;
     match test {
         Test::Compare => table_answer::<compare::CompareRequest>(&table),
+        Test::Factors => table_answer::<factors::FactorsRequest>(&table),
         Test::Recovery => table_answer::<recovery::RecoveryRequest>(&table),
     }
 }

@@ -40,6 +40,19 @@ fn recovery_is_judged_against_its_control() {
 }
 
 #[test]
+fn a_bare_table_of_factors_names_its_odd_cell() {
+    let line = r#"{"id": 1, "rows": [{"server": "old", "client": 1, "value": 219}, {"server": "old", "client": 2, "value": 215},
+        {"server": "new", "client": 1, "value": 221}, {"server": "new", "client": 2, "value": 48}],
+        "factors": ["server", "client"], "value": "value", "block": "block"}"#;
+    let found = judged(Test::Factors, line);
+    assert_eq!(found["outcome"], "undecided");
+    assert_eq!(found["interaction"]["cell"], serde_json::json!({"server": "new", "client": "2"}));
+    let csv = "server,client,value\nold,1,219\nold,2,215\nnew,1,221\nnew,2,48\n";
+    let from_csv = judge_text(Test::Factors, csv).unwrap();
+    assert_eq!(from_csv["interaction"], found["interaction"]);
+}
+
+#[test]
 fn csv_and_bare_columns_give_what_json_gives() {
     let csv = "a,b\n100,110\n101,111\n99,109\n100,111\n102,112\n98,107\n100,110\n101,112\n99,108\n100,110\n";
     let bare = csv.lines().skip(1).collect::<Vec<_>>().join("\n").replace(',', "  ");

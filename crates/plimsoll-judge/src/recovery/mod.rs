@@ -296,6 +296,7 @@ fn invalid(metric: &str, n: usize, reason: String) -> RecoveryVerdict {
 }
 
 /// What the interval rests on.
+#[derive(Clone, Copy)]
 enum Units {
     Trials(usize),
     Windows(usize),

@@ -1,0 +1,94 @@
+//! `factors`: do they interact?
+
+use super::table::Table;
+use super::{Answer, Request};
+use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
+use crate::input::JudgeError;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// `{"id", "rows": [{..}], "factors": ["server", "client"], "value": "value", "block": "block", "metric"}`. Without
+/// `factors`, every column but the value and the block is one; without `block`, a column of that name is taken.
+#[derive(Debug, Deserialize)]
+pub(super) struct FactorsRequest {
+    rows: Vec<Map<String, Value>>,
+    factors: Option<Vec<String>>,
+    value: Option<String>,
+    block: Option<String>,
+    metric: Option<String>,
+    margin: Option<f64>,
+    alpha: Option<f64>,
+}
+
+impl Request for FactorsRequest {
+    /// A column for each factor, `value` (or the last column), and `block` where there are blocks.
+    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+        let names = table.names();
+        let Some(last) = names.last() else {
+            return Err(JudgeError::Table("a heading with the names of the factors is needed".into()));
+        };
+        let value = table.place("value").map_or(last, |place| &names[place]);
+        let field = |row: usize, column: usize| {
+            let name = &names[column];
+            let field = if name == value {
+                table.number(row, column)?.map_or(Value::Null, Value::from)
+            } else {
+                Value::from(table.text(row, column))
+            };
+            Ok((name.clone(), field))
+        };
+        let rows = (0..table.len())
+            .map(|row| (0..names.len()).map(|column| field(row, column)).collect())
+            .collect::<Result<_, JudgeError>>()?;
+        // Named in the order of the heading, which a map would lose.
+        let is_factor = |name: &&String| *name != value && *name != "block";
+        let factors = Some(names.iter().filter(is_factor).cloned().collect());
+        let value = Some(value.clone());
+        Ok(Self { rows, factors, value, block: None, metric: None, margin: None, alpha: None })
+    }
+
+    fn judge(self) -> Result<Answer, JudgeError> {
+        let value = self.value.as_deref().unwrap_or("value");
+        let block = self.block.as_deref().unwrap_or("block");
+        let factors = self.factors.unwrap_or_else(|| {
+            let names = self.rows.first().into_iter().flat_map(Map::keys);
+            names.filter(|name| *name != value && *name != block).cloned().collect()
+        });
+        let rows = self.rows.iter().enumerate().map(|(index, row)| read(index, row, &factors, value, block));
+        let table = FactorTable { rows: rows.collect::<Result<_, _>>()?, factors };
+        let shipped = FactorSettings::default();
+        let settings = FactorSettings {
+            margin: self.margin.unwrap_or(shipped.margin),
+            alpha: self.alpha.unwrap_or(shipped.alpha),
+            ..shipped
+        };
+        let found = judge(self.metric.as_deref().unwrap_or(value), &table, &settings)?;
+        let own = json!({
+            "interaction": found.interaction,
+            "shares": found.shares,
+            "p": found.p,
+            "scale": "more than multiplicative",
+        });
+        Ok(Answer::new(found.verdict, own))
+    }
+}
+
+fn read(
+    index: usize,
+    row: &Map<String, Value>,
+    factors: &[String],
+    value: &str,
+    block: &str,
+) -> Result<FactorRow, JudgeError> {
+    let missing = |name: &str| JudgeError::Table(format!("row {} has no `{name}`", index + 1));
+    let text = |field: &Value| field.as_str().map_or_else(|| field.to_string(), str::to_owned);
+    let levels = factors.iter().map(|name| row.get(name).map(text).ok_or_else(|| missing(name)));
+    let figure = row.get(value).ok_or_else(|| missing(value))?;
+    Ok(FactorRow {
+        levels: levels.collect::<Result<_, _>>()?,
+        block: row.get(block).filter(|b| !b.is_null()).map(text),
+        value: figure.as_f64().ok_or_else(|| {
+            JudgeError::Table(format!("row {} of `{value}` is {figure}: expected a number", index + 1))
+        })?,
+    })
+}
