@@ -8,7 +8,7 @@ use nix::sys::socket::{
 };
 use plimsoll_model::frame::Failure;
 
-use super::{other, refused};
+use crate::failure::{other, refused};
 
 /// A socket for each address, listening, in the same order.
 pub(super) fn listen_all(addresses: &[SocketAddr], backlog: u32) -> Result<Vec<TcpListener>, Failure> {

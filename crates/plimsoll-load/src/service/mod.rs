@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 
+use crate::failure::other;
+
 /// Serves `spec` from this process, until it is killed.
 ///
 /// All addresses are bound before anything else; `on_listening` is then told what they are (a port of 0 has become the
@@ -40,18 +42,5 @@ pub fn serve(
         ServiceKind::Web(options) => web::serve(options, &listeners, tell),
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
         ServiceKind::Exec(_) => Err(other("start the service", &"it is not built in")),
-    }
-}
-
-/// A failure that has no kind of its own.
-pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {
-    Failure::Other { what: what.into(), error: error.to_string() }
-}
-
-/// The failure of a system call: permission is told apart from the rest.
-pub(crate) fn refused(what: impl Into<String>, error: nix::Error) -> Failure {
-    match error {
-        nix::Error::EACCES | nix::Error::EPERM => Failure::Permission { what: what.into() },
-        error => other(what, &error.desc()),
     }
 }

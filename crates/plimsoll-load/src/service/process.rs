@@ -8,7 +8,7 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use plimsoll_model::frame::Failure;
 
-use super::{other, refused};
+use crate::failure::{other, refused};
 
 /// How long to wait when the kernel has no process, memory or descriptor to give.
 pub(super) const SHORTAGE: Duration = Duration::from_millis(10);

@@ -17,8 +17,9 @@ use plimsoll_model::experiment::RelayService;
 use plimsoll_model::frame::Failure;
 
 use self::leak::Leaking;
+use super::listen;
 use super::process::{self, Parent, SHORTAGE};
-use super::{listen, other, refused};
+use crate::failure::{other, refused};
 
 /// Relays from `listeners` to `to`, until killed.
 ///

@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use plimsoll_model::frame::Failure;
 
-use crate::service::refused;
+use crate::failure::refused;
 
 /// `struct nlmsghdr`: length, type, flags, sequence, port.
 const HEADER: usize = 16;

@@ -19,7 +19,8 @@ use plimsoll_model::experiment::service::{WebModel, WebService};
 use plimsoll_model::frame::Failure;
 
 use self::site::Site;
-use super::{listen, process, refused};
+use super::{listen, process};
+use crate::failure::refused;
 
 /// How long a client may keep silent, between requests or within one.
 const SILENCE: Duration = Duration::from_secs(20);

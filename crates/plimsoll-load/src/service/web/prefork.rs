@@ -13,8 +13,8 @@ use plimsoll_model::frame::Failure;
 
 use super::conversation::Conversations;
 use super::site::Site;
+use crate::failure::{other, refused};
 use crate::service::process::{Parent, SHORTAGE};
-use crate::service::{other, refused};
 
 /// Keeps `clients` processes serving: one that dies is replaced.
 pub(super) fn serve(

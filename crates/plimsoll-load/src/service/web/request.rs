@@ -1,6 +1,7 @@
 //! Requests: the head of one, read from what has arrived so far.
 
 use super::response::Status;
+use crate::text::{decimal, has_token};
 
 /// The longest head of a request, in bytes.
 pub(super) const LONGEST_HEAD: usize = 16 << 10;
@@ -93,17 +94,6 @@ impl Fields {
         }
         if lengths > 1 { Err(Status::BadRequest) } else { Ok(fields) }
     }
-}
-
-/// Whether a list of tokens, separated by commas, has this one.
-pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
-    list.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
-}
-
-/// A number of decimal digits and nothing else.
-pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
-    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    if digits { std::str::from_utf8(text).ok()?.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::units::ByteSize;
 
 use super::response::Status;
-use crate::service::refused;
+use crate::failure::refused;
 
 /// A site.
 pub(super) struct Site {

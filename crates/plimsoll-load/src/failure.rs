@@ -1,0 +1,17 @@
+//! How what the system says becomes a [`Failure`].
+
+use nix::errno::Errno;
+use plimsoll_model::frame::Failure;
+
+/// A failure that has no kind of its own.
+pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {
+    Failure::Other { what: what.into(), error: error.to_string() }
+}
+
+/// The failure of a system call: missing permission is told apart from the rest.
+pub(crate) fn refused(what: impl Into<String>, error: Errno) -> Failure {
+    match error {
+        Errno::EACCES | Errno::EPERM => Failure::Permission { what: what.into() },
+        error => other(what, &error.desc()),
+    }
+}

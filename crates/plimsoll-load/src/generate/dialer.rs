@@ -1,0 +1,112 @@
+//! Makes connections, and says in the words of an observation why one could not be made.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
+};
+use plimsoll_model::frame::Failure;
+use plimsoll_model::observation::ErrorKind;
+
+use crate::failure::{other, refused};
+
+/// A place to connect to.
+struct Target {
+    family: AddressFamily,
+    address: SockaddrStorage,
+}
+
+/// Connects to its targets in turn.
+pub(super) struct Dialer {
+    targets: Vec<Target>,
+    source: Option<SockaddrStorage>,
+    next: usize,
+}
+
+impl Dialer {
+    /// A dialer for the `nth` generator of a load: each begins with another target.
+    ///
+    /// # Errors
+    /// When there is no target, or the source is no address of this host.
+    pub(super) fn new(targets: &[SocketAddr], source: Option<IpAddr>, nth: usize) -> Result<Self, Failure> {
+        if targets.is_empty() {
+            return Err(other("start the load", &"it has no target"));
+        }
+        let target = |address: &SocketAddr| Target {
+            family: if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 },
+            address: (*address).into(),
+        };
+        let targets: Vec<_> = targets.iter().map(target).collect();
+        let source = source.map(|source| SockaddrStorage::from(SocketAddr::new(source, 0)));
+        let dialer = Self { next: nth % targets.len(), targets, source };
+        let what = || match dialer.source {
+            Some(source) => format!("connect from {source}"),
+            None => "open a socket".into(),
+        };
+        dialer.open(&dialer.targets[0]).map_err(|error| refused(what(), error))?;
+        Ok(dialer)
+    }
+
+    /// Begins a connection to the next target; also gives the target's index.
+    pub(super) fn dial(&mut self) -> (usize, Result<OwnedFd, Errno>) {
+        let index = self.next;
+        self.next = (index + 1) % self.targets.len();
+        let target = &self.targets[index];
+        let begun = self.open(target).and_then(|fd| match connect(fd.as_raw_fd(), &target.address) {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(fd),
+            Err(error) => Err(error),
+        });
+        (index, begun)
+    }
+
+    fn open(&self, target: &Target) -> nix::Result<OwnedFd> {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(target.family, SockType::Stream, flags, None)?;
+        if let Some(source) = &self.source {
+            // Leaves the choice of a port to connect(2), which knows the target and can use a port for several.
+            setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;
+            bind(fd.as_raw_fd(), source)?;
+        }
+        Ok(fd)
+    }
+}
+
+/// What an error of the system is called, before the connection is established or after.
+pub(super) fn kind_of(error: Errno, established: bool) -> ErrorKind {
+    match error {
+        Errno::ECONNREFUSED => ErrorKind::Refused,
+        Errno::ETIMEDOUT if established => ErrorKind::Timeout,
+        Errno::ETIMEDOUT => ErrorKind::ConnectTimeout,
+        Errno::ECONNRESET | Errno::EPIPE | Errno::ECONNABORTED => ErrorKind::Reset,
+        Errno::EADDRNOTAVAIL | Errno::EADDRINUSE => ErrorKind::NoPort,
+        Errno::EMFILE | Errno::ENFILE => ErrorKind::NoDescriptor,
+        Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::ENETDOWN | Errno::EHOSTDOWN => {
+            ErrorKind::Unreachable
+        }
+        _ => ErrorKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_dialled_in_turn() {
+        let targets: Vec<SocketAddr> = (1..=3).map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
+        let mut dialer = Dialer::new(&targets, None, 4).unwrap();
+        let order: Vec<_> = (0..4).map(|_| dialer.dial().0).collect();
+        assert_eq!(order, [1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_source_that_this_host_does_not_have_is_noticed_before_the_start() {
+        let target = SocketAddr::from(([127, 0, 0, 1], 1));
+        let failure = Dialer::new(&[target], Some(IpAddr::from([192, 0, 2, 1])), 0).err().unwrap();
+        assert!(failure.to_string().contains("192.0.2.1"), "{failure}");
+        assert!(Dialer::new(&[target], Some(IpAddr::from([127, 0, 0, 9])), 0).is_ok());
+        assert!(Dialer::new(&[], None, 0).is_err());
+    }
+}

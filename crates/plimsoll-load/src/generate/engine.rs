@@ -1,0 +1,450 @@
+//! The event loop of a generator: begin what is due, wait, take what has come, give up what took too long.
+//!
+//! A connection costs six system calls (socket, connect, send, `epoll_ctl`, recv, close) and its share of an `epoll_wait`,
+//! which a busy loop spends on dozens of connections at a time. Each is registered once, edge-triggered. The request is
+//! sent right after connect(2): where the peer is on the same machine the handshake is over by then, and no event need be
+//! waited for; where it is not, the kernel says so (EAGAIN), and after a few failures the loop tries it
+//! only now and then.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use plimsoll_model::frame::Failure;
+use plimsoll_model::observation::ErrorKind;
+use slab::Slab;
+
+use super::Shared;
+use super::clock::{self, CpuTime};
+use super::connection::{Connection, Phase};
+use super::deadlines::Deadlines;
+use super::dialer::{Dialer, kind_of};
+use super::pacing::{Pacing, Start};
+use super::protocol::{Protocol, Turn};
+use super::tally::Tally;
+use crate::failure::refused;
+
+/// How much is received at a time, in bytes.
+const INBOX: usize = 128 << 10;
+/// The most events that are taken at a time.
+const EVENTS: usize = 256;
+/// The most connections that are begun before the others get their turn.
+const BEGUN_AT_A_TIME: usize = 64;
+/// How long the loop sleeps at most, so that it hears of an early end.
+const LONGEST_SLEEP: u64 = 100_000_000;
+/// Flags of an event that there is something to receive, if only an end or an error.
+const INCOMING: EpollFlags = EpollFlags::EPOLLIN.union(HUNG_UP);
+/// Flags of an event that nothing more will come.
+const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
+
+/// What holds for every connection of a load.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// How long a connection or a request may take.
+    pub(super) timeout: Duration,
+    /// After how many requests a connection is closed; 0 keeps it for good.
+    pub(super) requests_per_connection: u64,
+}
+
+/// A generator.
+pub(super) struct Engine<'a, P: Protocol> {
+    protocol: &'a P,
+    dialer: Dialer,
+    requests_per_connection: u64,
+    shared: &'a Shared<'a>,
+    epoll: Epoll,
+    connections: Slab<Connection<P::Answer>>,
+    deadlines: Deadlines,
+    inbox: Box<[u8]>,
+    tally: Tally,
+    told: (u64, u64, u64),
+    early: EarlySending,
+}
+
+/// What an event led to.
+#[derive(Clone, Copy)]
+enum Outcome {
+    /// The connection waits for another event.
+    Waits,
+    /// A request was answered.
+    Answered {
+        /// Whether the server takes another.
+        stays: bool,
+        /// What was wrong with the answer.
+        fault: Option<ErrorKind>,
+        /// Whether the server has closed the connection already.
+        hung_up: bool,
+    },
+    /// The connection is over, and all went well.
+    Done,
+    /// It is of no use any more.
+    Failed(ErrorKind),
+}
+
+impl<'a, P: Protocol> Engine<'a, P> {
+    pub(super) fn new(
+        protocol: &'a P,
+        dialer: Dialer,
+        terms: Terms,
+        shared: &'a Shared<'a>,
+    ) -> Result<Self, Failure> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
+            .map_err(|error| refused("wait for events on sockets", error))?;
+        Ok(Self {
+            protocol,
+            dialer,
+            requests_per_connection: terms.requests_per_connection,
+            shared,
+            epoll,
+            connections: Slab::new(),
+            deadlines: Deadlines::new(u64::try_from(terms.timeout.as_nanos()).unwrap_or(u64::MAX)),
+            inbox: vec![0; INBOX].into(),
+            tally: Tally::new(0),
+            told: (0, 0, 0),
+            early: EarlySending::default(),
+        })
+    }
+
+    pub(super) fn shared(&self) -> &'a Shared<'a> {
+        self.shared
+    }
+
+    /// Generates until the pacing is over and every connection has ended, or the load is aborted.
+    pub(super) fn run(mut self, mut pacing: impl Pacing) -> Tally {
+        let cpu = CpuTime::of_this_thread();
+        let mut now = clock::now();
+        self.tally = Tally::new(*self.shared.start.wait());
+        let mut events = [EpollEvent::empty(); EVENTS];
+        loop {
+            let next = self.begin(&mut pacing, now);
+            if (next == Start::Over && self.connections.is_empty()) || self.shared.must_end() {
+                break;
+            }
+            let arrived = self.epoll.wait(&mut events, self.sleep(next, now)).unwrap_or(0);
+            now = clock::now();
+            for &event in &events[..arrived] {
+                now = self.take(event, &pacing, now);
+            }
+            self.expire(now);
+            self.tell();
+        }
+        self.tell();
+        self.tally.cpu = CpuTime::of_this_thread().since(cpu);
+        self.tally
+    }
+
+    /// Begins what is due; says what comes next.
+    fn begin(&mut self, pacing: &mut impl Pacing, mut now: u64) -> Start {
+        let mut next = Start::WhenOneEnds;
+        for _ in 0..BEGUN_AT_A_TIME {
+            next = pacing.next(now, self.connections.len());
+            let Start::Now { intended } = next else { break };
+            now = self.connect(pacing, intended, now);
+        }
+        next
+    }
+
+    /// How long to wait for events.
+    fn sleep(&self, next: Start, now: u64) -> EpollTimeout {
+        if matches!(next, Start::Now { .. }) {
+            return EpollTimeout::ZERO;
+        }
+        let until_expiry = self.deadlines.earliest().map_or(u64::MAX, |expiry| expiry.saturating_sub(now));
+        let millis = until_expiry.min(LONGEST_SLEEP).div_ceil(1_000_000);
+        EpollTimeout::try_from(millis).unwrap_or(EpollTimeout::ZERO)
+    }
+
+    /// Begins a connection, and sends its first request at once where that works. Gives the time afterwards.
+    fn connect(&mut self, pacing: &impl Pacing, begun: u64, now: u64) -> u64 {
+        let (target, dialled) = self.dialer.dial();
+        let after = clock::now();
+        let fd = match dialled {
+            Ok(fd) => fd,
+            Err(error) => {
+                self.tally.error(kind_of(error, false), after);
+                return after;
+            }
+        };
+        let key = self.connections.insert(Connection::new(fd, target, begun));
+        self.deadlines.start(key, now);
+        let mut outcome = Outcome::Waits;
+        if self.early.is_worth_trying() {
+            outcome = self.send(key, after);
+            self.early.tried(self.connections[key].is_established());
+        }
+        if let Outcome::Waits = outcome {
+            outcome = self.watch(key);
+        }
+        let now = clock::now();
+        self.settle(key, outcome, pacing, now);
+        now
+    }
+
+    /// Asks for events on a new connection; one that is past already is reported as well.
+    fn watch(&mut self, key: usize) -> Outcome {
+        let connection = &self.connections[key];
+        let event = EpollEvent::new(interest(connection.phase), key as u64);
+        match self.epoll.add(connection.fd.as_fd(), event) {
+            Ok(()) => Outcome::Waits,
+            Err(error) => Outcome::Failed(kind_of(error, connection.is_established())),
+        }
+    }
+
+    /// Takes an event. Gives the time afterwards.
+    fn take(&mut self, event: EpollEvent, pacing: &impl Pacing, now: u64) -> u64 {
+        let (key, flags) = (event.data() as usize, event.events());
+        let before = self.connections[key].phase;
+        let mut outcome = match before {
+            Phase::Connecting | Phase::Sending(_) => self.send(key, now),
+            Phase::Receiving => Outcome::Waits,
+            Phase::Closing => closing(flags),
+        };
+        // An answer that came while the request was still being sent is not reported a second time.
+        let came = flags.intersects(INCOMING) || matches!(before, Phase::Sending(_));
+        if matches!(outcome, Outcome::Waits) && self.connections[key].phase == Phase::Receiving && came {
+            outcome = self.receive(key, flags);
+        }
+        let now = clock::now();
+        self.settle(key, outcome, pacing, now);
+        now
+    }
+
+    /// Sends the request, or what is left of it.
+    fn send(&mut self, key: usize, now: u64) -> Outcome {
+        let connection = &mut self.connections[key];
+        let last = connection.requests + 1 == self.requests_per_connection;
+        let request = self.protocol.request(connection.target, last);
+        let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
+        match connection.send(&request[from..]) {
+            Ok(taken) => {
+                if connection.phase == Phase::Connecting {
+                    self.tally.connected(connection.begun, now);
+                }
+                if from == 0 {
+                    connection.sent = now;
+                }
+                let sent = from + taken;
+                connection.phase =
+                    if sent == request.len() { Phase::Receiving } else { Phase::Sending(sent) };
+                Outcome::Waits
+            }
+            Err(Errno::EAGAIN) => Outcome::Waits,
+            Err(error) => Outcome::Failed(kind_of(error, connection.is_established())),
+        }
+    }
+
+    /// Receives until the answer is complete or the kernel has no more.
+    fn receive(&mut self, key: usize, flags: EpollFlags) -> Outcome {
+        let hung_up = flags.intersects(HUNG_UP);
+        let connection = &mut self.connections[key];
+        loop {
+            let length = match connection.receive(&mut self.inbox) {
+                Ok(length) => length,
+                Err(Errno::EAGAIN) => return Outcome::Waits,
+                Err(error) => return Outcome::Failed(kind_of(error, true)),
+            };
+            let turn = if length == 0 {
+                self.protocol.end_of_stream(&connection.answer)
+            } else {
+                self.tally.bytes += length as u64;
+                connection.first_byte.get_or_insert_with(clock::now);
+                self.protocol.receive(&mut connection.answer, &self.inbox[..length])
+            };
+            match turn {
+                Err(kind) => return Outcome::Failed(kind),
+                Ok(Turn::Ours { stays, fault }) => {
+                    return Outcome::Answered { stays, fault, hung_up: hung_up || length == 0 };
+                }
+                // Less than there was room for: the kernel has no more, and will report what comes (epoll(7)).
+                Ok(Turn::Theirs) if length < self.inbox.len() && !hung_up => return Outcome::Waits,
+                Ok(Turn::Theirs) => {}
+            }
+        }
+    }
+
+    /// Does what an outcome calls for.
+    fn settle(&mut self, key: usize, outcome: Outcome, pacing: &impl Pacing, now: u64) {
+        match outcome {
+            Outcome::Waits => {}
+            Outcome::Answered { stays, fault, hung_up } => {
+                let next = self.answered(key, stays && !hung_up, fault, pacing, now);
+                match next {
+                    Outcome::Waits if hung_up => self.settle(key, Outcome::Done, pacing, now),
+                    next => self.settle(key, next, pacing, now),
+                }
+            }
+            Outcome::Done => {
+                if !self.remove(key).faulty {
+                    self.tally.connection(now);
+                }
+            }
+            Outcome::Failed(kind) => {
+                self.remove(key);
+                self.tally.error(kind, now);
+            }
+        }
+    }
+
+    /// Counts an answer; sends the next request, or sees to the end of the connection.
+    fn answered(
+        &mut self,
+        key: usize,
+        stays: bool,
+        fault: Option<ErrorKind>,
+        pacing: &impl Pacing,
+        now: u64,
+    ) -> Outcome {
+        let connection = &mut self.connections[key];
+        connection.requests += 1;
+        match fault {
+            None => {
+                let first_byte = connection.first_byte.unwrap_or(now);
+                self.tally.request(connection.begun, connection.sent, first_byte, now);
+            }
+            Some(kind) => {
+                connection.faulty = true;
+                self.tally.error(kind, now);
+            }
+        }
+        if !stays {
+            connection.phase = Phase::Closing;
+            return Outcome::Waits;
+        }
+        if connection.requests == self.requests_per_connection || !pacing.goes_on(now) {
+            return Outcome::Done;
+        }
+        connection.ask_again(now);
+        self.deadlines.end(key);
+        self.deadlines.start(key, now);
+        match self.send(key, now) {
+            Outcome::Waits if self.connections[key].phase != Phase::Receiving => self.want_room(key),
+            outcome => outcome,
+        }
+    }
+
+    /// Asks to be told when the kernel takes more of a request.
+    fn want_room(&mut self, key: usize) -> Outcome {
+        let connection = &self.connections[key];
+        let mut event = EpollEvent::new(interest(connection.phase), key as u64);
+        match self.epoll.modify(connection.fd.as_fd(), &mut event) {
+            Ok(()) => Outcome::Waits,
+            Err(error) => Outcome::Failed(kind_of(error, true)),
+        }
+    }
+
+    /// Gives up what has taken too long.
+    fn expire(&mut self, now: u64) {
+        while let Some(key) = self.deadlines.expired(now) {
+            let established = self.connections[key].is_established();
+            self.remove(key);
+            self.tally.error(if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout }, now);
+        }
+    }
+
+    fn remove(&mut self, key: usize) -> Connection<P::Answer> {
+        self.deadlines.end(key);
+        self.connections.remove(key)
+    }
+
+    /// Tells the others what has changed since the last time.
+    fn tell(&mut self) {
+        let now = (self.tally.connections, self.tally.requests, self.tally.failed());
+        if now != self.told {
+            self.shared.connections.fetch_add(now.0 - self.told.0, Ordering::Relaxed);
+            self.shared.requests.fetch_add(now.1 - self.told.1, Ordering::Relaxed);
+            self.shared.errors.fetch_add(now.2 - self.told.2, Ordering::Relaxed);
+            self.told = now;
+        }
+    }
+}
+
+/// What there is to wait for in a phase.
+fn interest(phase: Phase) -> EpollFlags {
+    let always = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+    match phase {
+        Phase::Connecting | Phase::Sending(_) => always | EpollFlags::EPOLLOUT,
+        Phase::Receiving | Phase::Closing => always,
+    }
+}
+
+/// What an event means to a connection that waits for the server to close it.
+fn closing(flags: EpollFlags) -> Outcome {
+    if flags.contains(EpollFlags::EPOLLERR) {
+        Outcome::Failed(ErrorKind::Reset)
+    } else if flags.intersects(HUNG_UP) {
+        Outcome::Done
+    } else if flags.contains(EpollFlags::EPOLLIN) {
+        // More than the answer had announced.
+        Outcome::Failed(ErrorKind::Garbage)
+    } else {
+        Outcome::Waits
+    }
+}
+
+/// Whether sending a request right after connect(2) is worth the system call.
+#[derive(Debug, Default)]
+struct EarlySending {
+    /// How often in a row it has failed.
+    failures: u32,
+    /// How often in a row it was not tried.
+    skipped: u32,
+}
+
+impl EarlySending {
+    /// So many failures in a row, and it is tried only now and then.
+    const FAILURES: u32 = 8;
+    /// How often it is left out before it is tried again.
+    const SKIPS: u32 = 100;
+
+    fn is_worth_trying(&mut self) -> bool {
+        if self.failures < Self::FAILURES {
+            return true;
+        }
+        self.skipped = (self.skipped + 1) % Self::SKIPS;
+        self.skipped == 0
+    }
+
+    fn tried(&mut self, worked: bool) {
+        self.failures = if worked { 0 } else { self.failures.saturating_add(1) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn early_sending_is_given_up_where_it_does_not_work_and_tried_again_now_and_then() {
+        let mut early = EarlySending::default();
+        for _ in 0..EarlySending::FAILURES {
+            assert!(early.is_worth_trying());
+            early.tried(false);
+        }
+        let tries = (0..1000).filter(|_| early.is_worth_trying()).count();
+        assert_eq!(tries, 1000 / EarlySending::SKIPS as usize);
+        early.tried(true);
+        assert!(early.is_worth_trying());
+    }
+
+    #[test]
+    fn a_server_that_was_to_close_may_do_nothing_else() {
+        let cases = [
+            (EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, "done"),
+            (EpollFlags::EPOLLIN, "garbage"),
+            (EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP | EpollFlags::EPOLLRDHUP, "reset"),
+            (EpollFlags::EPOLLOUT, "waits"),
+        ];
+        for (flags, expected) in cases {
+            let found = match closing(flags) {
+                Outcome::Done => "done",
+                Outcome::Failed(ErrorKind::Garbage) => "garbage",
+                Outcome::Failed(ErrorKind::Reset) => "reset",
+                Outcome::Waits => "waits",
+                _ => "something else",
+            };
+            assert_eq!(found, expected, "{flags:?}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Load generators: threads that keep connections going, and what they found.
+//!
+//! One event loop serves every protocol and every pacing: a [`Protocol`](protocol::Protocol) knows what is said, a
+//! [`Pacing`](pacing::Pacing) knows when to begin, and the [`engine`] knows sockets and time.
+
+mod clock;
+mod connection;
+mod deadlines;
+mod descriptors;
+mod dialer;
+mod engine;
+mod http;
+mod intervals;
+mod pacing;
+mod protocol;
+mod tally;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::HttpLoad;
+use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
+use plimsoll_model::observation::{LoadResult, Progress};
+
+use self::dialer::Dialer;
+use self::engine::{Engine, Terms};
+use self::http::Http;
+use self::pacing::ClosedLoop;
+use self::tally::Tally;
+use crate::failure::other;
+
+/// A hand on a load while it runs.
+pub struct Control<'a> {
+    /// Set it to end the load early: what is under way is dropped, within about 0.1 s, and not counted.
+    pub abort: &'a AtomicBool,
+    /// Told how far the load is; called from the thread that called [`run`].
+    pub progress: &'a dyn Fn(Progress),
+    /// How often `progress` is called.
+    pub every: Duration,
+}
+
+/// What the generators of a load share while they run.
+struct Shared<'a> {
+    /// When the load began; set once all threads are there.
+    start: OnceLock<u64>,
+    abort: &'a AtomicBool,
+    /// Not all threads could be had.
+    broken: AtomicBool,
+    connections: AtomicU64,
+    requests: AtomicU64,
+    errors: AtomicU64,
+}
+
+impl Shared<'_> {
+    fn must_end(&self) -> bool {
+        self.abort.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a load to its end, in threads of its own.
+///
+/// Failures of single connections are counted in the result; they do not end the load.
+///
+/// # Errors
+/// When the load cannot start at all: there is no target, the source is no address of this host, the limit of file
+/// descriptors is too low, or the system gives no thread.
+pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    let LoadKind::Http(load) = &spec.kind;
+    let threads = load.generators.max(1);
+    descriptors::make_room(u64::from(threads) * (u64::from(load.concurrency) + 1))?;
+    let shared = Shared {
+        start: OnceLock::new(),
+        abort: control.abort,
+        broken: AtomicBool::new(false),
+        connections: AtomicU64::new(0),
+        requests: AtomicU64::new(0),
+        errors: AtomicU64::new(0),
+    };
+    let protocol = Http::new(&load.path, &spec.targets);
+    let engine = |nth| {
+        let dialer = Dialer::new(&spec.targets, spec.source, nth as usize)?;
+        let terms = Terms { timeout: load.timeout.0, requests_per_connection: load.requests_per_connection };
+        Engine::new(&protocol, dialer, terms, &shared)
+    };
+    let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
+    let watch = Watch::new(load, control);
+    thread::scope(|scope| {
+        let (done, finished) = channel();
+        for (engine, nth) in engines.into_iter().zip(1..) {
+            let done = done.clone();
+            let body = move || {
+                let start = *engine.shared().start.wait();
+                // The receiver is there until every thread has ended.
+                let _ = done.send(engine.run(ClosedLoop::new(load, start)));
+            };
+            if let Err(error) = Builder::new().name(format!("generator {nth}")).spawn_scoped(scope, body) {
+                shared.broken.store(true, Ordering::Relaxed);
+                shared.start.get_or_init(clock::now);
+                return Err(other(format!("start generator {nth} of {threads}"), &error));
+            }
+        }
+        drop(done);
+        let start = *shared.start.get_or_init(clock::now);
+        let mut total = Tally::new(start);
+        for _ in 0..threads {
+            let Some(tally) = watch.wait(&finished, &shared) else {
+                return Err(other("generate load", &"a generator has panicked"));
+            };
+            total.merge(tally);
+        }
+        Ok(total.into_result(start, threads))
+    })
+}
+
+/// Tells how far a load is while it waits for it.
+struct Watch<'a> {
+    control: &'a Control<'a>,
+    counts_requests: bool,
+    of: Option<u64>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(load: &HttpLoad, control: &'a Control<'a>) -> Self {
+        let of = load.connections.map(|each| each * u64::from(load.generators));
+        Self { control, counts_requests: load.requests_per_connection != 1 && of.is_none(), of }
+    }
+
+    /// The tally of the next generator that ends; `None` when none can end any more.
+    fn wait(&self, finished: &Receiver<Tally>, shared: &Shared<'_>) -> Option<Tally> {
+        let mut before = (Instant::now(), self.done(shared));
+        loop {
+            match finished.recv_timeout(self.control.every) {
+                Ok(tally) => return Some(tally),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let (now, done) = (Instant::now(), self.done(shared));
+            let seconds = now.duration_since(before.0).as_secs_f64();
+            (self.control.progress)(Progress {
+                done,
+                of: self.of,
+                errors: shared.errors.load(Ordering::Relaxed),
+                rate: (done - before.1) as f64 / seconds.max(1e-9),
+            });
+            before = (now, done);
+        }
+    }
+
+    fn done(&self, shared: &Shared<'_>) -> u64 {
+        let counter = if self.counts_requests { &shared.requests } else { &shared.connections };
+        counter.load(Ordering::Relaxed)
+    }
+}

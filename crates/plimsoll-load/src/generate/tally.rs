@@ -1,0 +1,183 @@
+//! What a generator counts, and how the counts of several become one result.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Percentiles};
+
+use super::clock::CpuTime;
+use super::intervals::Intervals;
+
+/// The longest latency that is told apart, in microseconds: an hour.
+const LONGEST_US: u64 = 3_600_000_000;
+const DIGITS: u8 = 3;
+
+/// What happened so far.
+pub(super) struct Tally {
+    pub(super) connections: u64,
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
+    pub(super) errors: BTreeMap<ErrorKind, u64>,
+    pub(super) connect: Histogram<u64>,
+    pub(super) first_byte: Histogram<u64>,
+    pub(super) total: Histogram<u64>,
+    pub(super) intervals: Intervals,
+    pub(super) cpu: CpuTime,
+    /// When the last connection ended.
+    pub(super) end: u64,
+}
+
+impl Tally {
+    /// Nothing has happened yet, at `start`.
+    pub(super) fn new(start: u64) -> Self {
+        let histogram = || Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid");
+        Self {
+            connections: 0,
+            requests: 0,
+            bytes: 0,
+            errors: BTreeMap::new(),
+            connect: histogram(),
+            first_byte: histogram(),
+            total: histogram(),
+            intervals: Intervals::new(start),
+            cpu: CpuTime::default(),
+            end: start,
+        }
+    }
+
+    /// A connection ended at `now`, without an error.
+    pub(super) fn connection(&mut self, now: u64) {
+        self.connections += 1;
+        self.intervals.at(now).connections += 1;
+        self.end = self.end.max(now);
+    }
+
+    /// A request that was to begin at `begun` and was sent at `sent` was answered from `first_byte` to `now`.
+    pub(super) fn request(&mut self, begun: u64, sent: u64, first_byte: u64, now: u64) {
+        self.requests += 1;
+        self.intervals.at(now).requests += 1;
+        record(&mut self.first_byte, sent, first_byte);
+        record(&mut self.total, begun, now);
+    }
+
+    /// A connection that was begun at `begun` was established at `now`.
+    pub(super) fn connected(&mut self, begun: u64, now: u64) {
+        record(&mut self.connect, begun, now);
+    }
+
+    /// Something failed at `now`.
+    pub(super) fn error(&mut self, kind: ErrorKind, now: u64) {
+        *self.errors.entry(kind).or_default() += 1;
+        self.intervals.at(now).errors += 1;
+        self.end = self.end.max(now);
+    }
+
+    /// All failures.
+    pub(super) fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Takes the counts of another generator of the same load into this one.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        for (kind, count) in other.errors {
+            *self.errors.entry(kind).or_default() += count;
+        }
+        let pairs = [
+            (&mut self.connect, other.connect),
+            (&mut self.first_byte, other.first_byte),
+            (&mut self.total, other.total),
+        ];
+        for (mine, theirs) in pairs {
+            mine.add(theirs).expect("histograms of the same bounds can be added");
+        }
+        self.intervals.merge(other.intervals);
+        self.cpu.user_us += other.cpu.user_us;
+        self.cpu.system_us += other.cpu.system_us;
+        self.end = self.end.max(other.end);
+    }
+
+    /// The result of a load that began at `start` and had so many threads.
+    pub(super) fn into_result(self, start: u64, threads: u32) -> LoadResult {
+        let elapsed_ns = self.end.saturating_sub(start);
+        let at = |quantile| self.total.value_at_quantile(quantile);
+        let percentiles = Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: self.total.max() };
+        let latency = Latencies {
+            connect: encode(&self.connect),
+            first_byte: encode(&self.first_byte),
+            total: encode(&self.total),
+            percentiles,
+        };
+        LoadResult {
+            started_ns: start,
+            elapsed_ns,
+            connections: self.connections,
+            requests: self.requests,
+            bytes: self.bytes,
+            errors: self.errors,
+            latency,
+            intervals: self.intervals.finish(elapsed_ns),
+            user_us: self.cpu.user_us,
+            system_us: self.cpu.system_us,
+            threads,
+        }
+    }
+}
+
+fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
+    histogram.saturating_record(to.saturating_sub(from) / 1000);
+}
+
+fn encode(histogram: &Histogram<u64>) -> String {
+    if histogram.is_empty() {
+        return String::new();
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).expect("a vector takes any number of bytes");
+    STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::Deserializer;
+
+    use super::*;
+
+    #[test]
+    fn two_generators_make_one_result() {
+        let mut a = Tally::new(1000);
+        let mut b = Tally::new(1000);
+        a.connected(1000, 6_000);
+        a.request(1000, 6_000, 2_001_000, 3_001_000);
+        a.connection(3_001_000);
+        b.error(ErrorKind::Reset, 9_001_000);
+        a.merge(b);
+        let result = a.into_result(1000, 2);
+        assert_eq!((result.connections, result.requests, result.failed()), (1, 1, 1));
+        assert_eq!((result.elapsed_ns, result.threads), (9_000_000, 2));
+        assert_eq!(result.latency.percentiles.p50, 3_000);
+        assert_eq!(result.intervals.len(), 1);
+        assert_eq!(result.intervals[0].end_ns, 9_000_000);
+    }
+
+    #[test]
+    fn histograms_can_be_read_back() {
+        let mut tally = Tally::new(0);
+        (1..=1000).for_each(|ms| tally.request(0, 0, 0, ms * 1_000_000));
+        let bytes = STANDARD.decode(tally.into_result(0, 1).latency.total).unwrap();
+        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(histogram.len(), 1000);
+        let median = histogram.value_at_quantile(0.5);
+        assert!((499_000..=501_000).contains(&median), "{median}");
+    }
+
+    #[test]
+    fn a_histogram_without_values_is_left_out() {
+        assert_eq!(Tally::new(0).into_result(0, 1).latency, Latencies::default());
+    }
+}
