@@ -1,6 +1,10 @@
 //! Stalls, profiles and causes: from observations and verdicts to explanations. Pure functions.
 //!
+//! - [`causes`]: named explanations.
+//! - [`evidence`]: which figures moved from before to after.
 //! - [`stalls`]: where a TCP connection stood still, why, and who had to act, from its packets.
 #![forbid(unsafe_code)]
 
+pub mod causes;
+pub mod evidence;
 pub mod stalls;

@@ -236,7 +236,7 @@ impl Connection {
                 self.active_by = 1 - waiter;
             }
         }
-        if !facts.is_pure || !soon {
+        if !(soon && (facts.is_pure || facts.resent)) {
             self.pending = None;
         }
     }
@@ -301,9 +301,6 @@ impl Connection {
         let half = &mut self.halves[facts.me];
         if segment.window == 0 {
             half.closed_since.get_or_insert(facts.now);
-            if let Some(full) = self.halves[1 - facts.me].full.take() {
-                self.end_full(1 - facts.me, full, facts.now);
-            }
         } else if let Some(since) = half.closed_since.take() {
             let length = facts.now.saturating_sub(since);
             if length > facts.threshold {
@@ -351,9 +348,9 @@ impl Connection {
         let is_acked = half.acked_to.is_some_and(|acked_to| !after(segment.end(), acked_to));
         if is_acked {
             // What was acknowledged before is sent again only because the acknowledgement got lost behind the capture.
-            if facts.silence > facts.threshold {
+            if quiet > facts.threshold {
                 let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
-                self.add(self.active, facts.now, finding);
+                self.add(self.last, facts.now, finding);
             }
         } else {
             half.recovery = Some(recovery);
@@ -440,6 +437,7 @@ impl Connection {
         gap.in_flight = theirs.in_flight();
         gap.usable_window = theirs.usable_window(mine, facts.now);
         gap.window = mine.window;
+        gap.largest_window = mine.largest_window;
         gap.segment_size = theirs.segment_size(mine);
         self.pending =
             Some(PendingAck { late: LateAck { gap, acked, followed_after: 0 }, waiter: 1 - facts.me });
@@ -465,6 +463,7 @@ impl Connection {
             in_flight: mine.in_flight(),
             usable_window: mine.usable_window(theirs, facts.now),
             window: theirs.window,
+            largest_window: theirs.largest_window,
             scale_known: self.scale_known(),
             segment_size: mine.segment_size(theirs),
             server_spoke: self.halves[1 - self.client].last_data.is_some(),

@@ -34,6 +34,8 @@ pub(super) struct Gap {
     pub(super) usable_window: Option<u32>,
     /// The window that the other side had announced.
     pub(super) window: Option<u32>,
+    /// The largest window that it ever announced.
+    pub(super) largest_window: u32,
     /// Whether window fields can be trusted to the byte.
     pub(super) scale_known: bool,
     /// The payload of a full segment of the side that ended it.

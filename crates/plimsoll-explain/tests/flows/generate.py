@@ -309,7 +309,7 @@ def rto(lab, flow):
 
 
 def fast_retransmit(lab, flow):
-    flow.delay = flow.random.uniform(0.004, 0.02)
+    flow.delay = flow.random.uniform(0.005, 0.03)
     size = flow.random.randint(8, 10) * 1448
     flow.drop = nth_data(False, flow.random.randint(2, 5))
     ask(lab, flow, lambda connection, _: connection.sendall(b"d" * size), size=size)
@@ -379,7 +379,7 @@ def zero_window(lab, flow):
 
 def small_window(lab, flow):
     flow.delay = flow.random.uniform(0.0002, 0.001)
-    size, pause = flow.random.randint(10_000, 30_000), flow.random.choice([0, 0, flow.random.uniform(0, 0.004)])
+    size, pause = flow.random.randint(60_000, 120_000), flow.random.choice([0, 0, flow.random.uniform(0, 0.002)])
     options = {"segment_size": flow.random.choice([4000, 8948, 15948]), "client_buffer": 2304}
     client, thread = lab.pair(flow, lambda connection: connection.sendall(b"d" * size), **options)
     with client:
@@ -461,6 +461,11 @@ def main():
     arguments.add_argument("--at-once", type=int, default=5)
     options = arguments.parse_args()
     os.makedirs(options.directory, exist_ok=True)
+    try:
+        # A busy machine would add pauses of its own to the injected ones.
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        print("without real-time priority: flows may have pauses that nobody injected", file=sys.stderr)
     lab = Lab()
     port = 5000
     for fault in CLASSES:

@@ -33,7 +33,8 @@ pub(super) struct Finding {
 /// The class of a silence that data, FIN or RST ended. The order matters: what the packets prove comes before what is
 /// left when nothing is proven.
 pub(super) fn of_gap(gap: &Gap) -> Finding {
-    small_window::judge(gap)
+    zero_window::judge_shrunk(gap)
+        .or_else(|| small_window::judge(gap))
         .or_else(|| sender_held::judge(gap))
         .or_else(|| server_think::judge(gap))
         .or_else(|| client_idle::judge(gap))
@@ -42,7 +43,7 @@ pub(super) fn of_gap(gap: &Gap) -> Finding {
 
 /// The class of a silence that an acknowledgement ended.
 pub(super) fn of_late_ack(late: &LateAck) -> Option<Finding> {
-    small_window::judge_ack(late).or_else(|| delayed_ack::judge(late))
+    zero_window::judge_ack(late).or_else(|| small_window::judge_ack(late)).or_else(|| delayed_ack::judge(late))
 }
 
 /// The class of a loss. `sender` lost it.
@@ -111,6 +112,7 @@ pub(super) mod fixture {
             in_flight: 0,
             usable_window: Some(65_536),
             window: Some(65_536),
+            largest_window: 65_536,
             scale_known: true,
             segment_size: 1448,
             server_spoke: true,

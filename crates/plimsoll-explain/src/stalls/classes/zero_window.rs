@@ -1,9 +1,16 @@
 //! The receiver closed its window: its program did not read.
+//!
+//! Closed means zero, or so much less than it was before that no segment fits any more: a sender does not cut one to a
+//! remainder (RFC 9293, section 3.8.6.2.1), but waits, and after the persist time fills the rest to learn of more.
 
 use crate::stalls::class::{Actor, Class};
+use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::time::ms;
 
-use super::Finding;
+use super::{Finding, ender, other};
+
+/// A window that was once this many segments and now is less than one has been closed; one that never was is small.
+const SEGMENTS: u32 = 4;
 
 /// `receiver` announced a window of zero, and `length` ns later one of `opened_to` bytes.
 pub(in crate::stalls) fn judge(receiver: Actor, length: u64, opened_to: Option<u32>) -> Finding {
@@ -12,4 +19,58 @@ pub(in crate::stalls) fn judge(receiver: Actor, length: u64, opened_to: Option<u
         None => format!("announced a window of zero, and no other in the {:.1} ms until the end", ms(length)),
     };
     Finding { class: Class::ZeroWindow, waiting_for: receiver, evidence: format!("the {receiver} {end}") }
+}
+
+/// Data that fills the rest of a window that has shrunk to less than a segment.
+pub(super) fn judge_shrunk(gap: &Gap) -> Option<Finding> {
+    let usable = gap.usable_window.filter(|_| has_shrunk(gap))?;
+    let payload = gap.segment.payload;
+    (payload > 0 && payload <= usable && payload > usable / 2).then(|| shrunk(gap, other(gap)))
+}
+
+/// An acknowledgement or a window update that opens a window which has shrunk to less than a segment.
+pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
+    has_shrunk(&late.gap).then(|| shrunk(&late.gap, ender(&late.gap)))
+}
+
+/// Without anything in flight the whole window is left, so that it is the window that is too small.
+fn has_shrunk(gap: &Gap) -> bool {
+    let closed = gap.usable_window.is_some_and(|usable| usable < gap.segment_size);
+    closed && gap.in_flight == 0 && gap.largest_window >= SEGMENTS.saturating_mul(gap.segment_size)
+}
+
+fn shrunk(gap: &Gap, receiver: Actor) -> Finding {
+    Finding {
+        class: Class::ZeroWindow,
+        waiting_for: receiver,
+        evidence: format!(
+            "the {receiver}'s window had shrunk from {} to {} bytes, less than a segment of {}, for {:.1} ms",
+            gap.largest_window,
+            gap.usable_window.unwrap_or(0),
+            gap.segment_size,
+            ms(gap.length())
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::gap;
+    use super::super::of_gap;
+    use super::*;
+
+    #[test]
+    fn a_window_that_shrank_to_less_than_a_segment_is_closed() {
+        let mut closed = Gap { usable_window: Some(1175), largest_window: 13_185, ..gap() };
+        closed.segment.payload = 1175;
+        let finding = of_gap(&closed);
+        assert_eq!((finding.class, finding.waiting_for), (Class::ZeroWindow, Actor::Client));
+    }
+
+    #[test]
+    fn a_window_that_was_never_large_is_small() {
+        let mut small = Gap { usable_window: Some(1175), largest_window: 2304, ..gap() };
+        small.segment.payload = 1175;
+        assert_eq!(of_gap(&small).class, Class::SmallWindow);
+    }
 }
