@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv, send};
+use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, shutdown};
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<A> {
@@ -23,6 +23,8 @@ pub(super) struct Connection<A> {
     pub(super) first_byte: Option<u64>,
     /// An answer was not what it should be, though the connection went on.
     pub(super) faulty: bool,
+    /// Events on its socket are reported.
+    pub(super) watched: bool,
 }
 
 /// What a connection waits for.
@@ -36,6 +38,8 @@ pub(super) enum Phase {
     Receiving,
     /// The server to close it, as it said that it would.
     Closing,
+    /// Nothing: it is over, and its socket can be connected anew.
+    Spare,
 }
 
 impl<A: Default> Connection<A> {
@@ -51,6 +55,7 @@ impl<A: Default> Connection<A> {
             sent: begun,
             first_byte: None,
             faulty: false,
+            watched: false,
         }
     }
 
@@ -60,6 +65,27 @@ impl<A: Default> Connection<A> {
         self.first_byte = None;
         self.begun = now;
         self.phase = Phase::Sending(0);
+    }
+
+    /// Becomes another connection, with the socket of one that is over.
+    pub(super) fn renew(&mut self, target: usize, begun: u64) {
+        self.ask_again(begun);
+        (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
+    }
+
+    /// Closes a connection that the peer has closed, but keeps the socket; says whether it can be connected anew.
+    ///
+    /// It can once the peer has acknowledged the close: only then has the socket no peer any more (ENOTCONN), and taking it
+    /// away from the connection is no reset (`tcp_disconnect` in net/ipv4/tcp.c).
+    pub(super) fn rest(&mut self) -> bool {
+        let fd = self.fd.as_raw_fd();
+        let over = shutdown(fd, Shutdown::Write).is_ok()
+            && getpeername::<SockaddrStorage>(fd) == Err(Errno::ENOTCONN)
+            && disconnect(&self.fd).is_ok();
+        if over {
+            self.phase = Phase::Spare;
+        }
+        over
     }
 
     /// Whether it was established.
@@ -86,4 +112,15 @@ fn repeat(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno
             done => return done,
         }
     }
+}
+
+/// Takes a socket's connection from it (connect(2) with AF_UNSPEC).
+fn disconnect(fd: &OwnedFd) -> Result<(), Errno> {
+    let nowhere = libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    #[expect(unsafe_code, reason = "no safe address has this family")]
+    // SAFETY: the address is a valid sockaddr of the length that is given, and outlives the call.
+    let done = unsafe {
+        libc::connect(fd.as_raw_fd(), &raw const nowhere, size_of_val(&nowhere) as libc::socklen_t)
+    };
+    Errno::result(done).map(drop)
 }

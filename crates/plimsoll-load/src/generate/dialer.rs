@@ -45,25 +45,34 @@ impl Dialer {
             Some(source) => format!("connect from {source}"),
             None => "open a socket".into(),
         };
-        dialer.open(&dialer.targets[0]).map_err(|error| refused(what(), error))?;
+        dialer.open(0).map_err(|error| refused(what(), error))?;
         Ok(dialer)
     }
 
-    /// Begins a connection to the next target; also gives the target's index.
-    pub(super) fn dial(&mut self) -> (usize, Result<OwnedFd, Errno>) {
+    /// The index of the target whose turn it is.
+    pub(super) fn next_target(&mut self) -> usize {
         let index = self.next;
         self.next = (index + 1) % self.targets.len();
-        let target = &self.targets[index];
-        let begun = self.open(target).and_then(|fd| match connect(fd.as_raw_fd(), &target.address) {
-            Ok(()) | Err(Errno::EINPROGRESS) => Ok(fd),
-            Err(error) => Err(error),
-        });
-        (index, begun)
+        index
     }
 
-    fn open(&self, target: &Target) -> nix::Result<OwnedFd> {
+    /// Begins to connect `fd` to a target.
+    pub(super) fn connect(&self, fd: &OwnedFd, target: usize) -> nix::Result<()> {
+        match connect(fd.as_raw_fd(), &self.targets[target].address) {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a socket that was made for one target fits any other.
+    pub(super) fn can_recycle(&self) -> bool {
+        self.targets.iter().all(|target| target.family == self.targets[0].family)
+    }
+
+    /// A socket for a target.
+    pub(super) fn open(&self, target: usize) -> nix::Result<OwnedFd> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let fd = socket(target.family, SockType::Stream, flags, None)?;
+        let fd = socket(self.targets[target].family, SockType::Stream, flags, None)?;
         if let Some(source) = &self.source {
             // Leaves the choice of a port to connect(2), which knows the target and can use a port for several.
             setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;
@@ -97,7 +106,7 @@ mod tests {
     fn targets_are_dialled_in_turn() {
         let targets: Vec<SocketAddr> = (1..=3).map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
         let mut dialer = Dialer::new(&targets, None, 4).unwrap();
-        let order: Vec<_> = (0..4).map(|_| dialer.dial().0).collect();
+        let order: Vec<_> = (0..4).map(|_| dialer.next_target()).collect();
         assert_eq!(order, [1, 2, 0, 1]);
     }
 

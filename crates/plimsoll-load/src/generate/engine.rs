@@ -21,6 +21,7 @@ use super::clock::{self, CpuTime};
 use super::connection::{Connection, Phase};
 use super::deadlines::Deadlines;
 use super::dialer::{Dialer, kind_of};
+use super::habit::Habit;
 use super::pacing::{Pacing, Start};
 use super::protocol::{Protocol, Turn};
 use super::tally::Tally;
@@ -60,7 +61,12 @@ pub(super) struct Engine<'a, P: Protocol> {
     inbox: Box<[u8]>,
     tally: Tally,
     told: (u64, u64, u64),
-    early: EarlySending,
+    /// Sending a request right after connect(2).
+    early: Habit,
+    /// Connecting anew with a socket whose connection is over.
+    recycling: Habit,
+    /// Keys of connections that are over, with sockets that can be connected anew.
+    spare: Vec<usize>,
 }
 
 /// What an event led to.
@@ -77,8 +83,10 @@ enum Outcome {
         /// Whether the server has closed the connection already.
         hung_up: bool,
     },
-    /// The connection is over, and all went well.
+    /// All that was to be asked was answered: the connection can be closed.
     Done,
+    /// The same, and the server has closed it already.
+    ServerClosed,
     /// It is of no use any more.
     Failed(ErrorKind),
 }
@@ -103,7 +111,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
             inbox: vec![0; INBOX].into(),
             tally: Tally::new(0),
             told: (0, 0, 0),
-            early: EarlySending::default(),
+            early: Habit::default(),
+            recycling: Habit::default(),
+            spare: Vec::new(),
         })
     }
 
@@ -119,7 +129,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let mut events = [EpollEvent::empty(); EVENTS];
         loop {
             let next = self.begin(&mut pacing, now);
-            if (next == Start::Over && self.connections.is_empty()) || self.shared.must_end() {
+            if (next == Start::Over && self.under_way() == 0) || self.shared.must_end() {
                 break;
             }
             let arrived = self.epoll.wait(&mut events, self.sleep(next, now)).unwrap_or(0);
@@ -139,11 +149,16 @@ impl<'a, P: Protocol> Engine<'a, P> {
     fn begin(&mut self, pacing: &mut impl Pacing, mut now: u64) -> Start {
         let mut next = Start::WhenOneEnds;
         for _ in 0..BEGUN_AT_A_TIME {
-            next = pacing.next(now, self.connections.len());
+            next = pacing.next(now, self.under_way());
             let Start::Now { intended } = next else { break };
             now = self.connect(pacing, intended, now);
         }
         next
+    }
+
+    /// How many connections are under way.
+    fn under_way(&self) -> usize {
+        self.connections.len() - self.spare.len()
     }
 
     /// How long to wait for events.
@@ -158,23 +173,26 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// Begins a connection, and sends its first request at once where that works. Gives the time afterwards.
     fn connect(&mut self, pacing: &impl Pacing, begun: u64, now: u64) -> u64 {
-        let (target, dialled) = self.dialer.dial();
-        let after = clock::now();
-        let fd = match dialled {
-            Ok(fd) => fd,
+        let target = self.dialer.next_target();
+        let key = match self.socket(target, begun) {
+            Ok(key) => key,
             Err(error) => {
-                self.tally.error(kind_of(error, false), after);
-                return after;
+                let now = clock::now();
+                self.tally.error(kind_of(error, false), now);
+                return now;
             }
         };
-        let key = self.connections.insert(Connection::new(fd, target, begun));
         self.deadlines.start(key, now);
-        let mut outcome = Outcome::Waits;
-        if self.early.is_worth_trying() {
-            outcome = self.send(key, after);
+        let mut outcome = match self.dialer.connect(&self.connections[key].fd, target) {
+            Ok(()) => Outcome::Waits,
+            Err(error) => Outcome::Failed(kind_of(error, false)),
+        };
+        let connected = clock::now();
+        if matches!(outcome, Outcome::Waits) && self.early.is_worth_trying() {
+            outcome = self.send(key, connected);
             self.early.tried(self.connections[key].is_established());
         }
-        if let Outcome::Waits = outcome {
+        if matches!(outcome, Outcome::Waits) {
             outcome = self.watch(key);
         }
         let now = clock::now();
@@ -182,11 +200,28 @@ impl<'a, P: Protocol> Engine<'a, P> {
         now
     }
 
-    /// Asks for events on a new connection; one that is past already is reported as well.
+    /// A socket for a connection to a target: one that is left over, or a new one.
+    fn socket(&mut self, target: usize, begun: u64) -> Result<usize, Errno> {
+        if let Some(key) = self.spare.pop() {
+            self.connections[key].renew(target, begun);
+            return Ok(key);
+        }
+        let fd = self.dialer.open(target)?;
+        Ok(self.connections.insert(Connection::new(fd, target, begun)))
+    }
+
+    /// Asks for the events on a connection that it has to wait for; one that is past already is reported as well.
     fn watch(&mut self, key: usize) -> Outcome {
-        let connection = &self.connections[key];
-        let event = EpollEvent::new(interest(connection.phase), key as u64);
-        match self.epoll.add(connection.fd.as_fd(), event) {
+        let connection = &mut self.connections[key];
+        let mut event = EpollEvent::new(interest(connection.phase), key as u64);
+        let asked = match connection.watched {
+            false => self.epoll.add(connection.fd.as_fd(), event),
+            // What is watched is watched for incoming data at least.
+            true if connection.phase == Phase::Receiving => Ok(()),
+            true => self.epoll.modify(connection.fd.as_fd(), &mut event),
+        };
+        connection.watched = true;
+        match asked {
             Ok(()) => Outcome::Waits,
             Err(error) => Outcome::Failed(kind_of(error, connection.is_established())),
         }
@@ -200,6 +235,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
             Phase::Connecting | Phase::Sending(_) => self.send(key, now),
             Phase::Receiving => Outcome::Waits,
             Phase::Closing => closing(flags),
+            // It has come to rest; what is reported late is of no interest.
+            Phase::Spare => return now,
         };
         // An answer that came while the request was still being sent is not reported a second time.
         let came = flags.intersects(INCOMING) || matches!(before, Phase::Sending(_));
@@ -269,16 +306,18 @@ impl<'a, P: Protocol> Engine<'a, P> {
         match outcome {
             Outcome::Waits => {}
             Outcome::Answered { stays, fault, hung_up } => {
-                let next = self.answered(key, stays && !hung_up, fault, pacing, now);
-                match next {
-                    Outcome::Waits if hung_up => self.settle(key, Outcome::Done, pacing, now),
+                match self.answered(key, stays && !hung_up, fault, pacing, now) {
+                    Outcome::Waits if hung_up => self.settle(key, Outcome::ServerClosed, pacing, now),
                     next => self.settle(key, next, pacing, now),
                 }
             }
             Outcome::Done => {
-                if !self.remove(key).faulty {
-                    self.tally.connection(now);
-                }
+                let connection = self.remove(key);
+                self.count(connection.faulty, now);
+            }
+            Outcome::ServerClosed => {
+                self.count(self.connections[key].faulty, now);
+                self.close_after_server(key);
             }
             Outcome::Failed(kind) => {
                 self.remove(key);
@@ -319,18 +358,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
         self.deadlines.end(key);
         self.deadlines.start(key, now);
         match self.send(key, now) {
-            Outcome::Waits if self.connections[key].phase != Phase::Receiving => self.want_room(key),
+            Outcome::Waits => self.watch(key),
             outcome => outcome,
-        }
-    }
-
-    /// Asks to be told when the kernel takes more of a request.
-    fn want_room(&mut self, key: usize) -> Outcome {
-        let connection = &self.connections[key];
-        let mut event = EpollEvent::new(interest(connection.phase), key as u64);
-        match self.epoll.modify(connection.fd.as_fd(), &mut event) {
-            Ok(()) => Outcome::Waits,
-            Err(error) => Outcome::Failed(kind_of(error, true)),
         }
     }
 
@@ -341,6 +370,28 @@ impl<'a, P: Protocol> Engine<'a, P> {
             self.remove(key);
             self.tally.error(if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout }, now);
         }
+    }
+
+    /// Counts a connection that is over.
+    fn count(&mut self, faulty: bool, now: u64) {
+        if !faulty {
+            self.tally.connection(now);
+        }
+    }
+
+    /// Closes a connection that the server has closed. Where the server's acknowledgement is there at once, which it is on
+    /// one machine, nothing is left of the connection then, and its socket can be used for the next: the packets are the
+    /// same, but the kernel need not make and register a socket each time.
+    fn close_after_server(&mut self, key: usize) {
+        self.deadlines.end(key);
+        if self.dialer.can_recycle() && self.recycling.is_worth_trying() {
+            let rested = self.connections[key].rest();
+            self.recycling.tried(rested);
+            if rested {
+                return self.spare.push(key);
+            }
+        }
+        self.connections.remove(key);
     }
 
     fn remove(&mut self, key: usize) -> Connection<P::Answer> {
@@ -365,7 +416,7 @@ fn interest(phase: Phase) -> EpollFlags {
     let always = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
     match phase {
         Phase::Connecting | Phase::Sending(_) => always | EpollFlags::EPOLLOUT,
-        Phase::Receiving | Phase::Closing => always,
+        Phase::Receiving | Phase::Closing | Phase::Spare => always,
     }
 }
 
@@ -374,7 +425,7 @@ fn closing(flags: EpollFlags) -> Outcome {
     if flags.contains(EpollFlags::EPOLLERR) {
         Outcome::Failed(ErrorKind::Reset)
     } else if flags.intersects(HUNG_UP) {
-        Outcome::Done
+        Outcome::ServerClosed
     } else if flags.contains(EpollFlags::EPOLLIN) {
         // More than the answer had announced.
         Outcome::Failed(ErrorKind::Garbage)
@@ -383,50 +434,9 @@ fn closing(flags: EpollFlags) -> Outcome {
     }
 }
 
-/// Whether sending a request right after connect(2) is worth the system call.
-#[derive(Debug, Default)]
-struct EarlySending {
-    /// How often in a row it has failed.
-    failures: u32,
-    /// How often in a row it was not tried.
-    skipped: u32,
-}
-
-impl EarlySending {
-    /// So many failures in a row, and it is tried only now and then.
-    const FAILURES: u32 = 8;
-    /// How often it is left out before it is tried again.
-    const SKIPS: u32 = 100;
-
-    fn is_worth_trying(&mut self) -> bool {
-        if self.failures < Self::FAILURES {
-            return true;
-        }
-        self.skipped = (self.skipped + 1) % Self::SKIPS;
-        self.skipped == 0
-    }
-
-    fn tried(&mut self, worked: bool) {
-        self.failures = if worked { 0 } else { self.failures.saturating_add(1) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn early_sending_is_given_up_where_it_does_not_work_and_tried_again_now_and_then() {
-        let mut early = EarlySending::default();
-        for _ in 0..EarlySending::FAILURES {
-            assert!(early.is_worth_trying());
-            early.tried(false);
-        }
-        let tries = (0..1000).filter(|_| early.is_worth_trying()).count();
-        assert_eq!(tries, 1000 / EarlySending::SKIPS as usize);
-        early.tried(true);
-        assert!(early.is_worth_trying());
-    }
 
     #[test]
     fn a_server_that_was_to_close_may_do_nothing_else() {
@@ -438,7 +448,7 @@ mod tests {
         ];
         for (flags, expected) in cases {
             let found = match closing(flags) {
-                Outcome::Done => "done",
+                Outcome::ServerClosed => "done",
                 Outcome::Failed(ErrorKind::Garbage) => "garbage",
                 Outcome::Failed(ErrorKind::Reset) => "reset",
                 Outcome::Waits => "waits",

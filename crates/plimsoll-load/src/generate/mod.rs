@@ -9,6 +9,7 @@ mod deadlines;
 mod descriptors;
 mod dialer;
 mod engine;
+mod habit;
 mod http;
 mod intervals;
 mod pacing;
