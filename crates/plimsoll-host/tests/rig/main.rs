@@ -4,10 +4,13 @@
 //! that is root, it runs in a child process as another user.
 
 mod agent;
+mod confined;
 mod controller;
 mod scenarios;
 
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -22,25 +25,49 @@ fn main() -> ExitCode {
     }
     match std::env::args().nth(1).as_deref() {
         Some(agent::ARGUMENT) => return agent::run(),
+        Some(confined::ARGUMENT) => return confined::run(),
         Some(controller::ARGUMENT) => return controller::run(),
         _ => {}
     }
-    let access = match plimsoll_host::enter() {
-        Ok(access) => access,
+    match test() {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
-    };
-    let trials = scenarios::ALL.iter().flat_map(|(name, scenario)| {
-        let (for_root, for_user) = (access.clone(), access.clone());
-        [
-            Trial::test(format!("as_root::{name}"), move || as_root(&for_root, *scenario))
-                .with_ignored_flag(true),
-            Trial::test(format!("as_user::{name}"), move || as_user(&for_user, name, *scenario)),
-        ]
+    }
+}
+
+fn test() -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let access = plimsoll_host::enter()?;
+    // Before there are threads: what one of them starts while another writes the copy would keep it open, and so not executable.
+    let copy = OpenCopy::make()?;
+    let roots = scenarios::ALL.iter().map(|(name, scenario)| {
+        let access = access.clone();
+        Trial::test(format!("as_root::{name}"), move || as_root(&access, *scenario)).with_ignored_flag(true)
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    let users = scenarios::ALL.iter().chain(scenarios::USERS_ONLY).map(|(name, scenario)| {
+        let (access, program) = (access.clone(), copy.program.clone());
+        Trial::test(format!("as_user::{name}"), move || as_user(&access, &program, name, *scenario))
+    });
+    Ok(libtest_mimic::run(&Arguments::from_args(), roots.chain(users).collect()).exit_code())
+}
+
+/// A copy of this program in a folder that every user may enter, unlike perhaps the one where it was built.
+struct OpenCopy {
+    program: PathBuf,
+    /// Removed when dropped.
+    _folder: tempfile::TempDir,
+}
+
+impl OpenCopy {
+    fn make() -> std::io::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
+        let program = folder.path().join("rig");
+        std::fs::copy(std::env::current_exe()?, &program)?;
+        Ok(Self { program, _folder: folder })
+    }
 }
 
 fn as_root(access: &Access, scenario: fn()) -> Result<(), Failed> {
@@ -51,7 +78,7 @@ fn as_root(access: &Access, scenario: fn()) -> Result<(), Failed> {
     Ok(())
 }
 
-fn as_user(access: &Access, name: &str, scenario: fn()) -> Result<(), Failed> {
+fn as_user(access: &Access, program: &Path, name: &str, scenario: fn()) -> Result<(), Failed> {
     match access {
         Access::UserNamespace => {
             scenario();
@@ -60,20 +87,14 @@ fn as_user(access: &Access, name: &str, scenario: fn()) -> Result<(), Failed> {
         Access::Local(why) => {
             Err(format!("this test needs user namespaces, which are forbidden {why}").into())
         }
-        Access::Root => as_nobody(name),
+        Access::Root => as_nobody(program, name),
     }
 }
 
-/// Runs the same test of a copy of this program, since the user may not be allowed into the folder where it was built.
-fn as_nobody(name: &str) -> Result<(), Failed> {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir()?;
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
-    let copy = folder.path().join("rig");
-    std::fs::copy(std::env::current_exe()?, &copy)?;
+fn as_nobody(program: &Path, name: &str) -> Result<(), Failed> {
     let test = format!("as_user::{name}");
     let output =
-        Command::new(&copy).args(["--exact", &test]).current_dir("/").uid(NOBODY).gid(NOBODY).output()?;
+        Command::new(program).args(["--exact", &test]).current_dir("/").uid(NOBODY).gid(NOBODY).output()?;
     let told =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() && told.contains("1 passed") { Ok(()) } else { Err(told.into()) }
