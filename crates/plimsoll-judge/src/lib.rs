@@ -1,13 +1,16 @@
 //! Statistics and models: from observations to verdicts. Pure functions.
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 pub mod changes;
 pub mod compare;
 pub mod factors;
 pub mod input;
 pub mod json;
+pub mod models;
 pub mod modes;
 pub mod recovery;
 pub mod sequential;
 pub mod stats;
+pub mod warmup;
 mod wording;

@@ -1,8 +1,9 @@
 //! A against B: is one slower, or are they the same, and by how much?
 //!
 //! Values are compared by ratio: `d = ln(B/A)`. Pairs that were measured next to each other, in random order, share the
-//! weather of the machine, and their difference is free of it (signed-rank test, Hodges-Lehmann estimate; Hollander &
-//! Wolfe, chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
+//! weather of the machine, and their difference is free of it. The order inside of pairs was random, so that under no
+//! difference every sign is a coin: a sign-flip permutation test (Fisher 1935) of differences whose size is cut, with the
+//! Hodges-Lehmann estimate and the signed-rank interval (Hollander & Wolfe, chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
 //!
 //! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
 //! significant difference alone is `Undecided`.
@@ -12,7 +13,7 @@ mod levels;
 pub use levels::nested;
 
 use crate::input::{self, JudgeError};
-use crate::stats::rank::{mann_whitney, sign_flip, signed_rank};
+use crate::stats::rank::{mann_whitney, sign_flip, tamed_sign_flip};
 use crate::stats::shift::{Location, centre, shift};
 use crate::stats::{dist, mean, sd};
 use crate::wording;
@@ -20,8 +21,8 @@ use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 /// Ratios beyond e^±700 do not fit a float.
 const LOG_LIMIT: f64 = 700.0;
-/// From this many pairs on the ranks carry 1 % (2/2⁸ = 0.8 %).
-const RANK_PAIRS: usize = 8;
+/// From this many pairs on their signs carry 1 % (2/2⁸ = 0.8 %).
+const FLIP_PAIRS: usize = 8;
 /// The chance to find a real difference that planned numbers of pairs aim at.
 const PLANNED_POWER: f64 = 0.95;
 
@@ -111,12 +112,12 @@ pub fn paired(
     Ok(evidence.judge(metric, settings))
 }
 
-/// The p-value of no difference, and the test's name. The fewest pairs get Student's t, because their ranks cannot
-/// reach 1 %; equal differences, which have no spread to judge by, are flipped.
+/// The p-value of no difference, and the test's name. The fewest pairs get Student's t, because their signs cannot
+/// reach 1 %; equal differences, which have no spread to judge by, are flipped all the same.
 pub(crate) fn paired_p(d: &[f64]) -> (f64, &'static str) {
     let n = d.len();
-    if n >= RANK_PAIRS {
-        return (signed_rank(d).p, "signed-rank");
+    if n >= FLIP_PAIRS {
+        return (tamed_sign_flip(d), "sign-flip");
     }
     let spread = sd(d);
     if spread <= 1e-9 * mean(d).abs() {

@@ -131,11 +131,15 @@ fn student_error(x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// By how much neighbouring windows that resemble each other widen a standard error: √((1 + ρ)/(1 − ρ)) for an AR(1)
-/// series with lag-1 correlation ρ (Priestley 1981, section 5.3). ρ is that of both phases, wild windows pulled in.
+/// series with lag-1 correlation ρ (Priestley 1981, section 5.3). ρ is that of both phases, wild windows pulled in, and
+/// counts from where chance alone would rarely reach (one-sided 5 %: 1.645/√n).
 fn memory(before: &[f64], after: &[f64]) -> f64 {
     let (n, m) = (before.len() as f64, after.len() as f64);
     let pooled = (n * lag1(before) + m * lag1(after)) / (n + m);
-    let rho = pooled.clamp(0.0, 0.8);
+    if pooled * (n + m).sqrt() < 1.645 {
+        return 1.0;
+    }
+    let rho = pooled.min(0.8);
     ((1.0 + rho) / (1.0 - rho)).sqrt()
 }
 

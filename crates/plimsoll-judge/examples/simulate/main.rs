@@ -1,0 +1,41 @@
+//! Prints what the judge's tests reach in simulation, beside what they must reach, as a table in Markdown.
+//!
+//! `cargo run --release -p plimsoll-judge --example simulate -- [--quick] [NAME ...]`
+//!
+//! One module per test, each with `rows(quick)`; without names all of them run. Everything is seeded, so that the same
+//! command prints the same table (times apart).
+
+mod bisect;
+mod compare;
+mod factors;
+mod noise;
+mod recovery;
+mod row;
+
+/// A test's name, and what makes its rows; true asks for a quick look.
+type Topic = (&'static str, fn(bool) -> Vec<String>);
+
+const TOPICS: [Topic; 4] = [
+    ("bisect", bisect::rows),
+    ("compare", compare::rows),
+    ("factors", factors::rows),
+    ("recovery", recovery::rows),
+];
+
+fn main() -> std::process::ExitCode {
+    let (options, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    let known = |name: &String| TOPICS.iter().any(|(topic, _)| topic == name);
+    if options.iter().any(|option| option != "--quick") || !names.iter().all(known) {
+        let topics: Vec<&str> = TOPICS.iter().map(|(topic, _)| *topic).collect();
+        eprintln!("usage: simulate [--quick] [{}] ...", topics.join(" | "));
+        return std::process::ExitCode::from(2);
+    }
+    println!("| method | figure | reached | target |\n| --- | --- | --- | --- |");
+    for (topic, rows) in TOPICS {
+        if names.is_empty() || names.iter().any(|name| name == topic) {
+            rows(!options.is_empty()).iter().for_each(|row| println!("{row}"));
+        }
+    }
+    std::process::ExitCode::SUCCESS
+}
