@@ -1,1 +1,21 @@
-//! Observations and verdicts as text, JSON and HTML, through io::Write.
+//! What a run found, written for its reader: a terminal, a program, a CI system, a browser.
+//!
+//! Every writer is a pure function of a [`RunReport`](plimsoll_model::report::RunReport) (and, for the charts over time, of the raw
+//! [`TrialRecord`](plimsoll_model::observation::TrialRecord)s) into an [`io::Write`](std::io::Write). Nothing is measured or judged
+//! here: a figure that a writer shows was either found before, or is a median, a sum or a share of figures that were, and the text
+//! beside it says so. All errors are the writer's own.
+//!
+//! Names of hosts, phases and experiments come from files that anybody may have written, and reasons may quote what a program
+//! wrote. Each format keeps them from being more than text: see [`escape`].
+#![forbid(unsafe_code)]
+
+pub mod escape;
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod text;
+
+mod number;
+mod summary;
+mod wording;

@@ -1,0 +1,103 @@
+//! The rate of the loads over a trial, with its phases.
+
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::observation::{Interval, TrialRecord, Twin};
+use plotly::common::{Line, LineShape, Mode};
+use plotly::layout::{HoverMode, RangeMode};
+use plotly::{Scatter, Trace};
+
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, drawn_s, layout, spans};
+use crate::html::TRIAL_PICKER;
+use crate::html::timeline::{self, LoadSeries};
+use crate::number::seconds;
+use crate::{summary, wording};
+
+const HEIGHT: usize = 340;
+
+/// The chart, a drawing for each trial; absent when no load was recorded.
+pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<Figure> {
+    let points = timeline::points(trials.len());
+    let count: fn(&Interval) -> u64 = match metric {
+        Metric::RequestsPerSecond => |i| i.requests,
+        _ => |i| i.connections,
+    };
+    let mut longest_step = 0.0_f64;
+    let mut any = false;
+    let mut plots = Vec::new();
+    for trial in trials {
+        let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+        let rigs = [(Twin::Main, summary::FLOODED, FLOODED), (Twin::Control, summary::CONTROL, CONTROL)];
+        for (twin, name, color) in rigs {
+            if let Some(series) = timeline::load(trial, twin, points, count) {
+                longest_step = longest_step.max(series.step_s);
+                traces.push(trace(&series, name, color));
+            }
+        }
+        any |= !traces.is_empty();
+        plots.push((trial.number.to_string(), Plot::new(traces, framed(trial, metric))));
+    }
+    any.then(|| Figure {
+        id: "load-over-time".into(),
+        title: "Rate over time".into(),
+        description: description(trials, metric),
+        caption: format!(
+            "Per second of load, floods with it; shaded: phases. One point for {} or less: counts of shorter intervals are put \
+             together. Gaps are times without a load on that rig.",
+            seconds(longest_step)
+        ),
+        height: HEIGHT,
+        drawing: Drawing::Picked { picker: TRIAL_PICKER, plots },
+    })
+}
+
+/// A line of steps, each as wide as its stretch.
+fn trace(series: &LoadSeries, name: &'static str, color: &'static str) -> Box<dyn Trace> {
+    let mut xs = Vec::new();
+    let mut ys = Vec::new();
+    let mut gap = true;
+    for (i, rate) in series.rates.iter().enumerate() {
+        match rate {
+            Some(rate) => {
+                xs.push(drawn_s(i as f64 * series.step_s));
+                ys.push(Some(drawn(*rate)));
+                gap = false;
+            }
+            // The last step before a gap ends where the gap begins.
+            None if !gap => {
+                let end = drawn_s(i as f64 * series.step_s);
+                xs.extend([end, end]);
+                ys.extend([ys.last().copied().flatten(), None]);
+                gap = true;
+            }
+            None => {}
+        }
+    }
+    Scatter::new(xs, ys)
+        .name(name)
+        .mode(Mode::Lines)
+        .line(Line::new().color(color).width(1.5).shape(LineShape::Hv))
+        .connect_gaps(false)
+        .hover_template("%{y}/s")
+}
+
+/// Axes and phases.
+fn framed(trial: &TrialRecord, metric: Metric) -> plotly::Layout {
+    let range = (0.0, timeline::length_s(trial).max(1e-3));
+    let layout = layout(HEIGHT)
+        .hover_mode(HoverMode::XUnified)
+        .show_legend(true)
+        .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false))
+        .y_axis(axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero));
+    spans::draw(layout, &timeline::spans(trial), range)
+}
+
+fn description(trials: &[&TrialRecord], metric: Metric) -> String {
+    format!(
+        "Step lines of {} over the time of a trial, flooded and control rig, with the phases shaded; {} to choose from.",
+        wording::metric(metric.name()),
+        match trials.len() {
+            1 => "1 trial".into(),
+            n => format!("{n} trials"),
+        }
+    )
+}

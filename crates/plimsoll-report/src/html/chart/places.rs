@@ -1,0 +1,87 @@
+//! The horizontal axis of charts per phase and cycle: the measured phases, in the order in which they were carried out.
+
+use plimsoll_model::observation::PhaseKind;
+use plotly::Layout;
+use plotly::layout::Axis;
+
+use super::axis;
+use super::spans::{self, Shade, Span};
+use crate::escape::chart;
+use crate::summary::{Row, place};
+use crate::wording;
+
+/// More labels than this are thinned out.
+const LABELS: usize = 40;
+/// The longest label, in characters.
+const LABEL_LENGTH: usize = 18;
+
+/// How far to the side of its place each rig is drawn.
+pub(in crate::html) const ASIDE: f64 = 0.13;
+
+/// The measured phases of a cell, each at its place.
+pub(in crate::html) struct Places<'a> {
+    pub(in crate::html) rows: Vec<&'a Row>,
+}
+
+impl<'a> Places<'a> {
+    /// What is measured and can be compared: neither what drives nor what watches.
+    pub(in crate::html) fn new(rows: &'a [Row]) -> Self {
+        let measured = |r: &&Row| matches!(r.kind, PhaseKind::Measure | PhaseKind::Remedy);
+        Self { rows: rows.iter().filter(measured).collect() }
+    }
+
+    /// Every place with its row.
+    pub(in crate::html) fn iter(&self) -> impl Iterator<Item = (f64, &'a Row)> {
+        self.rows.iter().enumerate().map(|(i, row)| (i as f64, *row))
+    }
+
+    /// Adds the axis, and the cycles as named stretches.
+    pub(in crate::html) fn draw(&self, layout: Layout) -> Layout {
+        let range = (-0.5, self.rows.len() as f64 - 0.5);
+        spans::draw(layout.x_axis(self.axis(range)), &self.spans(), range)
+    }
+
+    fn axis(&self, (start, end): (f64, f64)) -> Axis {
+        let every = self.rows.len().div_ceil(LABELS).max(1);
+        let labelled: Vec<_> = self.iter().step_by(every).collect();
+        axis("")
+            .range(vec![start, end])
+            .tick_values(labelled.iter().map(|(x, _)| *x).collect())
+            .tick_text(labelled.iter().map(|(_, row)| label(row)).collect::<Vec<_>>())
+            .show_grid(false)
+            .zero_line(false)
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (x, row) in self.iter() {
+            let name = match (row.kind, row.cycle) {
+                (PhaseKind::Remedy, _) => "remedies".into(),
+                (_, 0) => "before".into(),
+                (_, cycle) => format!("cycle {cycle}"),
+            };
+            match spans.last_mut() {
+                Some(span) if span.name == name => span.end = x + 0.5,
+                _ => {
+                    let shade = if spans.len() % 2 == 1 { Shade::Plain } else { Shade::None };
+                    spans.push(Span { name, start: x - 0.5, end: x + 0.5, shade });
+                }
+            }
+        }
+        spans
+    }
+}
+
+fn label(row: &Row) -> String {
+    let text = row.rung.map_or(row.phase.as_str(), |rung| wording::rung(rung));
+    if text.chars().count() <= LABEL_LENGTH {
+        return chart(text);
+    }
+    let start: String = text.chars().take(LABEL_LENGTH - 1).collect();
+    chart(&start) + "…"
+}
+
+/// What a point stands for, when one asks.
+pub(in crate::html) fn hover(row: &Row, rig: &str, figure: &str) -> String {
+    format!("{}<br>{rig}: {}", chart(&place(row)), chart(figure))
+}

@@ -1,0 +1,123 @@
+//! The rate by phase and cycle, flooded against control, with intervals.
+
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::observation::{TrialRecord, Twin};
+use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
+use plotly::layout::RangeMode;
+use plotly::{Scatter, Trace};
+
+use super::places::{ASIDE, Places, hover};
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
+use crate::number::{figure, median_interval, sorted};
+use crate::summary::{self, CellRows, Figures, Row};
+use crate::wording;
+
+const HEIGHT: usize = 380;
+
+const CAPTION: &str = "Points are the figures of the table. Whiskers are 95 % intervals of the median over slices of the load (by \
+order statistics; the range where there are fewer than six). They show the spread within trials: the verdict rests on whole \
+trials, and has an interval of its own.";
+
+/// A rig and how it is drawn.
+struct Rig {
+    name: &'static str,
+    color: &'static str,
+    dash: DashType,
+    aside: f64,
+    twin: Twin,
+    figures: fn(&Row) -> Option<&Figures>,
+}
+
+/// The chart of one cell; absent when nothing was measured.
+pub(in crate::html) fn chart(
+    id: String,
+    cell: &CellRows,
+    metric: Metric,
+    records: &[TrialRecord],
+) -> Option<Figure> {
+    let places = Places::new(&cell.rows);
+    if places.rows.is_empty() {
+        return None;
+    }
+    let records: Vec<&TrialRecord> = records.iter().filter(|r| r.cell == cell.cell).collect();
+    let rigs = [
+        Rig {
+            name: summary::FLOODED,
+            color: FLOODED,
+            dash: DashType::Solid,
+            aside: -ASIDE,
+            twin: Twin::Main,
+            figures: |r| r.main.as_ref(),
+        },
+        Rig {
+            name: summary::CONTROL,
+            color: CONTROL,
+            dash: DashType::Dash,
+            aside: ASIDE,
+            twin: Twin::Control,
+            figures: |r| r.control.as_ref(),
+        },
+    ];
+    let traces = rigs.iter().filter_map(|rig| trace(rig, &places, metric, &records)).collect();
+    let y_axis = axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero);
+    Some(Figure {
+        id,
+        title: summary::titled("Rate by phase and cycle", &cell.cell),
+        description: description(&places),
+        caption: CAPTION.into(),
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(traces, places.draw(layout(HEIGHT)).y_axis(y_axis))),
+    })
+}
+
+/// The points of a rig; absent when it never ran.
+fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord]) -> Option<Box<dyn Trace>> {
+    let points: Vec<_> =
+        places.iter().filter_map(|(x, row)| Some((x + rig.aside, row, (rig.figures)(row)?))).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let whiskers: Vec<_> =
+        points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.twin, metric))).collect();
+    let text =
+        points.iter().map(|(_, row, f)| hover(row, rig.name, &format!("{} per second", figure(f.rate))));
+    let error = ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(whiskers.iter().map(|w| drawn(w.1)).collect())
+        .array_minus(whiskers.iter().map(|w| drawn(w.0)).collect())
+        .thickness(1.5)
+        .width(4)
+        .color(rig.color);
+    let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
+    let ys: Vec<f64> = points.iter().map(|(_, _, f)| drawn(f.rate)).collect();
+    let trace = Scatter::new(xs, ys)
+        .name(rig.name)
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(rig.color).width(1.5).dash(rig.dash.clone()))
+        .marker(Marker::new().color(rig.color).size(9))
+        .error_y(error)
+        .hover_text_array(text.collect())
+        .hover_info(HoverInfo::Text);
+    Some(trace)
+}
+
+/// The rates of all slices that went into a point, in rising order.
+fn slices(records: &[&TrialRecord], row: &Row, twin: Twin, metric: Metric) -> Vec<f64> {
+    let phases = records.iter().flat_map(|r| &r.phases).filter(|p| row.is_of(&p.name, p.cycle, p.rung));
+    let slices = phases.flat_map(|p| &p.slices).filter(|s| s.twin == twin);
+    sorted(slices.filter_map(|s| s.result.figure(metric)))
+}
+
+/// How far the whiskers reach below and above the point.
+fn whisker(point: f64, sorted: &[f64]) -> (f64, f64) {
+    median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
+}
+
+fn description(places: &Places<'_>) -> String {
+    let mut text = String::from("Line chart with one point per measured phase.");
+    for (_, row) in places.iter() {
+        let rigs: Vec<String> = row.rigs().map(|(rig, f)| format!("{rig} {}", figure(f.rate))).collect();
+        text.push_str(&format!(" {}: {} per second.", summary::place(row), rigs.join(", ")));
+    }
+    text
+}

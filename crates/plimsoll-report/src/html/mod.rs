@@ -1,0 +1,36 @@
+//! One offline page with interactive charts.
+//!
+//! The page fetches nothing: style, script and data are in it, and its content security policy forbids the browser to load
+//! anything else. Charts are drawn by Plotly, whose bundle (4.7 MB) comes with the `plotly` crate and makes up most of the page;
+//! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
+
+mod chart;
+mod page;
+mod sections;
+mod timeline;
+
+use std::io::{self, Write};
+
+use plimsoll_model::experiment::Claim;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::report::RunReport;
+
+/// The id of the element that chooses the trial to draw over time.
+const TRIAL_PICKER: &str = "trial-picker";
+
+/// Writes the page of a run.
+///
+/// `records` are the raw trials behind the report, for the charts over time; without them these charts are left out, and the page
+/// says so. `claims` are the experiment's, which know the margin that a verdict is drawn against; without them it is drawn without.
+///
+/// # Errors
+/// Those of the writer.
+pub fn run(
+    out: &mut dyn Write,
+    report: &RunReport,
+    records: &[TrialRecord],
+    claims: &[Claim],
+) -> io::Result<()> {
+    let body = sections::body(report, records, claims);
+    page::write(out, &format!("{}: {}", report.experiment, report.run), &body)
+}

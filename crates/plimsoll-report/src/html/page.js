@@ -1,0 +1,71 @@
+// Draws every chart of the page from the JSON beside it; colours come from the style sheet, so that both schemes and print fit.
+(() => {
+  "use strict";
+  const PRINT_WIDTH = 680;
+  const NARROW = 600;
+  const config = {
+    displaylogo: false,
+    responsive: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+  };
+
+  // Replaces "var(--name)" by its value, wherever it stands.
+  const painted = (value, style) => {
+    if (typeof value === "string") {
+      return value.startsWith("var(--") ? style.getPropertyValue(value.slice(4, -1)).trim() : value;
+    }
+    if (Array.isArray(value)) {
+      return typeof value[0] === "number" ? value : value.map((item) => painted(item, style));
+    }
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, painted(item, style)]));
+    }
+    return value;
+  };
+
+  const figureOf = (chart) => {
+    const picker = chart.dataset.picker && document.getElementById(chart.dataset.picker);
+    const id = chart.dataset.figure + (picker ? "-" + picker.value : "");
+    return JSON.parse(document.getElementById(id).textContent);
+  };
+
+  const draw = (chart, width) => {
+    const style = getComputedStyle(document.documentElement);
+    const { data, layout } = painted(figureOf(chart), style);
+    layout.width = width || chart.clientWidth;
+    if (layout.width < NARROW) {
+      layout.margin = { ...layout.margin, l: 8, r: 8 };
+      layout.font = { ...layout.font, size: 11 };
+    }
+    // On a touch screen a finger scrolls the page; the buttons still zoom.
+    if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
+    Plotly.react(chart, data, layout, config);
+  };
+
+  const charts = [...document.querySelectorAll(".chart")];
+  const drawAll = (width) => charts.forEach((chart) => draw(chart, width));
+  drawAll();
+
+  let pending = 0;
+  let drawnAt = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === drawnAt) return;
+    drawnAt = innerWidth;
+    clearTimeout(pending);
+    pending = setTimeout(drawAll, 150);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+  addEventListener("beforeprint", () => {
+    document.documentElement.dataset.theme = "light";
+    drawAll(PRINT_WIDTH);
+  });
+  addEventListener("afterprint", () => {
+    delete document.documentElement.dataset.theme;
+    drawAll();
+  });
+  document.querySelectorAll("select.picker").forEach((picker) => {
+    picker.addEventListener("change", () => {
+      charts.filter((chart) => chart.dataset.picker === picker.id).forEach((chart) => draw(chart));
+    });
+  });
+})();

@@ -1,0 +1,388 @@
+//! The sections of a run's page, from the answer down to how to do it again.
+
+use maud::{Markup, html};
+use plimsoll_model::experiment::Claim;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::verdict::{Standing, Verdict};
+
+use super::chart::forest::{Point, Scale, strip};
+use super::chart::{Figure, bars, cpu, cycles, latency, load, rate};
+use super::{TRIAL_PICKER, timeline};
+use crate::number::{NONE, count, figure, millis, percent};
+use crate::summary::{self, CONTROL, CellRows, Figures, Row};
+use crate::wording;
+
+/// A section: its anchor, its heading, and what is in it.
+struct Section {
+    id: &'static str,
+    title: &'static str,
+    content: Markup,
+}
+
+/// Everything between the head and the script.
+pub(super) fn body(report: &RunReport, records: &[TrialRecord], claims: &[Claim]) -> Markup {
+    let cells = summary::cells(report);
+    let sections: Vec<Section> = [
+        remedies(report, claims),
+        causes(report),
+        rates(report, &cells, records, claims),
+        over_time(report, records),
+        latencies(&cells),
+        evidence(report),
+        tables(report, &cells),
+        about(report),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    html! {
+        header .page {
+            h1 { (report.experiment) }
+            p .question { (report.question) }
+        }
+        nav aria-label="Sections" { ul {
+            li { a href="#answer" { "Answer" } }
+            @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } }
+        } }
+        main {
+            (answer(report, claims))
+            noscript { p { "The charts need JavaScript. Every figure also stands in the tables below." } }
+            @for section in &sections {
+                section id=(section.id) aria-label=(section.title) {
+                    h2 { (section.title) }
+                    (section.content)
+                }
+            }
+        }
+        footer {
+            p { (wording::provenance(report)) }
+            @if let Some(cost) = wording::sampling(&report.sampling) { p { (cost) } }
+            p { "The same again, in the same random order:" }
+            pre { code { (wording::reproduce(report)) } }
+        }
+    }
+}
+
+/// The verdicts in large plain words, each with its interval against the margin, and the rest of the short answer.
+fn answer(report: &RunReport, claims: &[Claim]) -> Markup {
+    html! {
+        section #answer aria-label="Answer" {
+            @for verdict in &report.verdicts { (verdict_box(verdict, limits(verdict, claims))) }
+            @let facts = wording::short_answer(report);
+            @if !facts.is_empty() {
+                ul .facts { @for fact in facts { li { (fact) } } }
+            }
+        }
+    }
+}
+
+fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
+    let standing = verdict.outcome.standing();
+    let class = match standing {
+        Standing::Holds => "holds",
+        Standing::Fails => "fails",
+        Standing::Open => "open",
+    };
+    let point = Point { estimate: verdict.estimate, interval: verdict.interval };
+    html! {
+        div class={ "verdict " (class) } {
+            h2 { (wording::outcome(verdict.outcome)) }
+            p .answer { (wording::answer(verdict)) }
+            p { (wording::reason(verdict)) " " span .soft { "(" (verdict.claim) ": " (wording::standing(standing)) ")" } }
+            @if wording::is_ratio(verdict) && point.estimate.is_some() {
+                (strip(&Scale::new(&[point], limits), point, true))
+            }
+        }
+    }
+}
+
+/// Where "as good" ends for this verdict: on the bad side for recovery, on both for a difference. Empty when no claim of its kind
+/// and metric is known, or several that differ.
+fn limits(verdict: &Verdict, claims: &[Claim]) -> Vec<f64> {
+    let of = |claim: &Claim| match (&claim.recovery, &claim.difference) {
+        (Some(c), _) if verdict.claim == "recovery" && c.metric.name() == verdict.metric => {
+            Some(vec![if c.metric.lower_is_better() { 1.0 + c.margin.0 } else { 1.0 - c.margin.0 }])
+        }
+        (_, Some(c)) if verdict.claim == "difference" && c.metric.name() == verdict.metric => {
+            Some(vec![1.0 / (1.0 + c.margin.0), 1.0 + c.margin.0])
+        }
+        _ => None,
+    };
+    let mut known: Vec<Vec<f64>> = claims.iter().filter_map(of).collect();
+    known.dedup();
+    if known.len() == 1 { known.remove(0) } else { Vec::new() }
+}
+
+/// The limits of the recovery claim.
+fn recovery_limits(report: &RunReport, claims: &[Claim]) -> Vec<f64> {
+    let recovery = report.verdicts.iter().find(|v| v.claim == "recovery");
+    recovery.map_or_else(Vec::new, |verdict| limits(verdict, claims))
+}
+
+fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
+    if report.remedies.is_empty() {
+        return None;
+    }
+    let after = report.verdicts.iter().find(|v| v.claim == "recovery");
+    let after = after.map(|v| Point { estimate: v.estimate, interval: v.interval });
+    let rungs: Vec<Point> =
+        report.remedies.iter().map(|r| Point { estimate: r.estimate, interval: r.interval }).collect();
+    let all: Vec<Point> = rungs.iter().copied().chain(after).collect();
+    let scale = Scale::new(&all, recovery_limits(report, claims));
+    let line = |what: &str, point: Point, outcome: &str, reason: &str| {
+        html! {
+            tr {
+                th .tight scope="row" { (what) }
+                td style="width:45%" { (strip(&scale, point, false)) }
+                td .num { (wording::ratio_and_interval(point.estimate, point.interval)) }
+                td { (outcome) @if !reason.is_empty() { br; span .soft { (reason) } } }
+            }
+        }
+    };
+    Some(Section {
+        id: "remedies",
+        title: "Remedies",
+        content: html! {
+            p { "What was tried, in order, and what was measured after it." }
+            div .scroll tabindex="0" role="region" aria-label="Remedies" {
+                table {
+                    caption { "After/baseline with its interval. Grey line: as before. Dashed: the margin; what lies in the shaded zone is as good." }
+                    thead { tr {
+                        th scope="col" { "remedy" } th scope="col" { "" } th .num scope="col" { "after/baseline" } th scope="col" { "what it did" }
+                    } }
+                    tbody {
+                        @if let Some(point) = after { (line("after the flood", point, "", "")) }
+                        @for (remedy, point) in report.remedies.iter().zip(&rungs) {
+                            (line(wording::rung(remedy.rung), *point, wording::rung_outcome(remedy), &remedy.reason))
+                        }
+                    }
+                }
+            }
+            @if let Some(place) = report.state_lives_in { p { strong { (wording::state_lives_in(place)) } } }
+        },
+    })
+}
+
+fn causes(report: &RunReport) -> Option<Section> {
+    let content = html! {
+        ol .causes {
+            @for cause in &report.causes {
+                li value=(cause.rank) {
+                    h3 { (cause.title) }
+                    p .soft {
+                        code { (cause.id.id()) } ", " (figure((cause.confidence * 100.0).round())) " % sure"
+                        @if cause.confirmed { ", confirmed by an intervention" }
+                    }
+                    ul {
+                        @for e in &cause.evidence {
+                            li { (e.metric) ": " (figure(e.before)) " → " (figure(e.after)) " " (e.unit) }
+                        }
+                    }
+                    @if !cause.remedy.is_empty() { p { "Remedy: " (cause.remedy) } }
+                }
+            }
+        }
+    };
+    (!report.causes.is_empty()).then_some(Section { id: "why", title: "Why", content })
+}
+
+fn rates(
+    report: &RunReport,
+    cells: &[CellRows],
+    records: &[TrialRecord],
+    claims: &[Claim],
+) -> Option<Section> {
+    let metric = summary::rate_metric(report);
+    let charts = cells
+        .iter()
+        .enumerate()
+        .filter_map(|(i, cell)| rate::chart(format!("rate-{}", i + 1), cell, metric, records));
+    let limit = match *recovery_limits(report, claims).as_slice() {
+        [limit] => Some(limit),
+        _ => None,
+    };
+    let cycles = report.recovery.as_ref().and_then(|facts| cycles::chart(facts, limit));
+    figures("rate", "Rate", charts.chain(cycles))
+}
+
+fn latencies(cells: &[CellRows]) -> Option<Section> {
+    let charts =
+        cells.iter().enumerate().filter_map(|(i, cell)| latency::chart(format!("latency-{}", i + 1), cell));
+    figures("latency", "Latency", charts)
+}
+
+fn figures(id: &'static str, title: &'static str, figures: impl Iterator<Item = Figure>) -> Option<Section> {
+    let markup: Vec<Markup> = figures.map(|f| f.markup()).collect();
+    (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
+}
+
+/// Load and CPU over the time of a trial that can be chosen.
+fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
+    if report.trials.is_empty() {
+        return None;
+    }
+    let drawn: Vec<&TrialRecord> = records.iter().take(timeline::TRIALS_DRAWN).collect();
+    let load = load::chart(&drawn, summary::rate_metric(report));
+    let cpu = cpu::chart(&drawn);
+    Some(Section {
+        id: "time",
+        title: "Over time",
+        content: html! {
+            @if drawn.is_empty() {
+                p { "The raw records of the trials are not at hand: nothing can be drawn over time." }
+            } @else {
+                label .pick {
+                    "Trial "
+                    select .picker id=(TRIAL_PICKER) autocomplete="off" {
+                        @for trial in &drawn { option value=(trial.number) { (trial_title(trial)) } }
+                    }
+                }
+                @if records.len() > drawn.len() {
+                    p .soft { "The first " (drawn.len()) " of " (records.len()) " trials are drawn." }
+                }
+                @match &load { Some(chart) => (chart.markup()), None => p { "No load was seen in any trial." } }
+                @match &cpu {
+                    Some(chart) => (chart.markup()),
+                    None => p { "CPU time was not seen: no host sampled " code { "machine.stat.cpu" } "." },
+                }
+            }
+        },
+    })
+}
+
+fn trial_title(trial: &TrialRecord) -> String {
+    let mut title = trial.number.to_string();
+    if !trial.cell.is_empty() {
+        title.push_str(&format!(" ({})", summary::cell_title(&trial.cell)));
+    }
+    if !trial.faults.is_empty() {
+        title.push_str(", worthless");
+    }
+    title
+}
+
+fn evidence(report: &RunReport) -> Option<Section> {
+    (!report.evidence.is_empty()).then(|| Section {
+        id: "evidence",
+        title: "What changed",
+        content: html! {
+            p { "Counters that moved most from before the flood to after it, the strongest first." }
+            (bars::table(&report.evidence))
+        },
+    })
+}
+
+/// The table per phase and cycle, for each cell.
+fn tables(report: &RunReport, cells: &[CellRows]) -> Option<Section> {
+    let cells: Vec<&CellRows> = cells.iter().filter(|c| !c.rows.is_empty()).collect();
+    (!cells.is_empty()).then(|| Section {
+        id: "figures",
+        title: "Figures",
+        content: html! { @for cell in &cells { (table(cell, summary::rate_title(report))) } },
+    })
+}
+
+fn table(cell: &CellRows, rate: &str) -> Markup {
+    let trials = cell.rows.iter().flat_map(Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
+    html! {
+        @if !cell.cell.is_empty() { h3 { (summary::cell_title(&cell.cell)) } }
+        div .scroll tabindex="0" role="region" aria-label="Figures per phase and cycle" {
+            table {
+                caption {
+                    "Times in milliseconds, CPU in per cent of all CPUs."
+                    @if trials > 1 { " Medians of " (trials) " trials; CPU: means; errors: sums; slowest: of all." }
+                }
+                thead { tr {
+                    th .num scope="col" { "cycle" } th scope="col" { "phase" } th scope="col" { "rig" } th .num scope="col" { (rate) }
+                    @for title in ["p50", "p90", "p99", "slowest", "errors", "user", "system", "softirq", "iowait", "idle"] {
+                        th .num scope="col" { (title) }
+                    }
+                } }
+                tbody {
+                    @for row in &cell.rows {
+                        @for (i, (rig, figures)) in row.rigs().enumerate() { (table_row(row, rig, figures, i == 0)) }
+                    }
+                }
+            }
+        }
+        @for note in summary::error_notes(&cell.rows) { p .soft { "Errors in " (note) "." } }
+    }
+}
+
+fn table_row(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
+    let cpu =
+        |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
+    let l = &f.latency;
+    html! {
+        tr .control[rig == CONTROL] {
+            td .num { @if first && row.cycle > 0 { (row.cycle) } }
+            th .tight scope="row" {
+                @if first { (row.phase) @if let Some(rung) = row.rung { " (" (wording::rung(rung)) ")" } }
+            }
+            td .tight { span .key {} (rig) }
+            td .num { (figure(f.rate)) }
+            @for us in [l.p50, l.p90, l.p99, l.max] { td .num { (millis(us)) } }
+            td .num { (count(f.failed())) }
+            @for share in [cpu(|c| c.user), cpu(|c| c.system), cpu(|c| c.softirq), cpu(|c| c.iowait), cpu(|c| c.idle)] {
+                td .num { (share) }
+            }
+        }
+    }
+}
+
+/// Notes, hosts and trials.
+fn about(report: &RunReport) -> Option<Section> {
+    let notes: Vec<String> =
+        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
+    Some(Section {
+        id: "about",
+        title: "About this run",
+        content: html! {
+            @if !notes.is_empty() { ul { @for note in &notes { li { (note) } } } }
+            div .scroll tabindex="0" role="region" aria-label="Hosts" {
+                table {
+                    caption { "Hosts" }
+                    thead { tr { th scope="col" { "host" } th scope="col" { "made of" } th scope="col" { "services" } th scope="col" { "loads" } } }
+                    tbody {
+                        @for host in &report.hosts {
+                            tr {
+                                th scope="row" { (host.name) }
+                                td { (wording::host_kind(host.kind)) }
+                                td { (host.services.join(", ")) }
+                                td { (host.loads.join(", ")) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !report.trials.is_empty() { (trials(report)) }
+        },
+    })
+}
+
+fn trials(report: &RunReport) -> Markup {
+    html! {
+        div .scroll tabindex="0" role="region" aria-label="Trials" {
+            table {
+                caption { "Trials, in the order of carrying out" }
+                thead { tr {
+                    th .num scope="col" { "trial" } th .num scope="col" { "block" } th scope="col" { "cell" }
+                    th .num scope="col" { "set-up, ms" } th .num scope="col" { "teardown, ms" } th scope="col" { "faults" }
+                } }
+                tbody {
+                    @for trial in &report.trials {
+                        tr {
+                            td .num { (trial.number) }
+                            td .num { (trial.block) }
+                            td { (summary::cell_title(&trial.cell)) }
+                            td .num { (figure(trial.setup_ms)) }
+                            td .num { (figure(trial.teardown_ms)) }
+                            td { @for fault in &trial.faults { (wording::fault_kind(fault.kind)) " in " (fault.phase) br; } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A trial over time: its phases, its load and its CPUs on one axis, in seconds after the trial's start, thinned out for drawing.
+//!
+//! Thinning loses no event: load is counted into equal stretches of time, and CPU time is the difference of two readings of a
+//! counter, so each value drawn is the exact mean over its stretch.
+
+use plimsoll_model::observation::{PhaseKind, PhaseRecord, Sample, Slice, TrialRecord, Twin};
+
+use super::chart::spans::{Shade, Span};
+use crate::number::{median, sorted};
+
+/// The trials that are drawn over time; the page says when there were more.
+pub(super) const TRIALS_DRAWN: usize = 100;
+/// Points over all trials for each curve, which keeps the page of the largest run to a few megabytes.
+const POINTS: usize = 30_000;
+/// Points of one trial for each curve: a screen has no room for more, and fewer tell nothing.
+const POINTS_OF_TRIAL: (usize, usize) = (150, 800);
+/// The shortest stretch over which CPU shares are drawn, in seconds. The kernel counts in ticks of 10 ms: over less than this,
+/// one tick would be seen as several per cent.
+const CPU_STEP_S: f64 = 0.25;
+
+/// The kernel's counters of CPU time of the whole machine, and how they are put together: programs with niced ones, interrupts
+/// with softirqs. `guest` is in `user` already.
+const CPU_COUNTERS: [(&str, &[&str]); 6] = [
+    ("user", &["machine.stat.cpu.user", "machine.stat.cpu.nice"]),
+    ("system", &["machine.stat.cpu.system"]),
+    ("softirq", &["machine.stat.cpu.softirq", "machine.stat.cpu.irq"]),
+    ("iowait", &["machine.stat.cpu.iowait"]),
+    ("steal", &["machine.stat.cpu.steal"]),
+    ("idle", &["machine.stat.cpu.idle"]),
+];
+
+/// What CPU time goes to, from the bottom of the stack to its top.
+pub(super) fn cpu_kinds() -> impl Iterator<Item = &'static str> {
+    CPU_COUNTERS.iter().map(|(kind, _)| *kind)
+}
+
+/// CPU shares over time.
+pub(super) struct CpuSeries {
+    /// The host whose series it is.
+    pub(super) host: String,
+    /// The start of each stretch; its end is the start of the next, and the last has none.
+    pub(super) at_s: Vec<f64>,
+    /// The shares in each stretch in the order of [`cpu_kinds`], one fewer than `at_s`.
+    pub(super) shares: Vec<[f64; 6]>,
+    /// The mean length of a stretch.
+    pub(super) step_s: f64,
+}
+
+/// A load's rate over time.
+pub(super) struct LoadSeries {
+    /// The length of each stretch.
+    pub(super) step_s: f64,
+    /// Connections or requests per second of load in each stretch; none where no load ran.
+    pub(super) rates: Vec<Option<f64>>,
+}
+
+/// How many points each of so many trials is drawn with.
+pub(super) fn points(trials: usize) -> usize {
+    (POINTS / trials.max(1)).clamp(POINTS_OF_TRIAL.0, POINTS_OF_TRIAL.1)
+}
+
+/// How long the trial took, in seconds.
+pub(super) fn length_s(trial: &TrialRecord) -> f64 {
+    let phases = trial.phases.iter().map(|p| p.end_ns).max().unwrap_or(0);
+    phases as f64 / 1e9
+}
+
+/// The trial's phases as named stretches.
+pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
+    let span = |phase: &PhaseRecord| Span {
+        name: phase.rung.map_or_else(|| phase.name.clone(), |rung| crate::wording::rung(rung).into()),
+        start: phase.start_ns as f64 / 1e9,
+        end: phase.end_ns as f64 / 1e9,
+        shade: match phase.kind {
+            PhaseKind::Drive => Shade::Flood,
+            PhaseKind::Settle | PhaseKind::WarmUp => Shade::None,
+            PhaseKind::Measure | PhaseKind::Watch | PhaseKind::Remedy => Shade::Plain,
+        },
+    };
+    trial.phases.iter().filter(|p| p.end_ns > p.start_ns).map(span).collect()
+}
+
+/// The rate of one rig; absent when it never ran.
+pub(super) fn load(
+    trial: &TrialRecord,
+    twin: Twin,
+    points: usize,
+    count: fn(&plimsoll_model::observation::Interval) -> u64,
+) -> Option<LoadSeries> {
+    let length_s = length_s(trial);
+    if length_s <= 0.0 || points == 0 {
+        return None;
+    }
+    let step_s = length_s / points as f64;
+    let mut counted = vec![(0.0, 0.0); points];
+    for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.twin == twin) {
+        count_slice(&mut counted, step_s, slice, count);
+    }
+    if counted.iter().all(|(_, covered)| *covered == 0.0) {
+        return None;
+    }
+    // A stretch that a load only touched has too little to tell a rate by.
+    let rates = counted.iter().map(|&(n, covered)| (covered > step_s * 0.05).then(|| n / covered));
+    Some(LoadSeries { step_s, rates: rates.collect() })
+}
+
+/// Spreads what happened in each interval of a slice evenly over the stretches that it covers.
+fn count_slice(
+    counted: &mut [(f64, f64)],
+    step_s: f64,
+    slice: &Slice,
+    count: fn(&plimsoll_model::observation::Interval) -> u64,
+) {
+    let mut start = slice.at_ns as f64 / 1e9;
+    for interval in &slice.result.intervals {
+        let end = (slice.at_ns.saturating_add(interval.end_ns)) as f64 / 1e9;
+        if end <= start {
+            continue;
+        }
+        let rate = count(interval) as f64 / (end - start);
+        let first = (start / step_s) as usize;
+        for (i, (n, covered)) in counted.iter_mut().enumerate().skip(first) {
+            let from = start.max(i as f64 * step_s);
+            let to = end.min((i + 1) as f64 * step_s);
+            if to <= from {
+                break;
+            }
+            *n += rate * (to - from);
+            *covered += to - from;
+        }
+        start = end;
+    }
+}
+
+/// The machine's CPU shares, from the first host that sampled them; absent when none did. Hosts of the run's own machine all see
+/// the same.
+pub(super) fn cpu(trial: &TrialRecord, points: usize) -> Option<CpuSeries> {
+    let (host, samples) = trial
+        .series
+        .iter()
+        .find(|(_, samples)| samples.first().is_some_and(|s| times(s).iter().any(|t| *t > 0.0)))?;
+    let origin = origin_ns(trial).unwrap_or(samples[0].at_ns);
+    let step_s = (length_s(trial) / points.max(1) as f64).max(CPU_STEP_S);
+    let mut last = &samples[0];
+    let mut series = CpuSeries { host: host.clone(), at_s: Vec::new(), shares: Vec::new(), step_s: 0.0 };
+    series.at_s.push(seconds_after(origin, last));
+    for sample in &samples[1..] {
+        if sample.at_ns.saturating_sub(last.at_ns) as f64 / 1e9 < step_s * 0.999 {
+            continue;
+        }
+        if let Some(shares) = shares(last, sample) {
+            series.at_s.push(seconds_after(origin, sample));
+            series.shares.push(shares);
+        }
+        last = sample;
+    }
+    let stretches = series.shares.len();
+    series.step_s = (series.at_s[stretches] - series.at_s[0]) / stretches.max(1) as f64;
+    (stretches > 0).then_some(series)
+}
+
+/// What the clock of the load's host showed when the trial started: each slice has its start on both scales.
+fn origin_ns(trial: &TrialRecord) -> Option<u64> {
+    let slices = trial.phases.iter().flat_map(|p| &p.slices);
+    let origins = slices.filter_map(|s| s.result.started_ns.checked_sub(s.at_ns)).map(|ns| ns as f64);
+    median(&sorted(origins)).map(|ns| ns as u64)
+}
+
+fn seconds_after(origin: u64, sample: &Sample) -> f64 {
+    (sample.at_ns as f64 - origin as f64) / 1e9
+}
+
+fn times(sample: &Sample) -> [f64; 6] {
+    CPU_COUNTERS.map(|(_, names)| names.iter().filter_map(|name| sample.values.get(*name)).sum())
+}
+
+/// Where CPU time went between two samples; absent when no time passed, or a counter ran backwards (iowait may).
+fn shares(before: &Sample, after: &Sample) -> Option<[f64; 6]> {
+    let (before, after) = (times(before), times(after));
+    let mut spent = [0.0; 6];
+    for (spent, (before, after)) in spent.iter_mut().zip(before.iter().zip(after)) {
+        *spent = (after - before).max(0.0);
+    }
+    let all: f64 = spent.iter().sum();
+    (all > 0.0).then(|| spent.map(|s| s / all))
+}

@@ -1,0 +1,81 @@
+//! JUnit XML, for CI systems: a test case for every claim.
+//!
+//! | outcome | test case |
+//! | --- | --- |
+//! | the claim holds (`recovered`, `same`, `faster` ...) | passed |
+//! | the claim fails (`slower`, `not_recovered`) | `<failure>`, its type the outcome |
+//! | `undecided`, `too_few` | `<skipped>`: the measurement was sound, and does not say yet |
+//! | `invalid` | `<error>`, its type `invalid`: the measurement can carry no answer |
+//!
+//! A run that did not come to its end has one more test case, `run`, with an `<error>` of the type `interrupted` or `failed`.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_model::verdict::{Outcome, Standing, Verdict};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::wording;
+
+/// Writes a run.
+///
+/// # Errors
+/// Those of the writer.
+pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    let mut suite = TestSuite::new(&report.experiment);
+    let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
+    suite.set_time(elapsed);
+    suite.add_property(("run", report.run.as_str()));
+    suite.add_property(("seed", report.seed.to_string().as_str()));
+    suite.add_property(("reproduce", wording::reproduce(report).as_str()));
+    if let Some(place) = report.state_lives_in {
+        suite.add_property(("state_lives_in", wording::state_lives_in(place)));
+    }
+    suite.add_test_cases(report.verdicts.iter().map(|verdict| case(report, verdict)));
+    suite.add_test_cases(ended_early(report));
+    let mut junit = Report::new("plimsoll");
+    junit.set_time(elapsed);
+    if let Some(start) =
+        i64::try_from(report.started_unix_s).ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0))
+    {
+        junit.set_timestamp(start.fixed_offset());
+        suite.set_timestamp(start.fixed_offset());
+    }
+    junit.add_test_suite(suite);
+    junit.serialize(out).map_err(io::Error::other)
+}
+
+fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
+    let (answer, reason) = (wording::answer(verdict), wording::reason(verdict));
+    let mut status = match (verdict.outcome.standing(), verdict.outcome) {
+        (Standing::Holds, _) => TestCaseStatus::success(),
+        (Standing::Fails, _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        (Standing::Open, Outcome::Invalid) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (Standing::Open, _) => TestCaseStatus::skipped(),
+    };
+    if verdict.outcome.standing() != Standing::Holds {
+        status.set_type(verdict.outcome.name());
+        status.set_message(if reason.is_empty() { &answer } else { &reason });
+    }
+    let mut case = TestCase::new(format!("{} of {}", verdict.claim, verdict.metric), status);
+    case.set_classname(&report.experiment);
+    let details = [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason];
+    case.set_system_out(
+        details.into_iter().chain(wording::short_answer(report)).collect::<Vec<_>>().join("\n"),
+    );
+    case
+}
+
+fn ended_early(report: &RunReport) -> Option<TestCase> {
+    let kind = match report.status {
+        RunStatus::Complete => return None,
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
+    };
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_type(kind).set_message(wording::short_answer(report).join(" "));
+    let mut case = TestCase::new("run", status);
+    case.set_classname(&report.experiment);
+    Some(case)
+}

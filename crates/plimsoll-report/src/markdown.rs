@@ -1,0 +1,153 @@
+//! Markdown for the summary of a CI job or a comment on a change.
+
+use std::io::{self, Write};
+
+use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::verdict::Standing;
+
+use crate::escape::markdown as md;
+use crate::number::{NONE, count, figure, millis, percent, times};
+use crate::summary::{self, CellRows, Figures};
+use crate::wording;
+
+/// How much evidence is shown.
+const EVIDENCE_SHOWN: usize = 5;
+
+/// Writes a run: the verdicts as a table, the short answer, the remedies, and the figures and the evidence folded away.
+///
+/// # Errors
+/// Those of the writer.
+pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    writeln!(out, "### {}\n\n{}\n", md(&report.experiment), md(&report.question))?;
+    verdicts(out, report)?;
+    for sentence in wording::short_answer(report) {
+        writeln!(out, "{}\n", md(&sentence))?;
+    }
+    remedies(out, report)?;
+    for cell in summary::cells(report).iter().filter(|c| !c.rows.is_empty()) {
+        figures(out, cell, summary::rate_title(report))?;
+    }
+    evidence(out, report)?;
+    for note in wording::faults(report).iter().chain(&report.notes) {
+        writeln!(out, "- {}", md(note))?;
+    }
+    writeln!(
+        out,
+        "\n{}\nThe same again: `{}`",
+        md(&wording::provenance(report)),
+        code(&wording::reproduce(report))
+    )
+}
+
+/// Text between backticks: nothing is escaped there, so what could end it is left out.
+fn code(text: &str) -> String {
+    text.chars().filter(|c| *c != '`' && !c.is_control()).collect()
+}
+
+fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    if report.verdicts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "| | claim | outcome | estimate | n | reason |")?;
+    writeln!(out, "| :-: | --- | --- | --: | --: | --- |")?;
+    for v in &report.verdicts {
+        let mark = match v.outcome.standing() {
+            Standing::Holds => "✅",
+            Standing::Fails => "❌",
+            Standing::Open => "❔",
+        };
+        let estimate = match (v.estimate, wording::is_ratio(v)) {
+            (_, true) => wording::ratio_and_interval(v.estimate, v.interval),
+            (None, _) => NONE.into(),
+            (Some(e), _) => match v.interval {
+                Some(i) => format!("{} [{}, {}]", figure(e), figure(i.lo()), figure(i.hi())),
+                None => figure(e),
+            },
+        };
+        writeln!(
+            out,
+            "| {mark} | {} of {} | **{}** | {} | {} | {} |",
+            md(&v.claim),
+            md(&wording::metric(&v.metric)),
+            wording::outcome(v.outcome),
+            md(&estimate),
+            count(v.n as u64),
+            md(&wording::reason(v)),
+        )?;
+    }
+    writeln!(out)
+}
+
+fn remedies(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    if report.remedies.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "| remedy | after/baseline | |")?;
+    writeln!(out, "| --- | --: | --- |")?;
+    for r in &report.remedies {
+        let estimate = wording::ratio_and_interval(r.estimate, r.interval);
+        writeln!(out, "| {} | {} | {} |", wording::rung(r.rung), md(&estimate), wording::rung_outcome(r))?;
+    }
+    writeln!(out)
+}
+
+fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
+    let title = summary::titled("Figures per cycle", &cell.cell);
+    writeln!(out, "<details><summary>{}</summary>\n", md(&title))?;
+    writeln!(
+        out,
+        "| cycle | phase | rig | {rate} | p50 ms | p99 ms | errors | user % | system % | softirq % | idle % |"
+    )?;
+    writeln!(out, "| --: | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |")?;
+    for row in &cell.rows {
+        let cycle = if row.cycle > 0 { row.cycle.to_string() } else { String::new() };
+        let rung = row.rung.map(|r| format!(" ({})", wording::rung(r))).unwrap_or_default();
+        for (rig, f) in row.rigs() {
+            writeln!(
+                out,
+                "| {cycle} | {}{} | {rig} | {} |",
+                md(&row.phase),
+                md(&rung),
+                cells(f).join(" | ")
+            )?;
+        }
+    }
+    writeln!(out, "\n</details>\n")
+}
+
+fn cells(f: &Figures) -> [String; 8] {
+    let cpu =
+        |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
+    [
+        figure(f.rate),
+        millis(f.latency.p50),
+        millis(f.latency.p99),
+        count(f.failed()),
+        cpu(|c| c.user),
+        cpu(|c| c.system),
+        cpu(|c| c.softirq),
+        cpu(|c| c.idle),
+    ]
+}
+
+fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    if report.evidence.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<details><summary>What changed most from before to after</summary>\n")?;
+    writeln!(out, "| host | counter | before | after | unit | change |")?;
+    writeln!(out, "| --- | --- | --: | --: | --- | --: |")?;
+    for e in report.evidence.iter().take(EVIDENCE_SHOWN) {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} |",
+            md(&e.host),
+            md(&wording::evidence_name(e)),
+            figure(e.before),
+            figure(e.after),
+            md(&e.unit),
+            times(e.before, e.after),
+        )?;
+    }
+    writeln!(out, "\n</details>\n")
+}

@@ -1,0 +1,217 @@
+//! The table per phase and cycle: the trials of one cell put together.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::experiment::{Metric, Rung};
+use plimsoll_model::observation::{ErrorKind, Percentiles, PhaseKind, Twin};
+use plimsoll_model::report::{CpuShares, PhaseReport, RunReport};
+
+use crate::number::{median, sorted};
+
+/// The level of each factor.
+pub(crate) type Cell = BTreeMap<String, String>;
+
+/// The rows of one cell, in the order in which they were carried out.
+#[derive(Debug)]
+pub(crate) struct CellRows {
+    pub(crate) cell: Cell,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One phase of one cycle.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) phase: String,
+    pub(crate) kind: PhaseKind,
+    /// From 1; 0 outside of any.
+    pub(crate) cycle: u32,
+    pub(crate) rung: Option<Rung>,
+    /// The rig that goes through every phase.
+    pub(crate) main: Option<Figures>,
+    /// Its control twin.
+    pub(crate) control: Option<Figures>,
+}
+
+/// What one rig did in one phase: over several trials the median of rates and percentiles, the mean of shares, the sum of
+/// counts, and the greatest of maxima.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures {
+    /// Connections or requests per second, see [`rate_metric`].
+    pub(crate) rate: f64,
+    pub(crate) latency: Percentiles,
+    pub(crate) errors: BTreeMap<ErrorKind, u64>,
+    pub(crate) cpu: Option<CpuShares>,
+    pub(crate) trials: usize,
+}
+
+impl Row {
+    /// Whether a phase of a trial went into this row.
+    pub(crate) fn is_of(&self, name: &str, cycle: u32, rung: Option<Rung>) -> bool {
+        (self.phase.as_str(), self.cycle, self.rung) == (name, cycle, rung)
+    }
+
+    /// The rigs that ran in this phase, with what to call them.
+    pub(crate) fn rigs(&self) -> impl Iterator<Item = (&'static str, &Figures)> {
+        let main = self.main.as_ref().map(|f| (FLOODED, f));
+        main.into_iter().chain(self.control.as_ref().map(|f| (CONTROL, f)))
+    }
+}
+
+impl Figures {
+    pub(crate) fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    fn of(phases: &[&PhaseReport], metric: Metric) -> Option<Self> {
+        if phases.is_empty() {
+            return None;
+        }
+        let middle = |f: &dyn Fn(&PhaseReport) -> f64| {
+            median(&sorted(phases.iter().map(|p| f(p)))).unwrap_or(f64::NAN)
+        };
+        let middle_us = |f: fn(&Percentiles) -> u64| middle(&|p| f(&p.latency_us) as f64).round() as u64;
+        let mut errors = BTreeMap::new();
+        for (&kind, &n) in phases.iter().flat_map(|p| &p.errors) {
+            *errors.entry(kind).or_default() += n;
+        }
+        Some(Self {
+            rate: match metric {
+                Metric::RequestsPerSecond => middle(&|p| p.requests_per_second),
+                _ => middle(&|p| p.connections_per_second),
+            },
+            latency: Percentiles {
+                p50: middle_us(|l| l.p50),
+                p90: middle_us(|l| l.p90),
+                p99: middle_us(|l| l.p99),
+                max: phases.iter().map(|p| p.latency_us.max).max().unwrap_or(0),
+            },
+            errors,
+            cpu: mean_cpu(phases),
+            trials: phases.len(),
+        })
+    }
+}
+
+/// The rig that goes through the flood, in tables and legends.
+pub(crate) const FLOODED: &str = "flooded";
+/// The rig that is spared it.
+pub(crate) const CONTROL: &str = "control";
+
+/// Which rate is told: that of the claims, and connections when they are about neither.
+pub(crate) fn rate_metric(report: &RunReport) -> Metric {
+    let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
+    if claimed(Metric::RequestsPerSecond) && !claimed(Metric::ConnectionsPerSecond) {
+        Metric::RequestsPerSecond
+    } else {
+        Metric::ConnectionsPerSecond
+    }
+}
+
+/// The rate's short name, for the head of a column.
+pub(crate) fn rate_title(report: &RunReport) -> &'static str {
+    if rate_metric(report) == Metric::RequestsPerSecond { "req/s" } else { "conn/s" }
+}
+
+/// The rows of every cell, cells in the order in which they were first carried out. Phases without a load are left out, and so
+/// are warm-ups, which nobody counts.
+pub(crate) fn cells(report: &RunReport) -> Vec<CellRows> {
+    let mut cells: Vec<(Cell, Vec<&[PhaseReport]>)> = Vec::new();
+    for trial in &report.trials {
+        match cells.iter_mut().find(|(cell, _)| *cell == trial.cell) {
+            Some((_, trials)) => trials.push(&trial.phases),
+            None => cells.push((trial.cell.clone(), vec![&trial.phases])),
+        }
+    }
+    let metric = rate_metric(report);
+    cells.into_iter().map(|(cell, trials)| CellRows { cell, rows: rows(&trials, metric) }).collect()
+}
+
+/// What makes two phases of different trials the same row.
+type Key<'a> = (&'a str, u32, Option<Rung>);
+
+fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
+    let counts = |p: &&PhaseReport| {
+        !matches!(p.kind, PhaseKind::Settle | PhaseKind::WarmUp)
+            && (p.connections > 0 || !p.errors.is_empty())
+    };
+    let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();
+    for phase in trials.iter().copied().flatten().filter(counts) {
+        let key = (phase.name.as_str(), phase.cycle, phase.rung);
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, phases)) => phases.push(phase),
+            None => groups.push((key, vec![phase])),
+        }
+    }
+    groups.into_iter().map(|(key, phases)| row(key, &phases, metric)).collect()
+}
+
+fn row((name, cycle, rung): Key<'_>, phases: &[&PhaseReport], metric: Metric) -> Row {
+    let of = |twin: Twin| {
+        let phases: Vec<_> = phases.iter().copied().filter(|p| p.twin == twin).collect();
+        Figures::of(&phases, metric)
+    };
+    Row {
+        phase: name.into(),
+        kind: phases[0].kind,
+        cycle,
+        rung,
+        main: of(Twin::Main),
+        control: of(Twin::Control),
+    }
+}
+
+fn mean_cpu(phases: &[&PhaseReport]) -> Option<CpuShares> {
+    let shares: Vec<CpuShares> = phases.iter().filter_map(|p| p.cpu).collect();
+    if shares.is_empty() {
+        return None;
+    }
+    let mean = |f: fn(&CpuShares) -> f64| shares.iter().map(f).sum::<f64>() / shares.len() as f64;
+    Some(CpuShares {
+        user: mean(|c| c.user),
+        system: mean(|c| c.system),
+        softirq: mean(|c| c.softirq),
+        iowait: mean(|c| c.iowait),
+        idle: mean(|c| c.idle),
+        steal: mean(|c| c.steal),
+    })
+}
+
+/// A cell as a heading: `kernel = 6.12, clients = 250`; empty without factors.
+pub(crate) fn cell_title(cell: &Cell) -> String {
+    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    levels.join(", ")
+}
+
+/// A title, with the cell that it is about where there is more than one.
+pub(crate) fn titled(title: &str, cell: &Cell) -> String {
+    if cell.is_empty() { title.into() } else { format!("{title}, {}", cell_title(cell)) }
+}
+
+/// The errors of every row that has any, each as a sentence: the counts by kind.
+pub(crate) fn error_notes(rows: &[Row]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for row in rows {
+        for (rig, figures) in row.rigs().filter(|(_, f)| f.failed() > 0) {
+            let kinds: Vec<String> = figures
+                .errors
+                .iter()
+                .filter(|(_, n)| **n > 0)
+                .map(|(kind, n)| format!("{} {}", crate::number::count(*n), kind.title()))
+                .collect();
+            notes.push(format!("{}, {rig}: {}", place(row), kinds.join(", ")));
+        }
+    }
+    notes
+}
+
+/// Phase, cycle and rung in words: `after, cycle 2`.
+pub(crate) fn place(row: &Row) -> String {
+    let mut place = row.phase.clone();
+    if row.cycle > 0 {
+        place.push_str(&format!(", cycle {}", row.cycle));
+    }
+    if let Some(rung) = row.rung {
+        place.push_str(&format!(", {}", crate::wording::rung(rung)));
+    }
+    place
+}

@@ -1,0 +1,118 @@
+//! Text for a terminal: the short answer first, then what it rests on.
+
+mod paint;
+mod sections;
+mod table;
+
+use std::io::{self, Write};
+
+use plimsoll_model::report::RunReport;
+use plimsoll_model::verdict::Verdict;
+
+use crate::escape::terminal;
+use crate::wording;
+use paint::Painter;
+
+/// How to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Whether to use colours and weights (ANSI escape sequences). Whether a terminal is there, and what `NO_COLOR` says, the
+    /// caller knows.
+    pub color: bool,
+    /// Columns to keep to; below 40 it is taken for 40. Tables leave out their least important columns to fit, and say so.
+    pub width: usize,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { color: false, width: 100 }
+    }
+}
+
+/// The narrowest text that still reads.
+const NARROWEST: usize = 40;
+
+/// Where the text goes, and how it looks there.
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    paint: Painter,
+    width: usize,
+}
+
+impl<'a> Page<'a> {
+    fn new(out: &'a mut dyn Write, options: &TextOptions) -> Self {
+        Self { out, paint: Painter::new(options.color), width: options.width.max(NARROWEST) }
+    }
+
+    /// A paragraph, wrapped; every line after the first is set in by `indent` columns.
+    fn paragraph(&mut self, text: &str, indent: usize) -> io::Result<()> {
+        let indent = " ".repeat(indent);
+        let options = textwrap::Options::new(self.width).subsequent_indent(&indent).break_words(false);
+        for line in textwrap::wrap(&terminal(text), options) {
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    /// An item of a list.
+    fn item(&mut self, text: &str) -> io::Result<()> {
+        self.paragraph(&format!("  {text}"), 4)
+    }
+
+    /// An empty line and a heading.
+    fn heading(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out)?;
+        let text = terminal(text).into_owned();
+        writeln!(self.out, "{}", self.paint.heading(&text))
+    }
+}
+
+/// Writes what a run found: the answer in a few sentences, the table per cycle, what the ladder of remedies did, explanations and
+/// evidence by rank, and at the end what a reader must know, what sampling cost, and how to do it again.
+///
+/// # Errors
+/// Those of the writer.
+pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
+    let mut page = Page::new(out, options);
+    let title = format!("{}: {}", report.experiment, report.question);
+    page.paragraph(&title, 0)?;
+    writeln!(page.out)?;
+    for verdict in &report.verdicts {
+        answer(&mut page, verdict)?;
+    }
+    for sentence in wording::short_answer(report) {
+        page.paragraph(&sentence, 0)?;
+    }
+    sections::figures(&mut page, report)?;
+    sections::ladder(&mut page, report)?;
+    sections::causes(&mut page, report)?;
+    sections::evidence(&mut page, report)?;
+    sections::notes(&mut page, report)?;
+    sections::provenance(&mut page, report)
+}
+
+/// Writes a single verdict: the outcome and its figures, then the reason.
+///
+/// # Errors
+/// Those of the writer.
+pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) -> io::Result<()> {
+    answer(&mut Page::new(out, options), verdict)
+}
+
+fn answer(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
+    // Wrapped as plain text, painted afterwards: an escape sequence has no width.
+    let outcome = format!("{}.", wording::outcome(verdict.outcome));
+    let text = format!("{outcome} {} {}", wording::answer(verdict), wording::reason(verdict));
+    let text = terminal(text.trim_end()).into_owned();
+    for (i, line) in
+        textwrap::wrap(&text, textwrap::Options::new(page.width).break_words(false)).iter().enumerate()
+    {
+        match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {
+            Some(rest) => {
+                writeln!(page.out, "{}{rest}", page.paint.standing(&outcome, verdict.outcome.standing()))?;
+            }
+            None => writeln!(page.out, "{line}")?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The sections below the short answer. One that has nothing to show is not written.
+
+use std::io;
+
+use plimsoll_model::report::{CpuShares, RunReport};
+
+use super::Page;
+use super::table::{self, Align, Column, Row, column};
+use crate::number::{NONE, count, figure, millis, percent, ratio, times};
+use crate::summary::{self, CONTROL, Figures};
+use crate::wording;
+
+/// How much evidence is shown; the rest is in the JSON and in the page.
+const EVIDENCE_SHOWN: usize = 12;
+
+/// The table per phase and cycle, the control twin's line below that of the flooded rig.
+pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let with = |title, expendable| Column { title, align: Align::Right, expendable };
+    let columns = [
+        column("cycle", Align::Right),
+        column("phase", Align::Left),
+        column("rig", Align::Left),
+        column(summary::rate_title(report), Align::Right),
+        with("p50 ms", 5),
+        with("p99 ms", 4),
+        with("errors", 3),
+        with("user%", 7),
+        with("sys%", 6),
+        with("softirq%", 2),
+        with("idle%", 1),
+    ];
+    for cell in summary::cells(report) {
+        if cell.rows.is_empty() {
+            continue;
+        }
+        let twins = cell.rows.iter().any(|r| r.control.is_some());
+        let mut title =
+            summary::titled(if twins { "Flooded against control" } else { "Figures" }, &cell.cell);
+        let trials = cell.rows.iter().flat_map(|r| r.rigs()).map(|(_, f)| f.trials).max().unwrap_or(0);
+        if trials > 1 {
+            title.push_str(&format!(" (median of {trials} trials; errors summed)"));
+        }
+        page.heading(&title)?;
+        let mut rows = Vec::new();
+        for row in &cell.rows {
+            for (i, (rig, figures)) in row.rigs().enumerate() {
+                rows.push(figures_row(row, if twins { rig } else { "" }, figures, i == 0));
+            }
+        }
+        table::write(page, &columns, &rows)?;
+        for note in summary::error_notes(&cell.rows) {
+            page.item(&format!("Errors in {note}."))?;
+        }
+    }
+    Ok(())
+}
+
+fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: bool) -> Row {
+    let cpu =
+        |f: fn(&CpuShares) -> f64| figures.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(f(c)));
+    let phase = row.rung.map_or_else(|| row.phase.clone(), |rung| format!("→ {}", wording::rung(rung)));
+    let cycle = if row.cycle > 0 { row.cycle.to_string() } else { String::new() };
+    Row {
+        cells: vec![
+            if first { cycle } else { String::new() },
+            if first { phase } else { String::new() },
+            rig.into(),
+            figure(figures.rate),
+            millis(figures.latency.p50),
+            millis(figures.latency.p99),
+            count(figures.failed()),
+            cpu(|c| c.user),
+            cpu(|c| c.system),
+            cpu(|c| c.softirq),
+            cpu(|c| c.idle),
+        ],
+        faint: rig == CONTROL,
+    }
+}
+
+/// What every rung of the ladder of remedies did.
+pub(super) fn ladder(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    if report.remedies.is_empty() {
+        return Ok(());
+    }
+    page.heading("What the ladder of remedies did (after/baseline)")?;
+    let columns = [column("", Align::Left), column("", Align::Left), column("", Align::Left)];
+    let rows: Vec<Row> = report
+        .remedies
+        .iter()
+        .map(|remedy| Row {
+            cells: vec![
+                wording::rung(remedy.rung).into(),
+                wording::ratio_and_interval(remedy.estimate, remedy.interval),
+                wording::rung_outcome(remedy).into(),
+            ],
+            faint: false,
+        })
+        .collect();
+    table::write(page, &columns, &rows)
+}
+
+/// Explanations, the likeliest first, each with its evidence and its remedy.
+pub(super) fn causes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    if report.causes.is_empty() {
+        return Ok(());
+    }
+    page.heading("Why")?;
+    for cause in &report.causes {
+        let confirmed = if cause.confirmed { ", confirmed" } else { "" };
+        page.item(&format!(
+            "{}. {} ({}, {} % sure{confirmed})",
+            cause.rank,
+            cause.title,
+            cause.id.id(),
+            figure((cause.confidence * 100.0).round()),
+        ))?;
+        for e in &cause.evidence {
+            let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
+            page.item(&format!("   {}: {}", e.metric, change.trim_end()))?;
+        }
+        if !cause.remedy.is_empty() {
+            page.item(&format!("   Remedy: {}", cause.remedy))?;
+        }
+    }
+    Ok(())
+}
+
+/// What changed most, the strongest first.
+pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    if report.evidence.is_empty() {
+        return Ok(());
+    }
+    page.heading("What changed most from before to after")?;
+    let columns = [
+        column("host", Align::Left),
+        column("counter", Align::Left),
+        column("before", Align::Right),
+        column("after", Align::Right),
+        Column { title: "unit", align: Align::Left, expendable: 1 },
+        column("change", Align::Right),
+        Column { title: "on control", align: Align::Right, expendable: 3 },
+        Column { title: "shift", align: Align::Right, expendable: 2 },
+    ];
+    let rows: Vec<Row> = report
+        .evidence
+        .iter()
+        .take(EVIDENCE_SHOWN)
+        .map(|e| Row {
+            cells: vec![
+                e.host.clone(),
+                wording::evidence_name(e),
+                figure(e.before),
+                figure(e.after),
+                e.unit.clone(),
+                times(e.before, e.after),
+                e.control_ratio.map_or_else(String::new, |r| format!("×{}", ratio(r))),
+                format!("{:+.2}", e.shift),
+            ],
+            faint: false,
+        })
+        .collect();
+    table::write(page, &columns, &rows)?;
+    if let Some(more @ 1..) = report.evidence.len().checked_sub(EVIDENCE_SHOWN) {
+        page.item(&format!("({more} more in --format json and html)"))?;
+    }
+    Ok(())
+}
+
+/// Faults of trials, and what a reader must know.
+pub(super) fn notes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let notes: Vec<String> =
+        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
+    if notes.is_empty() {
+        return Ok(());
+    }
+    page.heading("Notes")?;
+    notes.iter().try_for_each(|note| page.item(note))
+}
+
+/// What sampling cost, which run it was, and how to do it again.
+pub(super) fn provenance(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    writeln!(page.out)?;
+    if let Some(cost) = wording::sampling(&report.sampling) {
+        page.paragraph(&cost, 0)?;
+    }
+    page.paragraph(&wording::provenance(report), 0)?;
+    page.paragraph(&format!("The same again: {}", wording::reproduce(report)), 0)
+}

@@ -1,0 +1,117 @@
+//! A table in columns of even width.
+
+use std::io;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::Page;
+use crate::escape::terminal;
+
+/// To which side a column is set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) align: Align,
+    /// Which goes first when the table is too wide: the greatest. What has 0 always stays.
+    pub(super) expendable: u8,
+}
+
+/// A column that always stays.
+pub(super) const fn column(title: &'static str, align: Align) -> Column {
+    Column { title, align, expendable: 0 }
+}
+
+/// A row of cells, faint where it is there for comparison.
+pub(super) struct Row {
+    pub(super) cells: Vec<String>,
+    pub(super) faint: bool,
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// A text is not made shorter than this.
+const SHORTEST: usize = 12;
+
+/// Writes the rows below the titles, as many columns as fit, and says which did not. Columns with nothing in any row are not written.
+pub(super) fn write(page: &mut Page<'_>, columns: &[Column], rows: &[Row]) -> io::Result<()> {
+    let mut rows: Vec<(Vec<String>, bool)> =
+        rows.iter().map(|r| (r.cells.iter().map(|c| terminal(c).into_owned()).collect(), r.faint)).collect();
+    let used = |i: &usize| rows.iter().any(|(cells, _)| !cells[*i].is_empty());
+    let mut widths: Vec<usize> = (0..columns.len())
+        .map(|i| rows.iter().map(|(c, _)| c[i].width()).max().unwrap_or(0).max(columns[i].title.width()))
+        .collect();
+    let mut shown: Vec<usize> = (0..columns.len()).filter(used).collect();
+    let mut left_out = Vec::new();
+    while shown.iter().map(|&i| widths[i] + GAP).sum::<usize>() > page.width {
+        let Some(&last) =
+            shown.iter().filter(|&&i| columns[i].expendable > 0).max_by_key(|&&i| columns[i].expendable)
+        else {
+            break;
+        };
+        shown.retain(|&i| i != last);
+        left_out.push(last);
+    }
+    shorten(columns, &mut rows, &mut widths, &shown, page.width);
+    if columns.iter().any(|c| !c.title.is_empty()) {
+        let titles: Vec<String> = columns.iter().map(|c| c.title.to_owned()).collect();
+        let line = line(&titles, columns, &widths, &shown);
+        writeln!(page.out, "{}", page.paint.faint(&line))?;
+    }
+    for (cells, faint) in &rows {
+        let line = line(cells, columns, &widths, &shown);
+        let line = if *faint { page.paint.faint(&line) } else { line };
+        writeln!(page.out, "{line}")?;
+    }
+    if !left_out.is_empty() {
+        left_out.sort_unstable();
+        let names: Vec<&str> = left_out.iter().map(|&i| columns[i].title).collect();
+        page.item(&format!("(left out for want of width: {})", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Where what must stay is still too wide, takes from the middle of the widest column of text what is too much: names of counters
+/// differ at their ends.
+fn shorten(
+    columns: &[Column],
+    rows: &mut [(Vec<String>, bool)],
+    widths: &mut [usize],
+    shown: &[usize],
+    room: usize,
+) {
+    let too_much = shown.iter().map(|&i| widths[i] + GAP).sum::<usize>().saturating_sub(room);
+    let text = shown.iter().copied().filter(|&i| columns[i].align == Align::Left);
+    let Some(widest) = text.max_by_key(|&i| widths[i]).filter(|_| too_much > 0) else {
+        return;
+    };
+    let width = widths[widest].saturating_sub(too_much).max(SHORTEST).max(columns[widest].title.width());
+    for (cells, _) in rows.iter_mut().filter(|(cells, _)| cells[widest].width() > width) {
+        let chars: Vec<char> = cells[widest].chars().collect();
+        let end = (width - 1) / 2;
+        let start = width - 1 - end;
+        let kept = |chars: &[char]| chars.iter().collect::<String>();
+        cells[widest] = format!("{}…{}", kept(&chars[..start]), kept(&chars[chars.len() - end..]));
+    }
+    widths[widest] = width;
+}
+
+fn line(cells: &[String], columns: &[Column], widths: &[usize], shown: &[usize]) -> String {
+    let mut line = String::new();
+    for &i in shown {
+        let space = " ".repeat(widths[i].saturating_sub(cells[i].width()));
+        line.push_str(&" ".repeat(GAP));
+        match columns[i].align {
+            Align::Left => line.extend([cells[i].as_str(), &space]),
+            Align::Right => line.extend([space.as_str(), &cells[i]]),
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}

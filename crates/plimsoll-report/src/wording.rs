@@ -1,0 +1,274 @@
+//! The sentences that all formats share, so that none of them answers differently.
+
+use plimsoll_model::experiment::{HostKind, Rung};
+use plimsoll_model::observation::{FaultKind, SamplingCost};
+use plimsoll_model::report::{Evidence, RemedyResult, RunReport, RunStatus, StateLivesIn};
+use plimsoll_model::verdict::{Interval, Outcome, Standing, Verdict};
+
+use crate::escape::shell_word;
+use crate::number::{count, figure, moment, probability, ratio, seconds};
+
+/// The chance below which a trend over cycles is worth a sentence.
+const TREND_P: f64 = 0.05;
+
+/// A metric's public name in words.
+pub(crate) fn metric(name: &str) -> String {
+    match name {
+        "median_ms" => "median time of a request (ms)".into(),
+        "p99_ms" => "99th percentile of request time (ms)".into(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// An outcome as the first word of a sentence.
+pub(crate) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Recovered => "Recovered",
+        Outcome::NotRecovered => "Not recovered",
+        Outcome::Slower => "Slower",
+        Outcome::Faster => "Faster",
+        Outcome::Same => "Same",
+        Outcome::OneMode => "One mode",
+        Outcome::SeveralModes => "Several modes",
+        Outcome::TooFew => "Too few values",
+        Outcome::Interaction => "Interaction",
+        Outcome::Additive => "Additive",
+        Outcome::Changed => "Changed",
+        Outcome::Unchanged => "Unchanged",
+        Outcome::Estimated => "Estimated",
+        Outcome::Undecided => "Undecided",
+        Outcome::Invalid => "Invalid",
+    }
+}
+
+/// What a standing means, for readers who see no colour.
+pub(crate) fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "the claim holds",
+        Standing::Fails => "the claim fails",
+        Standing::Open => "the claim stays open",
+    }
+}
+
+/// Whether estimate and interval are ratios, with 1 for no change.
+pub(crate) fn is_ratio(verdict: &Verdict) -> bool {
+    matches!(verdict.claim.as_str(), "recovery" | "difference")
+}
+
+/// The interval with its confidence: `95 % interval 0.97 to 1.01`.
+fn interval(Interval(lo, hi): Interval, confidence: f64, write: fn(f64) -> String) -> String {
+    format!("{} % interval {} to {}", figure((confidence * 1e4).round() / 100.0), write(lo), write(hi))
+}
+
+/// The answer without its reason: what was found, how large, how sure, on how many.
+pub(crate) fn answer(verdict: &Verdict) -> String {
+    let metric = metric(&verdict.metric);
+    let Some(estimate) = verdict.estimate.filter(|e| e.is_finite()) else {
+        return match verdict.outcome {
+            Outcome::Invalid => format!("The measurement of {metric} carries no answer."),
+            _ => format!("Of {metric} no estimate can be given (n = {}).", verdict.n),
+        };
+    };
+    let write = if is_ratio(verdict) { ratio } else { figure };
+    let value = write(estimate);
+    let n = format!("n = {}", count(verdict.n as u64));
+    let sure = match verdict.interval {
+        Some(i) => format!("({}, {n})", interval(i, verdict.confidence, write)),
+        None => format!("({n}, no interval)"),
+    };
+    let found = match (verdict.claim.as_str(), verdict.outcome) {
+        ("recovery", Outcome::Recovered) => format!("{metric} came back to {value} of the baseline"),
+        ("recovery", Outcome::NotRecovered) => format!("{metric} stayed at {value} of the baseline"),
+        ("recovery", _) => format!("{metric} came to {value} of the baseline"),
+        ("difference", _) => format!("B came to {value} of A in {metric}"),
+        _ => format!("{metric}: {value}"),
+    };
+    format!("{} {sure}.", capitalised(&found))
+}
+
+/// The text with its first letter raised.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The reason as a sentence: with a capital letter and a full stop.
+pub(crate) fn reason(verdict: &Verdict) -> String {
+    let reason = capitalised(verdict.reason.trim());
+    if reason.is_empty() || reason.ends_with(['.', '!', '?']) { reason } else { reason + "." }
+}
+
+/// Everything that belongs into the short answer below the verdicts: how long it took to recover, whether it worsens, where the
+/// state lives, and how far the run came.
+pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
+    let mut sentences = Vec::new();
+    sentences.extend(status(report));
+    sentences.extend(time_to_recover(report));
+    sentences.extend(trend(report));
+    sentences.extend(report.state_lives_in.map(|place| state_lives_in(place).to_owned()));
+    sentences
+}
+
+/// What to say of a run that has no verdict, or did not come to its end.
+fn status(report: &RunReport) -> Option<String> {
+    let trials = match report.trials.len() {
+        0 => "no trial was completed".into(),
+        1 => "1 trial is stored".into(),
+        n => format!("{n} trials are stored"),
+    };
+    match report.status {
+        RunStatus::Interrupted => {
+            Some(format!("The run was interrupted: {trials}; --resume goes on with it."))
+        }
+        RunStatus::Failed => Some(format!("The run could not go on: {trials}.")),
+        RunStatus::Complete if report.trials.is_empty() => Some("No trial was carried out.".into()),
+        RunStatus::Complete if report.verdicts.is_empty() => {
+            Some("The experiment claims nothing: there are figures, but no verdict.".into())
+        }
+        RunStatus::Complete => None,
+    }
+}
+
+fn time_to_recover(report: &RunReport) -> Option<String> {
+    let recovery = report.recovery.as_ref()?;
+    let each = &recovery.time_to_recover_each_s;
+    let missed = each.iter().filter(|t| t.is_none()).count();
+    let cycles = match each.len() {
+        1 => "1 cycle".into(),
+        n => format!("{n} cycles"),
+    };
+    match recovery.time_to_recover_s {
+        Some(s) if missed == 0 => Some(format!("It took {} to recover (median of {cycles}).", seconds(s))),
+        Some(s) => Some(format!(
+            "It took {} to recover (median); in {missed} of {cycles} it was not seen to recover while it was watched.",
+            seconds(s)
+        )),
+        None if !each.is_empty() => Some(format!("It was watched for {cycles}, and not seen to recover.")),
+        None => None,
+    }
+}
+
+fn trend(report: &RunReport) -> Option<String> {
+    let recovery = report.recovery.as_ref()?;
+    let (tau, p) = (recovery.trend_tau?, recovery.trend_p?);
+    (p < TREND_P).then(|| {
+        let way = if tau < 0.0 { "falls" } else { "rises" };
+        format!("The ratio {way} from cycle to cycle (Kendall's tau {tau:.2}, p {}).", probability(p))
+    })
+}
+
+/// Where the state lives, and what showed it.
+pub(crate) fn state_lives_in(place: StateLivesIn) -> &'static str {
+    match place {
+        StateLivesIn::Service => "The state lives in the service: restarting it restored the figure.",
+        StateLivesIn::Cache => {
+            "The state lives in a cache of the kernel: dropping caches restored the figure."
+        }
+        StateLivesIn::HostKernel => {
+            "The state lives in the host's kernel: only making the host anew restored the figure."
+        }
+        StateLivesIn::Elsewhere => "The state lives elsewhere: no rung of the ladder restored the figure.",
+    }
+}
+
+/// A rung in words.
+pub(crate) fn rung(rung: Rung) -> &'static str {
+    match rung {
+        Rung::WaitLonger => "wait longer",
+        Rung::RestartService => "restart the service",
+        Rung::DropCaches => "drop caches",
+        Rung::RebuildHost => "rebuild the host",
+    }
+}
+
+/// What a rung did, in words; one that could not be tried is not called invalid.
+pub(crate) fn rung_outcome(remedy: &RemedyResult) -> &'static str {
+    match remedy.outcome {
+        Outcome::Invalid => "could not be tried",
+        Outcome::Recovered => "restored it",
+        Outcome::NotRecovered => "did not restore it",
+        other => outcome(other),
+    }
+}
+
+/// A ratio and its interval in brackets: `0.32 [0.30, 0.34]`.
+pub(crate) fn ratio_and_interval(estimate: Option<f64>, interval: Option<Interval>) -> String {
+    match (estimate, interval) {
+        (None, _) => crate::number::NONE.into(),
+        (Some(e), None) => ratio(e),
+        (Some(e), Some(i)) => format!("{} [{}, {}]", ratio(e), ratio(i.lo()), ratio(i.hi())),
+    }
+}
+
+/// What kind of fault, in words.
+pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::ServiceDied => "a service died",
+        FaultKind::Deadline => "a deadline passed",
+        FaultKind::AgentLost => "an agent was lost",
+    }
+}
+
+/// What a host is made of.
+pub(crate) fn host_kind(kind: HostKind) -> &'static str {
+    match kind {
+        HostKind::Namespace => "namespace",
+        HostKind::Local => "local process",
+    }
+}
+
+/// The name of what changed, with how it was counted.
+pub(crate) fn evidence_name(evidence: &Evidence) -> String {
+    let (counter, counted) = evidence
+        .metric
+        .rsplit_once([' ', '.', ':', '/'])
+        .filter(|(_, c)| matches!(*c, "per_connection" | "level"))
+        .unwrap_or((&evidence.metric, ""));
+    let counted = match counted {
+        "per_connection" => ", per connection",
+        "level" => ", level",
+        _ => "",
+    };
+    format!("{counter}{counted}")
+}
+
+/// What sampling cost, in a sentence; absent when nothing was sampled.
+pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
+    (cost.samples > 0 && cost.elapsed_us > 0).then(|| {
+        format!(
+            "Sampling took {} samples and {} of CPU in {}: {} % of one CPU.",
+            count(cost.samples),
+            seconds(cost.cpu_us as f64 / 1e6),
+            seconds(cost.elapsed_us as f64 / 1e6),
+            figure(cost.cpu_us as f64 / cost.elapsed_us as f64 * 100.0),
+        )
+    })
+}
+
+/// The faults of trials, each as a sentence.
+pub(crate) fn faults(report: &RunReport) -> Vec<String> {
+    let each =
+        report.trials.iter().flat_map(|trial| trial.faults.iter().map(move |fault| (trial.number, fault)));
+    each.map(|(number, fault)| {
+        format!("Trial {number} is worthless: {} in {}: {}", fault_kind(fault.kind), fault.phase, fault.what)
+    })
+    .collect()
+}
+
+/// When the run was, and how long it took.
+pub(crate) fn provenance(report: &RunReport) -> String {
+    format!(
+        "Run {}, started {}, took {}, {} {}, seed {}.",
+        report.run,
+        moment(report.started_unix_s),
+        seconds(report.elapsed_s),
+        report.trials.len(),
+        if report.trials.len() == 1 { "trial" } else { "trials" },
+        report.seed,
+    )
+}
+
+/// The command that does the same again, in the same random order.
+pub(crate) fn reproduce(report: &RunReport) -> String {
+    format!("plimsoll run {} --seed {}", shell_word(&report.experiment), report.seed)
+}

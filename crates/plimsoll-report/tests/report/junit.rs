@@ -1,0 +1,45 @@
+use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_report::junit;
+
+use crate::fixture;
+
+fn written(report: &RunReport) -> String {
+    let mut out = Vec::new();
+    junit::run(&mut out, report).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_claim_that_holds_is_a_passed_test() {
+    insta::assert_snapshot!(written(&fixture::recovered()));
+}
+
+#[test]
+fn a_claim_that_fails_is_a_failure() {
+    insta::assert_snapshot!(written(&fixture::not_recovered()));
+}
+
+#[test]
+fn an_undecided_claim_is_skipped_and_an_invalid_one_is_an_error() {
+    let undecided = written(&fixture::undecided());
+    assert!(undecided.contains("<skipped") && undecided.contains(r#"type="undecided""#), "{undecided}");
+    assert!(!undecided.contains("<failure") && !undecided.contains("<error"), "{undecided}");
+    let invalid = written(&fixture::invalid());
+    assert!(invalid.contains("<error") && invalid.contains(r#"type="invalid""#), "{invalid}");
+    assert!(!invalid.contains("<failure") && !invalid.contains("<skipped"), "{invalid}");
+}
+
+#[test]
+fn a_run_that_did_not_end_is_an_error_of_its_own() {
+    for (status, name) in [(RunStatus::Interrupted, "interrupted"), (RunStatus::Failed, "failed")] {
+        let text = written(&RunReport { status, ..fixture::empty() });
+        assert!(text.contains("<error") && text.contains(&format!(r#"type="{name}""#)), "{text}");
+    }
+    assert!(!written(&fixture::empty()).contains("<error"));
+}
+
+#[test]
+fn a_hostile_name_stays_inside_its_attribute() {
+    let text = written(&fixture::hostile());
+    assert!(!text.contains("<img") && !text.contains('\u{1b}'), "{text}");
+}

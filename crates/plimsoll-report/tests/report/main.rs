@@ -1,0 +1,7 @@
+//! What every writer makes of the same fixed runs.
+
+mod fixture;
+mod html;
+mod junit;
+mod markdown;
+mod text;

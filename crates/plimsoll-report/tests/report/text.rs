@@ -1,0 +1,84 @@
+use plimsoll_model::report::RunReport;
+use plimsoll_report::text::{self, TextOptions};
+
+use crate::fixture;
+
+fn written(report: &RunReport, options: &TextOptions) -> String {
+    let mut out = Vec::new();
+    text::run(&mut out, report, options).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn plain(report: &RunReport) -> String {
+    written(report, &TextOptions::default())
+}
+
+#[test]
+fn a_run_that_recovered_says_so_first_and_in_what_time() {
+    insta::assert_snapshot!(plain(&fixture::recovered()));
+}
+
+#[test]
+fn a_run_that_did_not_recover_says_where_the_state_lives_and_what_each_rung_did() {
+    insta::assert_snapshot!(plain(&fixture::not_recovered()));
+}
+
+#[test]
+fn an_undecided_run_says_what_is_missing() {
+    insta::assert_snapshot!(plain(&fixture::undecided()));
+}
+
+#[test]
+fn an_invalid_run_names_the_fault() {
+    insta::assert_snapshot!(plain(&fixture::invalid()));
+}
+
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    insta::assert_snapshot!(plain(&fixture::interrupted()));
+}
+
+#[test]
+fn a_run_without_trials_is_no_empty_page() {
+    insta::assert_snapshot!(plain(&fixture::empty()));
+}
+
+#[test]
+fn a_narrow_terminal_gets_fewer_columns_and_is_told_which() {
+    let text = written(&fixture::not_recovered(), &TextOptions { color: false, width: 60 });
+    let too_wide: Vec<_> = text.lines().filter(|l| l.chars().count() > 60).collect();
+    assert!(too_wide.is_empty(), "{too_wide:#?}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let report = fixture::not_recovered();
+    let coloured = written(&report, &TextOptions { color: true, width: 100 });
+    assert!(
+        coloured.contains("\u{1b}[1m\u{1b}[31mNot recovered."),
+        "the verdict is bold and red:\n{coloured}"
+    );
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        bare.push_str(before);
+        rest = after.split_once('m').expect("an escape sequence that ends").1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, plain(&report));
+}
+
+#[test]
+fn a_hostile_name_cannot_reach_the_terminal() {
+    let text = plain(&fixture::hostile());
+    assert!(!text.contains('\u{1b}'), "an escape sequence got through");
+    assert!(text.contains("<img src=x"), "the name itself is shown");
+}
+
+#[test]
+fn a_single_verdict_is_the_outcome_its_figures_and_the_reason() {
+    let mut out = Vec::new();
+    text::verdict(&mut out, &fixture::not_recovered().verdicts[0], &TextOptions::default()).unwrap();
+    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+}
