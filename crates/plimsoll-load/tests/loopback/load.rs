@@ -1,0 +1,118 @@
+//! Loads, and what holds for all of them.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_load::{Control, run};
+use plimsoll_model::experiment::HttpLoad;
+use plimsoll_model::frame::{LoadKind, LoadSpec};
+use plimsoll_model::observation::{LoadResult, Progress};
+use plimsoll_model::units::Span;
+
+use crate::fake;
+use crate::service::Service;
+
+pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
+    LoadSpec { name: "load".into(), targets: targets.to_vec(), source: None, kind: LoadKind::Http(load) }
+}
+
+/// Runs a load to its end.
+pub(crate) fn result(targets: &[SocketAddr], load: HttpLoad) -> LoadResult {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    run(&spec(targets, load), &control).unwrap()
+}
+
+pub(crate) fn connections(count: u64, concurrency: u32) -> HttpLoad {
+    HttpLoad { connections: Some(count), concurrency, ..HttpLoad::default() }
+}
+
+/// Sequential connections per second.
+pub(crate) fn sequential_rate(targets: &[SocketAddr], count: u64) -> f64 {
+    let found = result(targets, connections(count, 1));
+    assert_eq!(found.connections, count, "{:?}", found.errors);
+    count as f64 / (found.elapsed_ns as f64 / 1e9)
+}
+
+#[test]
+fn every_connection_is_counted_once() {
+    let web = Service::small_web();
+    let found = result(&web.addresses, HttpLoad { generators: 2, ..connections(300, 7) });
+    assert_eq!((found.connections, found.requests, found.failed(), found.threads), (600, 600, 0, 2));
+    assert!(found.bytes > 600 * 1024);
+    assert_eq!(found.intervals.iter().map(|interval| interval.connections).sum::<u64>(), 600);
+    assert_eq!(found.intervals.last().unwrap().end_ns, found.elapsed_ns);
+    assert!(found.elapsed_ns > 0 && found.user_us + found.system_us > 0);
+    let latency = &found.latency;
+    assert!(!latency.connect.is_empty() && !latency.first_byte.is_empty() && !latency.total.is_empty());
+    assert!(latency.percentiles.p50 <= latency.percentiles.p99);
+    assert!(latency.percentiles.p99 <= latency.percentiles.max);
+}
+
+#[test]
+fn a_kept_connection_carries_as_many_requests_as_it_may() {
+    let web = Service::small_web();
+    let found = result(&web.addresses, HttpLoad { requests_per_connection: 25, ..connections(40, 4) });
+    assert_eq!((found.connections, found.requests, found.failed()), (40, 1000, 0));
+}
+
+#[test]
+fn a_load_with_a_duration_ends_by_itself() {
+    let web = Service::small_web();
+    let duration = Some(Span::millis(300));
+    let load = HttpLoad { duration, concurrency: 4, requests_per_connection: 0, ..HttpLoad::default() };
+    let found = result(&web.addresses, load);
+    assert_eq!((found.connections, found.failed()), (4, 0));
+    assert!(found.requests > 4);
+    assert!(found.elapsed_ns >= 300_000_000);
+}
+
+#[test]
+fn connections_come_from_the_source_and_go_to_each_target_in_turn() {
+    let seen = |stream: std::net::TcpStream| {
+        let source = stream.peer_addr().unwrap().ip();
+        write!(&stream, "HTTP/1.0 200 OK\r\nX-Source: {source}\r\nContent-Length: 0\r\n\r\n").unwrap();
+    };
+    let targets = [fake::server(seen), fake::server(seen)];
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    let mut spec = spec(&targets, connections(10, 1));
+    let bytes = |spec: &LoadSpec| run(spec, &control).unwrap().bytes;
+    let from_default = bytes(&spec);
+    spec.source = Some("127.0.0.123".parse().unwrap());
+    assert_eq!(bytes(&spec), from_default + 10 * ("127.0.0.123".len() - "127.0.0.1".len()) as u64);
+    let one_is_gone = [targets[0], crate::errors::closed_port()];
+    let found = result(&one_is_gone, connections(10, 1));
+    assert_eq!((found.connections, found.failed()), (5, 5));
+}
+
+#[test]
+fn an_aborted_load_ends_soon_with_what_it_has() {
+    let silent = fake::server(|stream| {
+        thread::sleep(Duration::from_secs(60));
+        drop(stream);
+    });
+    let abort = AtomicBool::new(false);
+    let told = RefCell::new(Vec::new());
+    let progress = |progress: Progress| {
+        told.borrow_mut().push(progress);
+        abort.store(told.borrow().len() >= 3, Ordering::Relaxed);
+    };
+    let control = Control { abort: &abort, progress: &progress, every: Duration::from_millis(20) };
+    let start = Instant::now();
+    let found = run(&spec(&[silent], connections(5, 5)), &control).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!((found.connections, found.failed()), (0, 0));
+    assert_eq!(told.borrow()[0], Progress { done: 0, of: Some(5), errors: 0, rate: 0.0 });
+}
+
+#[test]
+fn a_load_without_a_target_does_not_start() {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    assert!(run(&spec(&[], connections(1, 1)), &control).is_err());
+}

@@ -1,0 +1,11 @@
+//! Services against generators, over real sockets on the loopback interface.
+//!
+//! Services fork, so each runs in a process of its own: the example `serve`, which `cargo test` builds as well.
+
+mod errors;
+mod fake;
+mod lifetime;
+mod load;
+mod relay;
+mod service;
+mod web;
