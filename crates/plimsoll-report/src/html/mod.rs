@@ -7,6 +7,7 @@
 mod chart;
 mod page;
 mod sections;
+mod tables;
 mod timeline;
 
 use std::io::{self, Write};

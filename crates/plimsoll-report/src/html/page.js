@@ -3,6 +3,8 @@
   "use strict";
   const PRINT_WIDTH = 680;
   const NARROW = 600;
+  const FRAME = 80;
+  const NAME = 12;
   const config = {
     displaylogo: false,
     responsive: false,
@@ -29,17 +31,32 @@
     return JSON.parse(document.getElementById(id).textContent);
   };
 
+  // Upright names that would touch the one before are left out.
+  const apart = (layout) => {
+    let last = -Infinity;
+    return (layout.annotations || []).filter((name) => {
+      const [start, end] = layout.xaxis.range;
+      const at = ((name.x - start) / (end - start)) * (layout.width - FRAME);
+      if (name.textangle && at - last < NAME) return false;
+      last = at;
+      return true;
+    });
+  };
+
   const draw = (chart, width) => {
     const style = getComputedStyle(document.documentElement);
     const { data, layout } = painted(figureOf(chart), style);
     layout.width = width || chart.clientWidth;
-    if (layout.width < NARROW) {
+    const narrow = layout.width < NARROW;
+    if (narrow) {
       layout.margin = { ...layout.margin, l: 8, r: 8 };
       layout.font = { ...layout.font, size: 11 };
+      if (layout.xaxis.ticktext) layout.xaxis.tickangle = -90;
     }
+    layout.annotations = apart(layout);
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
-    Plotly.react(chart, data, layout, config);
+    Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });
   };
 
   const charts = [...document.querySelectorAll(".chart")];

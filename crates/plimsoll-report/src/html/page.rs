@@ -36,6 +36,22 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup) -> io::Resu
     write!(out, "\n<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
+/// A table that scrolls sideways by itself where the page is too narrow for it. `rows` are its head and its body.
+pub(super) fn table(name: &str, class: &str, rows: &Markup) -> Markup {
+    html! {
+        div .scroll tabindex="0" role="region" aria-label=(name) {
+            table class=[(!class.is_empty()).then_some(class)] { (rows) }
+        }
+    }
+}
+
+/// The head of a table: titles, and whether figures stand below.
+pub(super) fn head(titles: &[(&str, bool)]) -> Markup {
+    html! {
+        thead { tr { @for (title, figures) in titles { th .num[*figures] scope="col" { (title) } } } }
+    }
+}
+
 /// The script element with Plotly's bundle. The crate hands it out together with MathJax (2 MB), which nothing here needs: the
 /// first of its elements is Plotly.
 fn plotly_bundle() -> String {

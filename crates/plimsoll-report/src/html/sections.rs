@@ -3,21 +3,21 @@
 use maud::{Markup, html};
 use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{Figure, bars, cpu, cycles, latency, load, rate};
-use super::{TRIAL_PICKER, timeline};
-use crate::number::{NONE, count, figure, millis, percent};
-use crate::summary::{self, CONTROL, CellRows, Figures, Row};
+use super::{TRIAL_PICKER, page, tables, timeline};
+use crate::number::figure;
+use crate::summary::{self, CellRows};
 use crate::wording;
 
 /// A section: its anchor, its heading, and what is in it.
-struct Section {
-    id: &'static str,
-    title: &'static str,
-    content: Markup,
+pub(super) struct Section {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) content: Markup,
 }
 
 /// Everything between the head and the script.
@@ -30,8 +30,8 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], claims: &[Claim]
         over_time(report, records),
         latencies(&cells),
         evidence(report),
-        tables(report, &cells),
-        about(report),
+        tables::figures(report, &cells),
+        tables::about(report),
     ]
     .into_iter()
     .flatten()
@@ -133,7 +133,7 @@ fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
     let line = |what: &str, point: Point, outcome: &str, reason: &str| {
         html! {
             tr {
-                th .tight scope="row" { (what) }
+                th scope="row" { (what) }
                 td style="width:45%" { (strip(&scale, point, false)) }
                 td .num { (wording::ratio_and_interval(point.estimate, point.interval)) }
                 td { (outcome) @if !reason.is_empty() { br; span .soft { (reason) } } }
@@ -145,20 +145,16 @@ fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
         title: "Remedies",
         content: html! {
             p { "What was tried, in order, and what was measured after it." }
-            div .scroll tabindex="0" role="region" aria-label="Remedies" {
-                table {
-                    caption { "After/baseline with its interval. Grey line: as before. Dashed: the margin; what lies in the shaded zone is as good." }
-                    thead { tr {
-                        th scope="col" { "remedy" } th scope="col" { "" } th .num scope="col" { "after/baseline" } th scope="col" { "what it did" }
-                    } }
-                    tbody {
-                        @if let Some(point) = after { (line("after the flood", point, "", "")) }
-                        @for (remedy, point) in report.remedies.iter().zip(&rungs) {
-                            (line(wording::rung(remedy.rung), *point, wording::rung_outcome(remedy), &remedy.reason))
-                        }
+            p .soft { "Grey line: as before. Dashed line: the margin. What lies in the shaded zone is as good." }
+            (page::table("Remedies", "middle", &html! {
+                (page::head(&[("remedy", false), ("", false), ("after/baseline", true), ("what it did", false)]))
+                tbody {
+                    @if let Some(point) = after { (line("after the flood", point, "", "")) }
+                    @for (remedy, point) in report.remedies.iter().zip(&rungs) {
+                        (line(wording::rung(remedy.rung), *point, wording::rung_outcome(remedy), &remedy.reason))
                     }
                 }
-            }
+            }))
             @if let Some(place) = report.state_lives_in { p { strong { (wording::state_lives_in(place)) } } }
         },
     })
@@ -271,118 +267,4 @@ fn evidence(report: &RunReport) -> Option<Section> {
             (bars::table(&report.evidence))
         },
     })
-}
-
-/// The table per phase and cycle, for each cell.
-fn tables(report: &RunReport, cells: &[CellRows]) -> Option<Section> {
-    let cells: Vec<&CellRows> = cells.iter().filter(|c| !c.rows.is_empty()).collect();
-    (!cells.is_empty()).then(|| Section {
-        id: "figures",
-        title: "Figures",
-        content: html! { @for cell in &cells { (table(cell, summary::rate_title(report))) } },
-    })
-}
-
-fn table(cell: &CellRows, rate: &str) -> Markup {
-    let trials = cell.rows.iter().flat_map(Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
-    html! {
-        @if !cell.cell.is_empty() { h3 { (summary::cell_title(&cell.cell)) } }
-        div .scroll tabindex="0" role="region" aria-label="Figures per phase and cycle" {
-            table {
-                caption {
-                    "Times in milliseconds, CPU in per cent of all CPUs."
-                    @if trials > 1 { " Medians of " (trials) " trials; CPU: means; errors: sums; slowest: of all." }
-                }
-                thead { tr {
-                    th .num scope="col" { "cycle" } th scope="col" { "phase" } th scope="col" { "rig" } th .num scope="col" { (rate) }
-                    @for title in ["p50", "p90", "p99", "slowest", "errors", "user", "system", "softirq", "iowait", "idle"] {
-                        th .num scope="col" { (title) }
-                    }
-                } }
-                tbody {
-                    @for row in &cell.rows {
-                        @for (i, (rig, figures)) in row.rigs().enumerate() { (table_row(row, rig, figures, i == 0)) }
-                    }
-                }
-            }
-        }
-        @for note in summary::error_notes(&cell.rows) { p .soft { "Errors in " (note) "." } }
-    }
-}
-
-fn table_row(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
-    let cpu =
-        |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
-    let l = &f.latency;
-    html! {
-        tr .control[rig == CONTROL] {
-            td .num { @if first && row.cycle > 0 { (row.cycle) } }
-            th .tight scope="row" {
-                @if first { (row.phase) @if let Some(rung) = row.rung { " (" (wording::rung(rung)) ")" } }
-            }
-            td .tight { span .key {} (rig) }
-            td .num { (figure(f.rate)) }
-            @for us in [l.p50, l.p90, l.p99, l.max] { td .num { (millis(us)) } }
-            td .num { (count(f.failed())) }
-            @for share in [cpu(|c| c.user), cpu(|c| c.system), cpu(|c| c.softirq), cpu(|c| c.iowait), cpu(|c| c.idle)] {
-                td .num { (share) }
-            }
-        }
-    }
-}
-
-/// Notes, hosts and trials.
-fn about(report: &RunReport) -> Option<Section> {
-    let notes: Vec<String> =
-        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
-    Some(Section {
-        id: "about",
-        title: "About this run",
-        content: html! {
-            @if !notes.is_empty() { ul { @for note in &notes { li { (note) } } } }
-            div .scroll tabindex="0" role="region" aria-label="Hosts" {
-                table {
-                    caption { "Hosts" }
-                    thead { tr { th scope="col" { "host" } th scope="col" { "made of" } th scope="col" { "services" } th scope="col" { "loads" } } }
-                    tbody {
-                        @for host in &report.hosts {
-                            tr {
-                                th scope="row" { (host.name) }
-                                td { (wording::host_kind(host.kind)) }
-                                td { (host.services.join(", ")) }
-                                td { (host.loads.join(", ")) }
-                            }
-                        }
-                    }
-                }
-            }
-            @if !report.trials.is_empty() { (trials(report)) }
-        },
-    })
-}
-
-fn trials(report: &RunReport) -> Markup {
-    html! {
-        div .scroll tabindex="0" role="region" aria-label="Trials" {
-            table {
-                caption { "Trials, in the order of carrying out" }
-                thead { tr {
-                    th .num scope="col" { "trial" } th .num scope="col" { "block" } th scope="col" { "cell" }
-                    th .num scope="col" { "set-up, ms" } th .num scope="col" { "teardown, ms" } th scope="col" { "faults" }
-                } }
-                tbody {
-                    @for trial in &report.trials {
-                        tr {
-                            td .num { (trial.number) }
-                            td .num { (trial.block) }
-                            td { (summary::cell_title(&trial.cell)) }
-                            td .num { (figure(trial.setup_ms)) }
-                            td .num { (figure(trial.teardown_ms)) }
-                            td { @for fault in &trial.faults { (wording::fault_kind(fault.kind)) " in " (fault.phase) br; } }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use plimsoll_model::report::Evidence;
 
+use crate::html::page;
 use crate::number::{figure, ratio, times};
 use crate::wording;
 
@@ -19,32 +20,29 @@ pub(in crate::html) fn table(evidence: &[Evidence]) -> Markup {
         .map(|e| reach(e.before, e.after))
         .chain(shown.iter().filter_map(|e| e.control_ratio.map(f64::ln)));
     let reach = finite.filter(|r| r.is_finite()).map(f64::abs).fold(2.0_f64.ln(), f64::max) * 1.05;
+    let titles = [("counter", false), ("before", true), ("after", true), ("unit", false), ("change", true)];
+    let titles: Vec<_> = titles.into_iter().chain([("after/before", false), ("shift", true)]).collect();
     html! {
-        div .scroll tabindex="0" role="region" aria-label="What changed most" {
-            table .bars {
-                caption {
-                    "Bars show after divided by before on a logarithmic scale; hatched: there was nothing on one side. "
-                    "Diamonds: the same on the control twin. Shift: how far the two sets of values lie apart, from −1 to 1."
-                }
-                thead { tr {
-                    th scope="col" { "counter" } th .num scope="col" { "before" } th .num scope="col" { "after" }
-                    th scope="col" { "unit" } th .num scope="col" { "change" } th scope="col" { "" } th .num scope="col" { "shift" }
-                } }
-                tbody {
-                    @for e in shown {
-                        tr {
-                            th scope="row" { (wording::evidence_name(e)) " " span .soft { "on " (e.host) } }
-                            td .num { (figure(e.before)) }
-                            td .num { (figure(e.after)) }
-                            td { (e.unit) }
-                            td .num { (times(e.before, e.after)) }
-                            td .bar { (bar(e, reach)) }
-                            td .num { (format!("{:+.2}", e.shift)) }
-                        }
+        p .soft {
+            "Bars show after divided by before on a logarithmic scale; hatched: there was nothing on one side. "
+            "Diamonds: the same on the control twin. Shift: how far the two sets of values lie apart, from −1 to 1."
+        }
+        (page::table("What changed most", "bars", &html! {
+            (page::head(&titles))
+            tbody {
+                @for e in shown {
+                    tr {
+                        th scope="row" { (wording::evidence_name(e)) " " span .soft { "on " (e.host) } }
+                        td .num { (figure(e.before)) }
+                        td .num { (figure(e.after)) }
+                        td { (e.unit) }
+                        td .num { (times(e.before, e.after)) }
+                        td .bar { (bar(e, reach)) }
+                        td .num { (format!("{:+.2}", e.shift)) }
                     }
                 }
             }
-        }
+        }))
         @if let Some(more @ 1..) = evidence.len().checked_sub(SHOWN) {
             p .soft { (more) " more are in the JSON." }
         }

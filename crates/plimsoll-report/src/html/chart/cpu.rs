@@ -5,7 +5,7 @@ use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::HoverMode;
 use plotly::{Scatter, Trace};
 
-use super::{Drawing, Figure, Plot, axis, drawn_s, layout, spans};
+use super::{Drawing, Figure, Plot, axis, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
 use crate::html::timeline::{self, CpuSeries};
 use crate::number::{percent, seconds};
@@ -45,12 +45,12 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
 
 fn plot(trial: &TrialRecord, series: Option<&CpuSeries>) -> Plot {
     let range = (0.0, timeline::length_s(trial).max(1e-3));
-    let layout = layout(HEIGHT)
+    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range)
         .hover_mode(HoverMode::XUnified)
         .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false))
         .y_axis(axis("% of all CPUs").range(vec![0.0, 100.0]));
     let traces = series.map_or_else(Vec::new, traces);
-    Plot::new(traces, spans::draw(layout, &timeline::spans(trial), range))
+    Plot::new(traces, layout)
 }
 
 /// The layers of the stack.

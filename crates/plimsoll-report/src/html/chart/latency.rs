@@ -6,7 +6,7 @@ use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn};
 use crate::number::millis;
 use crate::summary::{self, CellRows, Figures, Row};
 
@@ -35,14 +35,14 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     }
     let mut traces = rig(&places, summary::FLOODED, FLOODED, -ASIDE, |r| r.main.as_ref());
     traces.extend(rig(&places, summary::CONTROL, CONTROL, ASIDE, |r| r.control.as_ref()));
-    let y_axis = axis("request time, ms").type_(AxisType::Log).dtick(1.0);
+    let y_axis = axis("request time, ms").type_(AxisType::Log);
     Some(Figure {
         id,
         title: summary::titled("Request time by phase and cycle", &cell.cell),
         description: description(&places),
         caption: CAPTION.into(),
         height: HEIGHT,
-        drawing: Drawing::One(Plot::new(traces, places.draw(layout(HEIGHT)).y_axis(y_axis))),
+        drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
 }
 

@@ -6,7 +6,7 @@ use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, drawn_s, layout, spans};
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
 use crate::html::timeline::{self, LoadSeries};
 use crate::number::seconds;
@@ -41,8 +41,8 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
         title: "Rate over time".into(),
         description: description(trials, metric),
         caption: format!(
-            "Per second of load, floods with it; shaded: phases. One point for {} or less: counts of shorter intervals are put \
-             together. Gaps are times without a load on that rig.",
+            "Rate while a load ran, the flood's own load with it; gaps are times without one on that rig. Shaded: phases. One \
+             value for {}: shorter intervals are put together.",
             seconds(longest_step)
         ),
         height: HEIGHT,
@@ -83,12 +83,11 @@ fn trace(series: &LoadSeries, name: &'static str, color: &'static str) -> Box<dy
 /// Axes and phases.
 fn framed(trial: &TrialRecord, metric: Metric) -> plotly::Layout {
     let range = (0.0, timeline::length_s(trial).max(1e-3));
-    let layout = layout(HEIGHT)
+    spans::layout(HEIGHT, &timeline::spans(trial), range)
         .hover_mode(HoverMode::XUnified)
         .show_legend(true)
         .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false))
-        .y_axis(axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero));
-    spans::draw(layout, &timeline::spans(trial), range)
+        .y_axis(axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero))
 }
 
 fn description(trials: &[&TrialRecord], metric: Metric) -> String {

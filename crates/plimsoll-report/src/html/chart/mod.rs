@@ -18,8 +18,8 @@ pub(super) mod spans;
 
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;
-use plotly::common::{Anchor, Font, Label, Orientation};
-use plotly::layout::{Axis, HoverMode, Legend, Margin};
+use plotly::common::{Anchor, Font, Label, Orientation, Title};
+use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar};
 use serde_json::Value;
 
 use crate::escape::{chart, json_in_script};
@@ -103,7 +103,6 @@ impl Figure {
 pub(super) fn layout(height: usize) -> Layout {
     let font =
         Font::new().family("system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, sans-serif").size(13);
-    let legend = Legend::new().orientation(Orientation::Horizontal).x(0.0).x_anchor(Anchor::Left);
     Layout::new()
         .height(height)
         .auto_size(false)
@@ -113,7 +112,27 @@ pub(super) fn layout(height: usize) -> Layout {
         .margin(Margin::new().left(16).right(16).top(36).bottom(16))
         .hover_label(Label::new().background_color("var(--paper)").border_color("var(--line)"))
         .hover_mode(HoverMode::Closest)
-        .legend(legend.y(1.06).y_anchor(Anchor::Bottom))
+        .mode_bar(ModeBar::new().background_color("rgba(0,0,0,0)").color(SOFT).active_color("var(--ink)"))
+        .legend(legend())
+}
+
+/// The legend that all charts begin with: a line above the plot.
+pub(super) fn legend() -> Legend {
+    Legend::new()
+        .orientation(Orientation::Horizontal)
+        .x(0.0)
+        .x_anchor(Anchor::Left)
+        .y(1.02)
+        .y_anchor(Anchor::Bottom)
+        .background_color("rgba(0,0,0,0)")
+}
+
+/// The start of a text that is longer than so many characters.
+pub(super) fn shortened(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.into();
+    }
+    text.chars().take(length - 1).chain(std::iter::once('…')).collect()
 }
 
 /// The axis that all charts begin with.
@@ -124,7 +143,11 @@ pub(super) fn axis(title: &str) -> Axis {
         .line_color("var(--line)")
         .zero_line_color("var(--line)")
         .tick_color("var(--line)");
-    if title.is_empty() { axis } else { axis.title(chart(title)) }
+    if title.is_empty() {
+        axis
+    } else {
+        axis.title(Title::with_text(chart(title)).font(Font::new().size(12).color(SOFT)))
+    }
 }
 
 /// A value with no more digits than a screen can show: four significant ones. Drawn data is most of a page's size.

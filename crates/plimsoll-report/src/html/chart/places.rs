@@ -4,8 +4,8 @@ use plimsoll_model::observation::PhaseKind;
 use plotly::Layout;
 use plotly::layout::Axis;
 
-use super::axis;
 use super::spans::{self, Shade, Span};
+use super::{axis, shortened};
 use crate::escape::chart;
 use crate::summary::{Row, place};
 use crate::wording;
@@ -13,7 +13,7 @@ use crate::wording;
 /// More labels than this are thinned out.
 const LABELS: usize = 40;
 /// The longest label, in characters.
-const LABEL_LENGTH: usize = 18;
+const LABEL_LENGTH: usize = 20;
 
 /// How far to the side of its place each rig is drawn.
 pub(in crate::html) const ASIDE: f64 = 0.13;
@@ -35,10 +35,10 @@ impl<'a> Places<'a> {
         self.rows.iter().enumerate().map(|(i, row)| (i as f64, *row))
     }
 
-    /// Adds the axis, and the cycles as named stretches.
-    pub(in crate::html) fn draw(&self, layout: Layout) -> Layout {
+    /// A layout with this axis, and the cycles as named stretches.
+    pub(in crate::html) fn layout(&self, height: usize) -> Layout {
         let range = (-0.5, self.rows.len() as f64 - 0.5);
-        spans::draw(layout.x_axis(self.axis(range)), &self.spans(), range)
+        spans::layout(height, &self.spans(), range).x_axis(self.axis(range))
     }
 
     fn axis(&self, (start, end): (f64, f64)) -> Axis {
@@ -73,12 +73,7 @@ impl<'a> Places<'a> {
 }
 
 fn label(row: &Row) -> String {
-    let text = row.rung.map_or(row.phase.as_str(), |rung| wording::rung(rung));
-    if text.chars().count() <= LABEL_LENGTH {
-        return chart(text);
-    }
-    let start: String = text.chars().take(LABEL_LENGTH - 1).collect();
-    chart(&start) + "…"
+    chart(&shortened(row.rung.map_or(row.phase.as_str(), |rung| wording::rung(rung)), LABEL_LENGTH))
 }
 
 /// What a point stands for, when one asks.

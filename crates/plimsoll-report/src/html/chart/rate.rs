@@ -7,7 +7,7 @@ use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn};
 use crate::number::{figure, median_interval, sorted};
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
@@ -66,7 +66,7 @@ pub(in crate::html) fn chart(
         description: description(&places),
         caption: CAPTION.into(),
         height: HEIGHT,
-        drawing: Drawing::One(Plot::new(traces, places.draw(layout(HEIGHT)).y_axis(y_axis))),
+        drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
 }
 

@@ -2,9 +2,9 @@
 
 use plotly::Layout;
 use plotly::common::{Anchor, Font};
-use plotly::layout::{Annotation, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 
-use super::SOFT;
+use super::{SOFT, shortened};
 use crate::escape::chart;
 
 /// A stretch that is shaded and named.
@@ -26,24 +26,36 @@ pub(in crate::html) enum Shade {
     Flood,
 }
 
-/// The least share of the axis that has room for a level name; narrower stretches have theirs turned upright.
-const ROOM_FOR_LEVEL: f64 = 0.12;
-/// The least share of the axis that has room for an upright name; narrower stretches go without.
-const ROOM_FOR_UPRIGHT: f64 = 0.018;
+/// The axis of the narrowest page, in pixels.
+const NARROWEST: f64 = 330.0;
+/// A character of a name at its size, in pixels; a little more than it takes.
+const CHARACTER: f64 = 5.2;
+/// A line of names, in pixels.
+const LINE: f64 = 16.0;
+/// The legend's line, in pixels.
+const LEGEND: f64 = 28.0;
+/// What the axis below a plot takes, in pixels.
+const AXIS: f64 = 52.0;
+/// The longest name, in characters.
+const NAME_LENGTH: usize = 20;
 
-/// Shades and names the stretches of an axis from `start` to `end`.
-pub(in crate::html) fn draw(mut layout: Layout, spans: &[Span], (start, end): (f64, f64)) -> Layout {
-    let length = end - start;
-    let narrowest = spans.iter().map(|s| s.end - s.start).fold(f64::INFINITY, f64::min) / length;
-    // All names of a chart are written the same way.
-    let upright = narrowest < ROOM_FOR_LEVEL;
-    for span in spans {
+/// A layout of this height in which the stretches of an axis from `start` to `end` are shaded, and named above the plot: level
+/// where every name has room in the narrowest page, else upright. The page's script leaves out names that would touch.
+pub(in crate::html) fn layout(height: usize, spans: &[Span], (start, end): (f64, f64)) -> Layout {
+    let width = |name: &str| name.chars().count() as f64 * CHARACTER;
+    let fits = |s: &Span| width(&s.name) <= (s.end - s.start) / (end - start) * NARROWEST;
+    let level = spans.iter().all(fits);
+    let names: Vec<String> = spans.iter().map(|s| shortened(&s.name, NAME_LENGTH)).collect();
+    let above = if level { LINE } else { names.iter().map(|n| width(n)).fold(0.0, f64::max) + 8.0 };
+    let plot = (height as f64 - above - LEGEND - AXIS).max(80.0);
+    let mut layout = super::layout(height)
+        .margin(Margin::new().left(16).right(16).top((above + LEGEND) as usize).bottom(16))
+        .legend(super::legend().y(1.0 + (above + 4.0) / plot));
+    for (span, text) in spans.iter().zip(&names) {
         if let Some(fill) = fill(span.shade) {
             layout.add_shape(rectangle(span, fill));
         }
-        if (span.end - span.start) / length >= ROOM_FOR_UPRIGHT {
-            layout.add_annotation(name(span, upright));
-        }
+        layout.add_annotation(name(span, text, level));
     }
     layout
 }
@@ -70,17 +82,15 @@ fn rectangle(span: &Span, fill: &'static str) -> Shape {
         .line(ShapeLine::new().width(0.0))
 }
 
-fn name(span: &Span, upright: bool) -> Annotation {
-    let annotation = Annotation::new()
-        .text(chart(&span.name))
+fn name(span: &Span, text: &str, level: bool) -> Annotation {
+    Annotation::new()
+        .text(chart(text))
         .x_ref("x")
         .y_ref("paper")
         .x(f64::midpoint(span.start, span.end))
+        .y(1.0)
+        .y_anchor(Anchor::Bottom)
+        .text_angle(if level { 0.0 } else { -90.0 })
         .show_arrow(false)
-        .font(Font::new().size(11).color(SOFT));
-    if upright {
-        annotation.y(0.99).y_anchor(Anchor::Top).text_angle(-90.0)
-    } else {
-        annotation.y(1.0).y_anchor(Anchor::Bottom)
-    }
+        .font(Font::new().size(10).color(SOFT))
 }

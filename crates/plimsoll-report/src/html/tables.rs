@@ -1,0 +1,121 @@
+//! Every figure of the charts as a table, and what else there is to know of a run.
+
+use maud::{Markup, html};
+use plimsoll_model::report::{CpuShares, RunReport};
+
+use super::page;
+use super::sections::Section;
+use crate::number::{NONE, count, figure, millis, percent};
+use crate::summary::{self, CONTROL, CellRows, Figures, Row};
+use crate::wording;
+
+/// The table per phase and cycle, for each cell.
+pub(super) fn figures(report: &RunReport, cells: &[CellRows]) -> Option<Section> {
+    let cells: Vec<&CellRows> = cells.iter().filter(|c| !c.rows.is_empty()).collect();
+    (!cells.is_empty()).then(|| Section {
+        id: "figures",
+        title: "Figures",
+        content: html! { @for cell in &cells { (of_cell(cell, summary::rate_title(report))) } },
+    })
+}
+
+fn of_cell(cell: &CellRows, rate: &str) -> Markup {
+    let trials = cell.rows.iter().flat_map(Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
+    let words = [("cycle", true), ("phase", false), ("rig", false), (rate, true)];
+    let figures = ["p50", "p90", "p99", "slowest", "errors", "user", "system", "softirq", "iowait", "idle"];
+    let titles: Vec<_> = words.into_iter().chain(figures.map(|title| (title, true))).collect();
+    html! {
+        @if !cell.cell.is_empty() { h3 { (summary::cell_title(&cell.cell)) } }
+        p .soft {
+            "Times in milliseconds, CPU in per cent of all CPUs."
+            @if trials > 1 { " Medians of " (trials) " trials; CPU: means; errors: sums; slowest: of all." }
+        }
+        (page::table("Figures per phase and cycle", "", &html! {
+            (page::head(&titles))
+            tbody {
+                @for row in &cell.rows {
+                    @for (i, (rig, figures)) in row.rigs().enumerate() { (of_rig(row, rig, figures, i == 0)) }
+                }
+            }
+        }))
+        @for note in summary::error_notes(&cell.rows) { p .soft { "Errors in " (note) "." } }
+    }
+}
+
+fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
+    let cpu =
+        |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
+    let shares = [cpu(|c| c.user), cpu(|c| c.system), cpu(|c| c.softirq), cpu(|c| c.iowait), cpu(|c| c.idle)];
+    let l = &f.latency;
+    html! {
+        tr .control[rig == CONTROL] {
+            td .num { @if first && row.cycle > 0 { (row.cycle) } }
+            th .tight scope="row" {
+                @if first {
+                    @match row.rung { Some(rung) => { "→ " (wording::rung(rung)) }, None => (row.phase), }
+                }
+            }
+            td .tight { span .key {} (rig) }
+            td .num { (figure(f.rate)) }
+            @for us in [l.p50, l.p90, l.p99, l.max] { td .num { (millis(us)) } }
+            td .num { (count(f.failed())) }
+            @for share in shares { td .num { (share) } }
+        }
+    }
+}
+
+/// Notes, hosts and trials.
+pub(super) fn about(report: &RunReport) -> Option<Section> {
+    let notes: Vec<String> =
+        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
+    let content = html! {
+        @if !notes.is_empty() { ul { @for note in &notes { li { (note) } } } }
+        @if !report.hosts.is_empty() { h3 { "Hosts" } (hosts(report)) }
+        @if !report.trials.is_empty() { h3 { "Trials, in the order of carrying out" } (trials(report)) }
+    };
+    let empty = notes.is_empty() && report.hosts.is_empty() && report.trials.is_empty();
+    (!empty).then_some(Section { id: "about", title: "About this run", content })
+}
+
+fn hosts(report: &RunReport) -> Markup {
+    let rows = html! {
+        (page::head(&[("host", false), ("made of", false), ("services", false), ("loads", false)]))
+        tbody {
+            @for host in &report.hosts {
+                tr {
+                    th scope="row" { (host.name) }
+                    td { (wording::host_kind(host.kind)) }
+                    td { (host.services.join(", ")) }
+                    td { (host.loads.join(", ")) }
+                }
+            }
+        }
+    };
+    page::table("Hosts", "", &rows)
+}
+
+fn trials(report: &RunReport) -> Markup {
+    let factors = report.trials.iter().any(|t| !t.cell.is_empty());
+    let faults = report.trials.iter().any(|t| !t.faults.is_empty());
+    let mut titles = vec![("trial", true), ("block", true), ("set-up, ms", true), ("teardown, ms", true)];
+    titles.extend(factors.then_some(("cell", false)));
+    titles.extend(faults.then_some(("faults", false)));
+    let rows = html! {
+        (page::head(&titles))
+        tbody {
+            @for trial in &report.trials {
+                tr {
+                    td .num { (trial.number) }
+                    td .num { (trial.block) }
+                    td .num { (figure(trial.setup_ms)) }
+                    td .num { (figure(trial.teardown_ms)) }
+                    @if factors { td { (summary::cell_title(&trial.cell)) } }
+                    @if faults {
+                        td { @for fault in &trial.faults { (wording::fault_kind(fault.kind)) " in " (fault.phase) br; } }
+                    }
+                }
+            }
+        }
+    };
+    page::table("Trials", "", &rows)
+}
