@@ -32,12 +32,7 @@ fn segment(packet: &Packet) -> Segment {
 
 /// What text can tell of a packet; `day` is added to its time.
 fn told(packet: &Packet, day: u64) -> (u64, String, String, Segment) {
-    (
-        packet.time_ns + day,
-        packet.source.to_string(),
-        packet.destination.to_string(),
-        segment(packet),
-    )
+    (packet.time_ns + day, packet.source.to_string(), packet.destination.to_string(), segment(packet))
 }
 
 /// An exchange of 5000 bytes: twelve packets, the handshake first, FINs last.
@@ -46,7 +41,8 @@ fn is_the_exchange(packets: &[Packet]) {
     assert_eq!(segment(&packets[0]).flags, Flags::SYN);
     assert!(segment(&packets[0]).options.mss.is_some());
     assert!(segment(&packets[1]).options.window_scale.is_some());
-    let served: u32 = packets.iter().filter(|packet| packet.source.port == 8000).map(|p| segment(p).payload).sum();
+    let served: u32 =
+        packets.iter().filter(|packet| packet.source.port == 8000).map(|p| segment(p).payload).sum();
     assert!((5000..5400).contains(&served), "{served} bytes of header and object");
     assert!(packets.is_sorted_by_key(|packet| packet.time_ns));
 }

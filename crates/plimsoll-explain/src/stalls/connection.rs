@@ -262,11 +262,8 @@ impl Connection {
         if let Some(skipped) = self.skipped.take_if(|skipped| is_acked(skipped)) {
             let (start, end, otherwise) = skipped.otherwise;
             let length = end.saturating_sub(start);
-            let finding = if facts.unseen {
-                classes::capture_gap::judge(length, skipped.missing)
-            } else {
-                otherwise
-            };
+            let finding =
+                if facts.unseen { classes::capture_gap::judge(length, skipped.missing) } else { otherwise };
             self.add(start, end, finding);
         }
     }
@@ -284,10 +281,10 @@ impl Connection {
         }
         let leaves_hole = self.halves[facts.me].sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
         let is_loss = leaves_hole || (resumed.promised && resumed.acked);
-        if let Some(Resumed { sender, as_loss, otherwise: (start, end, otherwise), .. }) = self.resumed.take() {
+        if let Some(Resumed { sender, as_loss, otherwise: (start, end, otherwise), .. }) = self.resumed.take()
+        {
             let sender = side(sender == self.client);
-            let finding =
-                if is_loss { classes::of_recovery(&as_loss, sender, facts.rtt) } else { otherwise };
+            let finding = if is_loss { classes::of_recovery(&as_loss, sender, facts.rtt) } else { otherwise };
             self.add(start, end, finding);
         }
     }
@@ -528,6 +525,8 @@ impl Connection {
                 mine.full =
                     Some(FullWindow { opened: None, fills: full.fills.saturating_add(1), window, ..full });
             }
+            // The first segments into a window that has just moved do not fill it yet.
+            (Some(_), false) if went_on => {}
             (None, false) => {}
             (_, is_full) => {
                 let now = FullWindow { since: facts.now, opened: None, fills: 1, window };
@@ -604,11 +603,7 @@ impl Connection {
             self.judge_handshake(self.handshake);
         } else if before.done.is_some() && self.handshake.synacks > before.synacks {
             // The acknowledgement was seen here, and lost behind.
-            self.judge_handshake(Handshake {
-                syns: 1,
-                first_synack: before.last_synack,
-                ..self.handshake
-            });
+            self.judge_handshake(Handshake { syns: 1, first_synack: before.last_synack, ..self.handshake });
         }
     }
 

@@ -151,7 +151,8 @@ impl Half {
         }
         if new_bytes > 0 {
             // After a loss a few new segments may leave before the lost one is sent again: they end no standstill.
-            let is_still = self.complaint.is_some() && now.saturating_sub(self.progress) > self.rtt.lowest() / 2;
+            let is_still =
+                self.complaint.is_some() && now.saturating_sub(self.progress) > self.rtt.lowest() / 2;
             if !is_still {
                 self.progress = now;
             }

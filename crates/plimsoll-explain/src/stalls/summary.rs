@@ -10,9 +10,7 @@ use super::class::Class;
 use super::connection::Connection;
 use super::half::Half;
 use super::log::ClassTimes;
-use super::report::{
-    ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
-};
+use super::report::{ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport};
 use super::time::{SECOND, ms, seconds};
 
 /// The connections that have ended: the sums of all, and those to list.
@@ -49,8 +47,7 @@ impl Summary {
         for (sum, time) in self.times.iter_mut().zip(connection.log.times) {
             *sum += time;
         }
-        self.acked_unseen +=
-            connection.halves.iter().map(|half| half.track.counts.acked_unseen).sum::<u64>();
+        self.acked_unseen += connection.halves.iter().map(|half| half.track.counts.acked_unseen).sum::<u64>();
         self.scale_unknown += u64::from(!connection.scale_known());
         self.ended.push(connection);
         // Sorting at twice the limit costs each connection but a constant.

@@ -43,7 +43,9 @@ pub(super) fn of_gap(gap: &Gap) -> Finding {
 
 /// The class of a silence that an acknowledgement ended.
 pub(super) fn of_late_ack(late: &LateAck) -> Option<Finding> {
-    zero_window::judge_ack(late).or_else(|| small_window::judge_ack(late)).or_else(|| delayed_ack::judge(late))
+    zero_window::judge_ack(late)
+        .or_else(|| small_window::judge_ack(late))
+        .or_else(|| delayed_ack::judge(late))
 }
 
 /// The class of a loss. `sender` lost it.

@@ -21,7 +21,8 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
     // The sender's own estimate may be longer than the one made here: acknowledgements held back inflate it.
     let longest = (rto(gap.rtt) + 40 * MILLISECOND).max(RTO_MIN * 3 / 2);
     let timed_out = (RTO_MIN - 5 * MILLISECOND..=longest).contains(&gap.length());
-    let released = timed_out && full(before.payload) && !full(gap.segment.payload);
+    // What a full segment is, only the handshake tells.
+    let released = gap.scale_known && timed_out && full(before.payload) && !full(gap.segment.payload);
     if before.pushed && !released {
         return None;
     }
@@ -54,11 +55,8 @@ mod tests {
 
     #[test]
     fn a_partial_segment_after_a_full_one_and_the_persist_time_was_held() {
-        let mut held = Gap {
-            end: 204 * MILLISECOND,
-            own_data: Some(LastData { payload: 2896, pushed: true }),
-            ..gap()
-        };
+        let mut held =
+            Gap { end: 204 * MILLISECOND, own_data: Some(LastData { payload: 2896, pushed: true }), ..gap() };
         held.segment.payload = 100;
         assert!(judge(&held).is_some());
         held.end = 100 * MILLISECOND;
