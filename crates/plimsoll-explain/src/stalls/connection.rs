@@ -504,11 +504,13 @@ impl Connection {
     fn follow_window(&mut self, facts: &Facts) {
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
-        if let Some(full) = &mut theirs.full
-            && full.opened.is_none()
-            && theirs.sent_to.zip(mine.window_edge).is_some_and(|(sent_to, edge)| after(edge, sent_to))
-        {
-            full.opened = Some(facts.now);
+        if theirs.full.is_some_and(|full| full.opened.is_none()) {
+            let room = theirs.sent_to.zip(mine.window_edge).map_or(0, |(sent_to, edge)| beyond(edge, sent_to));
+            if room >= theirs.segment_size(mine)
+                && let Some(full) = &mut theirs.full
+            {
+                full.opened = Some(facts.now);
+            }
         }
         if !facts.new_data {
             return;
