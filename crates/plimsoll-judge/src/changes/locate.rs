@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_boundary_moves_to_the_step_and_past_an_outlier() {
-        let mut series = vec![0.1, -0.1, 0.2, -0.2].repeat(10);
+        let mut series = [0.1, -0.1, 0.2, -0.2].repeat(10);
         for v in &mut series[20..] {
             *v += 3.0;
         }

@@ -11,12 +11,13 @@
 //! being taken for changes. A series of n values takes O(n log n) time and O(n) memory.
 
 mod locate;
-mod noise;
+pub(crate) mod noise;
 mod partition;
 mod prune;
 
 use crate::input::{JudgeError, finite};
-use crate::stats::{dist::normal_quantile, median, variance};
+use crate::stats::{dist::t_quantile, median, variance};
+use crate::wording::{count, figure};
 use noise::{Noise, without_outliers};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::Serialize;
@@ -100,8 +101,12 @@ pub fn find_changes(series: &[f64]) -> Result<Changes, JudgeError> {
     let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
     let places = locate::places(&values, &boundaries, &levels, pruned.noise, CONFIDENCE);
     let errors = standard_errors(&clean, &boundaries, pruned.noise);
-    let changes =
-        (0..places.len()).map(|k| describe(places[k], &levels[k..=k + 1], &errors[k..=k + 1], &unit));
+    let freedom = SHARED + (n - boundaries.len() - 1) as f64 / (boundaries.len() + 1) as f64;
+    let deviate = t_quantile(0.5 + CONFIDENCE / 2.0, freedom);
+    let changes = (0..places.len()).map(|k| {
+        let margin = deviate * errors[k].hypot(errors[k + 1]);
+        describe(places[k], &levels[k..=k + 1], margin, &unit)
+    });
     Ok(Changes {
         changes: changes.collect(),
         noise: unit.size(pruned.noise.sd),
@@ -126,9 +131,8 @@ fn standard_errors(clean: &[f64], boundaries: &[usize], noise: Noise) -> Vec<f64
         .collect()
 }
 
-fn describe(place: locate::Place, levels: &[f64], errors: &[f64], unit: &Unit) -> Change {
+fn describe(place: locate::Place, levels: &[f64], margin: f64, unit: &Unit) -> Change {
     let step = levels[1] - levels[0];
-    let margin = normal_quantile(0.5 + CONFIDENCE / 2.0) * errors[0].hypot(errors[1]);
     Change {
         index: place.index,
         before: unit.value(levels[0]),
@@ -193,13 +197,8 @@ impl Changes {
         if self.changes.len() > TOLD {
             parts.push(format!("and {} more", self.changes.len() - TOLD));
         }
-        let count = self.changes.len();
-        format!(
-            "{count} change{} in {} values: {}",
-            if count == 1 { "" } else { "s" },
-            self.n,
-            parts.join("; ")
-        )
+        let changes = count(self.changes.len(), "change");
+        format!("{changes} in {}: {}", count(self.n, "value"), parts.join("; "))
     }
 }
 
@@ -207,25 +206,7 @@ fn told(change: &Change) -> String {
     let size = change.relative().map_or_else(String::new, |r| format!(" ({:+.1} %)", 100.0 * r));
     let (lo, hi) = change.index_interval;
     let place = if lo == hi { String::new() } else { format!(" (between {lo} and {hi})") };
-    format!("at {}{place} from {:.6} to {:.6}{size}", change.index, Short(change.before), Short(change.after))
-}
-
-/// A number with as many significant digits as its precision asks for.
-struct Short(f64);
-
-impl std::fmt::Display for Short {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = f.precision().unwrap_or(6);
-        let size = self.0.abs();
-        if size != 0.0 && !(1e-4..1e9).contains(&size) {
-            return write!(f, "{:.*e}", digits.saturating_sub(1), self.0);
-        }
-        let whole = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
-        let text = format!("{:.*}", digits.saturating_sub(whole), self.0);
-        let trimmed =
-            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        f.write_str(trimmed)
-    }
+    format!("at {}{place} from {} to {}{size}", change.index, figure(change.before), figure(change.after))
 }
 
 #[cfg(test)]

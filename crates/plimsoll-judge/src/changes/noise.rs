@@ -13,11 +13,11 @@ const REACH: usize = 3;
 
 /// The noise around the levels of a series, as a first-order autoregression.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Noise {
+pub(crate) struct Noise {
     /// The standard deviation of a single value.
-    pub(super) sd: f64,
+    pub(crate) sd: f64,
     /// The correlation of neighbours, 0 or more: a negative one would only make the tests bolder.
-    pub(super) rho: f64,
+    pub(crate) rho: f64,
 }
 
 impl Noise {
@@ -25,7 +25,7 @@ impl Noise {
     ///
     /// For an autoregression `Var(xₜ - xₜ₋₁) = 2σ²(1-ρ)` and `Var(xₜ - xₜ₋₂) = 2σ²(1-ρ²)`, so that their ratio is 1 + ρ
     /// (Chakar et al. 2017, *A robust approach for estimating change-points in the mean of an AR(1) process*).
-    pub(super) fn from_differences(series: &[f64]) -> Self {
+    pub(crate) fn from_differences(series: &[f64]) -> Self {
         let step =
             |lag: usize| series.iter().zip(&series[lag.min(series.len())..]).map(|(a, b)| (b - a).abs());
         let (mut near, mut far): (Vec<f64>, Vec<f64>) = (step(1).collect(), step(2).collect());
@@ -40,14 +40,14 @@ impl Noise {
     }
 
     /// √((1+ρ)/(1-ρ)): by how much correlation inflates the standard error of a mean.
-    pub(super) fn inflation(self) -> f64 {
+    pub(crate) fn inflation(self) -> f64 {
         ((1.0 + self.rho) / (1.0 - self.rho)).sqrt()
     }
 }
 
 /// Replaces every value that stands off the running median of seven by more than three standard deviations (Hampel's identifier)
 /// with the median of the others there. A level that lasts for four values stays.
-pub(super) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
+pub(crate) fn without_outliers(series: &[f64], sd: f64) -> Vec<f64> {
     let n = series.len();
     let width = (2 * REACH + 1).min(n);
     let mut window = Vec::with_capacity(width);

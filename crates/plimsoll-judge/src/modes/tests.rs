@@ -1,0 +1,106 @@
+use super::*;
+use crate::stats::rng::SmallRng;
+use proptest::prelude::*;
+
+/// Values of unit spread around centres drawn by weight.
+fn drawn(n: usize, modes: &[(f64, f64)], seed: u64) -> Vec<f64> {
+    let mut rng = SmallRng::new(seed);
+    (0..n)
+        .map(|_| {
+            let mut left = rng.uniform();
+            let below = |(_, weight): &&(f64, f64)| {
+                left -= weight;
+                left < 0.0
+            };
+            modes.iter().find(below).unwrap_or(&modes[0]).0 + rng.normal()
+        })
+        .collect()
+}
+
+#[test]
+fn two_and_three_modes_are_found_with_place_and_weight() {
+    let two = find_modes(&drawn(300, &[(20.0, 0.7), (26.0, 0.3)], 1)).unwrap();
+    assert_eq!(two.verdict("ms").outcome, Outcome::SeveralModes);
+    assert_eq!(two.modes.len(), 2);
+    assert!((two.modes[0].center - 20.0).abs() < 0.4 && (two.modes[1].center - 26.0).abs() < 0.6, "{two:?}");
+    assert!((two.modes[0].weight - 0.7).abs() < 0.08);
+    assert!(two.dip.unwrap().p < 0.05);
+    let three = find_modes(&drawn(600, &[(0.0, 0.4), (8.0, 0.3), (20.0, 0.3)], 2)).unwrap();
+    assert_eq!(three.modes.len(), 3, "{three:?}");
+}
+
+#[test]
+fn one_mode_stays_one() {
+    let found = find_modes(&drawn(300, &[(20.0, 1.0)], 3)).unwrap();
+    assert_eq!(found.modes.len(), 1);
+    assert!((found.modes[0].center - 20.0).abs() < 0.3 && (found.modes[0].weight - 1.0).abs() < 1e-9);
+    assert_eq!(found.verdict("ms").outcome, Outcome::OneMode);
+}
+
+#[test]
+fn a_step_in_time_is_no_second_mode() {
+    let mut values = drawn(200, &[(20.0, 1.0)], 4);
+    values[90..].iter_mut().for_each(|v| *v += 8.0);
+    let found = find_modes(&values).unwrap();
+    assert_eq!((found.modes.len(), found.shifts.len(), found.shifts[0].index), (1, 1, 90));
+    assert!((found.modes[0].center - 28.0).abs() < 0.5);
+    assert!(found.verdict("ms").reason.contains("a step is no second mode"));
+}
+
+#[test]
+fn thirty_values_are_too_few_and_one_more_is_said_to_be_enough() {
+    let verdict = find_modes(&drawn(30, &[(1.0, 0.5), (50.0, 0.5)], 5)).unwrap().verdict("ms");
+    assert_eq!(verdict.outcome, Outcome::TooFew);
+    assert!(verdict.reason.ends_with(": 1 more needed"), "{}", verdict.reason);
+    assert_eq!(find_modes(&drawn(31, &[(1.0, 0.5), (50.0, 0.5)], 5)).unwrap().modes.len(), 2);
+}
+
+#[test]
+fn equal_coarse_and_extreme_values_get_an_answer() {
+    assert_eq!(find_modes(&[4.0; 100]).unwrap().modes, [Mode { center: 4.0, weight: 1.0 }]);
+    let coarse: Vec<f64> = (0..200).map(|i| f64::from(10 + i * 7 % 3)).collect();
+    assert_eq!(
+        find_modes(&coarse).unwrap().modes.len(),
+        1,
+        "three neighbouring ticks of a clock are one mode"
+    );
+    let far: Vec<f64> = (0..100).map(|i| if i * 37 % 100 < 50 { 10.0 } else { 200.0 }).collect();
+    assert_eq!(find_modes(&far).unwrap().modes.len(), 2, "two values far apart are two modes");
+    let extreme: Vec<f64> = (0..100).map(|i| if i * 37 % 100 < 50 { f64::MAX } else { -f64::MAX }).collect();
+    assert!(find_modes(&extreme).unwrap().modes.iter().all(|m| m.center.is_finite()));
+}
+
+#[test]
+fn what_is_no_number_is_an_error() {
+    assert!(matches!(find_modes(&[]), Err(JudgeError::Empty { .. })));
+    assert!(matches!(find_modes(&[1.0, f64::NAN]), Err(JudgeError::NotFinite { index: 1, .. })));
+}
+
+#[test]
+fn two_million_values_end_and_keep_their_modes() {
+    let found = find_modes(&drawn(2_000_000, &[(20.0, 0.8), (26.0, 0.2)], 6)).unwrap();
+    assert_eq!(found.modes.len(), 2);
+    assert!((found.modes[1].weight - 0.2).abs() < 0.01);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_unit_does_not_change_the_modes(seed in 0_u64..500, scale in 1e-6_f64..1e6) {
+        let values = drawn(120, &[(10.0, 0.6), (15.0, 0.4)], seed);
+        let other: Vec<f64> = values.iter().map(|v| v * scale).collect();
+        let (a, b) = (find_modes(&values).unwrap(), find_modes(&other).unwrap());
+        prop_assert_eq!(a.modes.len(), b.modes.len());
+        for (x, y) in a.modes.iter().zip(&b.modes) {
+            prop_assert!((x.center * scale - y.center).abs() <= 0.01 * scale);
+        }
+    }
+
+    #[test]
+    fn weights_add_up_to_one(values in prop::collection::vec(-1e300_f64..1e300, 31..120)) {
+        let found = find_modes(&values).unwrap();
+        prop_assert!((found.modes.iter().map(|m| m.weight).sum::<f64>() - 1.0).abs() < 1e-6);
+        prop_assert!(found.modes.windows(2).all(|w| w[0].center <= w[1].center));
+    }
+}
