@@ -1,0 +1,362 @@
+//! Throughput over the number of workers: the universal scalability law.
+//!
+//! X(N) = γN / (1 + α(N-1) + βN(N-1)) (Gunther 2007, *Guerrilla Capacity Planning*): γ is what one worker does, α the share that must wait
+//! for others (contention), β the cost of keeping all consistent (coherency). Throughput peaks at N = √((1-α)/β). N/X is linear in its
+//! coefficients, so the fit is a weighted least squares on relative errors with α, β ≥ 0, and needs no starting values.
+
+use super::{aicc, without};
+use crate::input::JudgeError;
+use crate::stats::{quantile, rng::SmallRng};
+use crate::wording::figure;
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// The confidence of the intervals.
+const CONFIDENCE: f64 = 0.95;
+/// Resamples of the bootstrap.
+const RESAMPLES: usize = 1_000;
+/// By how much a further term must lower the criterion (Burnham & Anderson 2002).
+const EARNS: f64 = 4.0;
+/// The fewest points: three coefficients, and one to see an error by.
+const LEAST_POINTS: usize = 4;
+
+/// One measured point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScalingPoint {
+    /// The number of workers, clients or processors; above 0.
+    pub n: f64,
+    /// What they did together, per second or any other unit of time; above 0.
+    pub throughput: f64,
+}
+
+/// The coefficients of the law.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Law {
+    /// The throughput of one worker, in the unit of the points.
+    pub gamma: f64,
+    /// Contention, 0 or more.
+    pub alpha: f64,
+    /// Coherency, 0 or more.
+    pub beta: f64,
+}
+
+impl Law {
+    /// The throughput of `n` workers.
+    #[must_use]
+    pub fn throughput(&self, n: f64) -> f64 {
+        self.gamma * n / (1.0 + self.alpha * (n - 1.0) + self.beta * n * (n - 1.0))
+    }
+
+    /// The number of workers beyond which throughput falls; absent when it never does.
+    #[must_use]
+    pub fn peak(&self) -> Option<f64> {
+        (self.beta > 0.0).then(|| ((1.0 - self.alpha).max(0.0) / self.beta).sqrt().max(1.0))
+    }
+}
+
+/// The fitted law and its intervals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scaling {
+    /// The coefficients.
+    pub law: Law,
+    /// The interval of each coefficient, by a bootstrap of the residuals.
+    pub gamma_interval: Interval,
+    /// As above.
+    pub alpha_interval: Interval,
+    /// As above.
+    pub beta_interval: Interval,
+    /// Where throughput is largest; absent where it grows without end.
+    pub peak: Option<f64>,
+    /// The interval of the peak; absent where more than one resample in forty has none.
+    pub peak_interval: Option<Interval>,
+    /// The throughput at the peak.
+    pub peak_throughput: Option<f64>,
+    /// The simplest law that the points support: `linear`, `contention` or `coherency`.
+    pub shape: Shape,
+    /// Measured over modelled throughput, minus 1, in the order of the points.
+    pub residuals: Vec<f64>,
+    /// The leave-one-out error, a root mean square of such ratios.
+    pub left_out_error: f64,
+    /// The largest measured number of workers.
+    pub largest: f64,
+    /// How many points there are.
+    pub n: usize,
+}
+
+/// Which terms of the law the points support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Every worker adds as much as the first.
+    Linear,
+    /// Amdahl's law: throughput levels off.
+    Contention,
+    /// Throughput falls again.
+    Coherency,
+}
+
+impl Shape {
+    const ALL: [Self; 3] = [Self::Linear, Self::Contention, Self::Coherency];
+
+    fn terms(self) -> &'static [usize] {
+        match self {
+            Self::Linear => &[0],
+            Self::Contention => &[0, 1],
+            Self::Coherency => &[0, 1, 2],
+        }
+    }
+}
+
+/// Fits the law to points with at least three different numbers of workers.
+///
+/// # Errors
+/// Too few points or numbers of workers, or a number or throughput that is not above 0.
+pub fn fit_scaling(points: &[ScalingPoint]) -> Result<Scaling, JudgeError> {
+    check(points)?;
+    let law = fit(points, Shape::Coherency.terms());
+    let residuals: Vec<f64> = points.iter().map(|p| p.throughput / law.throughput(p.n) - 1.0).collect();
+    let shape = simplest(points);
+    let laws = resampled(points, &law, &residuals);
+    let interval = |of: &dyn Fn(&Law) -> f64| {
+        let values: Vec<f64> = laws.iter().map(of).collect();
+        Interval(
+            quantile(&values, (1.0 - CONFIDENCE) / 2.0),
+            quantile(&values, f64::midpoint(1.0, CONFIDENCE)),
+        )
+    };
+    let peaks: Vec<f64> = laws.iter().filter_map(Law::peak).collect();
+    let peak_interval = (40 * (laws.len() - peaks.len()) <= laws.len())
+        .then(|| interval(&|l| l.peak().unwrap_or(f64::MAX)))
+        .filter(|i| i.hi() < f64::MAX);
+    let left_out = (0..points.len()).map(|i| {
+        let law = fit(&without(points, i), shape.terms());
+        points[i].throughput / law.throughput(points[i].n) - 1.0
+    });
+    let left_out: Vec<f64> = left_out.collect();
+    Ok(Scaling {
+        gamma_interval: interval(&|l| l.gamma),
+        alpha_interval: interval(&|l| l.alpha),
+        beta_interval: interval(&|l| l.beta),
+        peak: law.peak(),
+        peak_interval,
+        peak_throughput: law.peak().map(|n| law.throughput(n)),
+        shape,
+        residuals,
+        left_out_error: super::rms(&left_out),
+        largest: points.iter().map(|p| p.n).fold(0.0, f64::max),
+        n: points.len(),
+        law,
+    })
+}
+
+fn check(points: &[ScalingPoint]) -> Result<(), JudgeError> {
+    if points.len() < LEAST_POINTS {
+        return Err(JudgeError::TooFew { what: "rows".into(), got: points.len(), needed: LEAST_POINTS });
+    }
+    for (name, values) in [
+        ("n", points.iter().map(|p| p.n).collect::<Vec<f64>>()),
+        ("throughput", points.iter().map(|p| p.throughput).collect()),
+    ] {
+        crate::input::positive(name, &values)?;
+    }
+    let mut sizes: Vec<f64> = points.iter().map(|p| p.n).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    if sizes.len() < 3 {
+        return Err(JudgeError::Table(format!("{} different `n`: expected three or more", sizes.len())));
+    }
+    Ok(())
+}
+
+/// The simplest shape whose criterion is near the best: a further term must earn its place.
+fn simplest(points: &[ScalingPoint]) -> Shape {
+    let criterion = |shape: Shape| {
+        let law = fit(points, shape.terms());
+        let squares = points.iter().map(|p| (p.throughput / law.throughput(p.n) - 1.0).powi(2)).sum();
+        aicc(squares, points.len(), shape.terms().len() + 1)
+    };
+    let criteria = Shape::ALL.map(criterion);
+    let best = criteria.into_iter().fold(f64::INFINITY, f64::min);
+    Shape::ALL
+        .into_iter()
+        .zip(criteria)
+        .find(|(_, c)| *c <= best + EARNS)
+        .map_or(Shape::Coherency, |(shape, _)| shape)
+}
+
+/// Weighted least squares of N/X on 1, N-1 and N(N-1), the last two kept from going below 0 by leaving them out. Weights are
+/// the inverse squares of the modelled value, so that errors are relative ones.
+fn fit(points: &[ScalingPoint], terms: &[usize]) -> Law {
+    let candidates: &[&[usize]] = match terms.len() {
+        1 => &[&[0]],
+        2 => &[&[0, 1], &[0]],
+        _ => &[&[0, 1, 2], &[0, 2], &[0, 1], &[0]],
+    };
+    let allowed = |c: &[f64; 3]| c[0] > 0.0 && c[1] >= 0.0 && c[2] >= 0.0;
+    let fitted = candidates.iter().filter_map(|terms| {
+        let mut weights: Vec<f64> = points.iter().map(|p| (p.throughput / p.n).powi(2)).collect();
+        let mut found = solve(points, &weights, terms)?;
+        for _ in 0..3 {
+            weights = points.iter().map(|p| value(&found, p.n).powi(-2)).collect();
+            found = solve(points, &weights, terms)?;
+        }
+        Some((error(points, &found), found))
+    });
+    let best = fitted.filter(|(_, c)| allowed(c)).min_by(|a, b| a.0.total_cmp(&b.0));
+    let rate = points.iter().map(|p| p.throughput / p.n).sum::<f64>() / points.len() as f64;
+    let [c0, c1, c2] = best.map_or([1.0 / rate, 0.0, 0.0], |(_, c)| c);
+    Law { gamma: 1.0 / c0, alpha: c1 / c0, beta: c2 / c0 }
+}
+
+fn basis(n: f64) -> [f64; 3] {
+    [1.0, n - 1.0, n * (n - 1.0)]
+}
+
+fn value(coefficients: &[f64; 3], n: f64) -> f64 {
+    basis(n).iter().zip(coefficients).map(|(b, c)| b * c).sum()
+}
+
+fn error(points: &[ScalingPoint], coefficients: &[f64; 3]) -> f64 {
+    points.iter().map(|p| (p.n / p.throughput / value(coefficients, p.n) - 1.0).powi(2)).sum()
+}
+
+/// Solves the normal equations by elimination with pivots; the terms left out are 0.
+fn solve(points: &[ScalingPoint], weights: &[f64], terms: &[usize]) -> Option<[f64; 3]> {
+    let k = terms.len();
+    let largest = points.iter().map(|p| p.n).fold(1.0, f64::max);
+    let scale = [1.0, largest, largest * largest];
+    let mut rows = vec![vec![0.0; k + 1]; k];
+    for (point, weight) in points.iter().zip(weights) {
+        let b = basis(point.n);
+        for i in 0..k {
+            let left = weight * b[terms[i]] / scale[terms[i]];
+            for j in 0..k {
+                rows[i][j] += left * b[terms[j]] / scale[terms[j]];
+            }
+            rows[i][k] += left * point.n / point.throughput;
+        }
+    }
+    for column in 0..k {
+        let pivot = (column..k).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
+        rows.swap(column, pivot);
+        if rows[column][column] == 0.0 {
+            return None;
+        }
+        let pivot = rows[column].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(r, _)| *r != column) {
+            let factor = row[column] / pivot[column];
+            row.iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
+        }
+    }
+    let mut coefficients = [0.0; 3];
+    for (i, &term) in terms.iter().enumerate() {
+        coefficients[term] = rows[i][k] / rows[i][i] / scale[term];
+    }
+    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
+}
+
+/// Fits to points made of the law and residuals drawn with replacement, widened for the three coefficients (Efron 1979).
+fn resampled(points: &[ScalingPoint], law: &Law, residuals: &[f64]) -> Vec<Law> {
+    let mut rng = SmallRng::new(points.len() as u64);
+    let widened = (points.len() as f64 / (points.len() as f64 - 3.0).max(1.0)).sqrt();
+    (0..RESAMPLES)
+        .map(|_| {
+            let drawn: Vec<ScalingPoint> = points
+                .iter()
+                .map(|p| {
+                    let residual = (widened * residuals[rng.below(residuals.len())]).max(-0.9);
+                    ScalingPoint { n: p.n, throughput: law.throughput(p.n) * (1.0 + residual) }
+                })
+                .collect();
+            fit(&drawn, Shape::Coherency.terms())
+        })
+        .collect()
+}
+
+impl Scaling {
+    /// The verdict: `estimated`, with the number of workers at the peak where there is one.
+    #[must_use]
+    pub fn verdict(&self, metric: &str) -> Verdict {
+        let law = &self.law;
+        let told = match (self.shape, self.peak) {
+            (Shape::Coherency, Some(peak)) if peak > self.largest => {
+                format!(
+                    "throughput would peak near {} workers, beyond the {} measured",
+                    figure(peak),
+                    figure(self.largest)
+                )
+            }
+            (Shape::Coherency, Some(peak)) => {
+                format!("throughput peaks at {} near {} workers", figure(law.throughput(peak)), figure(peak))
+            }
+            (Shape::Linear, _) => "throughput grows in proportion: no contention is seen".into(),
+            _ => "throughput levels off, and no fall is seen".into(),
+        };
+        let reason = format!("{told} (contention {}, coherency {})", figure(law.alpha), figure(law.beta));
+        let bare = Verdict::bare("scaling", metric, Outcome::Estimated, self.n, reason);
+        if self.shape == Shape::Coherency {
+            return Verdict {
+                estimate: self.peak,
+                interval: self.peak_interval,
+                confidence: CONFIDENCE,
+                ..bare
+            };
+        }
+        bare
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAW: Law = Law { gamma: 1_000.0, alpha: 0.05, beta: 0.001 };
+
+    fn measured(law: Law, noise: f64, seed: u64) -> Vec<ScalingPoint> {
+        let mut rng = SmallRng::new(seed);
+        [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0]
+            .map(|n| ScalingPoint { n, throughput: law.throughput(n) * (1.0 + noise * rng.normal()) })
+            .to_vec()
+    }
+
+    #[test]
+    fn exact_points_give_the_coefficients_and_the_peak() {
+        let found = fit_scaling(&measured(LAW, 0.0, 1)).unwrap();
+        assert!((found.law.gamma - 1_000.0).abs() < 1e-6);
+        assert!((found.law.alpha - 0.05).abs() < 1e-9 && (found.law.beta - 0.001).abs() < 1e-12);
+        // √((1 - 0.05) / 0.001)
+        assert!((found.peak.unwrap() - 30.822_070).abs() < 1e-5);
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+        let held = (0..60).filter(|&seed| {
+            let found = fit_scaling(&measured(LAW, 0.02, seed)).unwrap();
+            let interval = found.peak_interval.unwrap();
+            interval.lo() <= 30.822 && 30.822 <= interval.hi()
+        });
+        assert!(held.count() >= 51);
+    }
+
+    #[test]
+    fn the_simplest_shape_that_fits_is_named() {
+        let shape =
+            |alpha, beta| fit_scaling(&measured(Law { gamma: 10.0, alpha, beta }, 0.005, 3)).unwrap().shape;
+        assert_eq!(shape(0.0, 0.0), Shape::Linear);
+        assert_eq!(shape(0.1, 0.0), Shape::Contention);
+        assert_eq!(shape(0.1, 0.002), Shape::Coherency);
+    }
+
+    #[test]
+    fn impossible_rows_are_errors() {
+        let point = |n, throughput| ScalingPoint { n, throughput };
+        assert!(fit_scaling(&[point(1.0, 1.0); 3]).is_err());
+        assert!(fit_scaling(&[point(1.0, 1.0); 9]).is_err(), "one number of workers");
+        for bad in [point(0.0, 1.0), point(2.0, 0.0), point(f64::NAN, 1.0), point(2.0, f64::INFINITY)] {
+            assert!(
+                fit_scaling(&[point(1.0, 1.0), point(2.0, 2.0), point(3.0, 3.0), bad]).is_err(),
+                "{bad:?}"
+            );
+        }
+    }
+}
