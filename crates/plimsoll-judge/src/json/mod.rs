@@ -3,9 +3,14 @@
 //! Each test has a request type in a module of its own, which reads what the test takes and gives its [`Answer`].
 
 mod batch;
+mod changes;
 mod compare;
 mod factors;
+mod load_curve;
+mod loss;
+mod modes;
 mod recovery;
+mod scaling;
 mod table;
 
 pub use batch::{BatchSummary, judge_batch};
@@ -20,26 +25,50 @@ use table::Table;
 /// A test that numbers can be given to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
+    /// Where did the history change: `{"series"}`.
+    Changes,
     /// A against B: `{"a", "b", "paired"?, "lower_is_better"?, "margin"?, "alpha"?, "unit"?}`.
     Compare,
     /// Do factors interact: `{"rows": [{..}], "factors"?, "value"?, "block"?}`.
     Factors,
+    /// Load against utilisation: `{"rows": [{"utilisation", "load"}], "cpus"?}`.
+    LoadCurve,
+    /// TCP over a lossy path: `{"rows": [{"rtt", "loss", "mss", "rate"}]}`, or `{"target": {"rate", "rtt", "mss"?, "c"?}}`.
+    Loss,
+    /// One mode or more: `{"values"}`.
+    Modes,
     /// After against baseline: `{"flooded": {"baseline", "after"}, "control"?, "margin"?, "lower_is_better"?}`, or
     /// `{"trials": [{"baseline", "cycles"}]}`.
     Recovery,
+    /// Throughput over the number of workers: `{"rows": [{"n", "throughput"}]}`.
+    Scaling,
 }
 
 impl Test {
     /// Every test, in the order of the reference.
-    pub const ALL: [Self; 3] = [Self::Compare, Self::Factors, Self::Recovery];
+    pub const ALL: [Self; 8] = [
+        Self::Changes,
+        Self::Compare,
+        Self::Factors,
+        Self::LoadCurve,
+        Self::Loss,
+        Self::Modes,
+        Self::Recovery,
+        Self::Scaling,
+    ];
 
     /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Changes => "changes",
             Self::Compare => "compare",
             Self::Factors => "factors",
+            Self::LoadCurve => "load-curve",
+            Self::Loss => "loss",
+            Self::Modes => "modes",
             Self::Recovery => "recovery",
+            Self::Scaling => "scaling",
         }
     }
 
@@ -96,9 +125,14 @@ pub(crate) trait Request: DeserializeOwned {
 /// The text is not the JSON that the test takes, or its numbers cannot be judged.
 pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
     match test {
+        Test::Changes => line_answer::<changes::ChangesRequest>(line),
         Test::Compare => line_answer::<compare::CompareRequest>(line),
         Test::Factors => line_answer::<factors::FactorsRequest>(line),
+        Test::LoadCurve => line_answer::<load_curve::LoadCurveRequest>(line),
+        Test::Loss => line_answer::<loss::LossRequest>(line),
+        Test::Modes => line_answer::<modes::ModesRequest>(line),
         Test::Recovery => line_answer::<recovery::RecoveryRequest>(line),
+        Test::Scaling => line_answer::<scaling::ScalingRequest>(line),
     }
 }
 
@@ -110,9 +144,14 @@ pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
 pub fn judge_table(test: Test, text: &str) -> Result<Value, JudgeError> {
     let table = Table::read(text)?;
     match test {
+        Test::Changes => table_answer::<changes::ChangesRequest>(&table),
         Test::Compare => table_answer::<compare::CompareRequest>(&table),
         Test::Factors => table_answer::<factors::FactorsRequest>(&table),
+        Test::LoadCurve => table_answer::<load_curve::LoadCurveRequest>(&table),
+        Test::Loss => table_answer::<loss::LossRequest>(&table),
+        Test::Modes => table_answer::<modes::ModesRequest>(&table),
         Test::Recovery => table_answer::<recovery::RecoveryRequest>(&table),
+        Test::Scaling => table_answer::<scaling::ScalingRequest>(&table),
     }
 }
 
@@ -142,5 +181,7 @@ fn id_of(line: &str) -> Option<Value> {
     serde_json::from_str::<Id>(line).ok()?.id
 }
 
+#[cfg(test)]
+mod series_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,35 @@
+//! `modes`: one mode or more?
+
+use super::table::Table;
+use super::{Answer, Request};
+use crate::input::JudgeError;
+use crate::modes::find_modes;
+use serde::Deserialize;
+use serde_json::json;
+
+/// `{"id", "values": [..], "metric"}`, in order of time, so that shifts in time are not taken for modes.
+#[derive(Debug, Deserialize)]
+pub(super) struct ModesRequest {
+    values: Vec<f64>,
+    metric: Option<String>,
+}
+
+impl Request for ModesRequest {
+    /// Column `values`, or the first.
+    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+        Ok(Self { values: table.numbers_of("values", 0)?, metric: None })
+    }
+
+    fn judge(self) -> Result<Answer, JudgeError> {
+        let found = find_modes(&self.values)?;
+        let verdict = found.verdict(self.metric.as_deref().unwrap_or("value"));
+        let own = json!({
+            "modes": found.modes,
+            "shifts": found.shifts,
+            "bic_gain": found.bic_gain,
+            "separation": found.separation,
+            "dip": found.dip.map(|d| json!({"statistic": d.statistic, "p": d.p})),
+        });
+        Ok(Answer::new(verdict, own))
+    }
+}
