@@ -6,19 +6,26 @@
 //! command prints the same table (times apart).
 
 mod bisect;
+mod changes;
 mod compare;
 mod factors;
+mod models;
+mod modes;
 mod noise;
 mod recovery;
 mod row;
+mod series;
 
 /// A test's name, and what makes its rows; true asks for a quick look.
 type Topic = (&'static str, fn(bool) -> Vec<String>);
 
-const TOPICS: [Topic; 4] = [
+const TOPICS: [Topic; 7] = [
     ("bisect", bisect::rows),
+    ("changes", changes::rows),
     ("compare", compare::rows),
     ("factors", factors::rows),
+    ("models", models::rows),
+    ("modes", modes::rows),
     ("recovery", recovery::rows),
 ];
 
