@@ -1,1 +1,47 @@
-fn main() {}
+//! Chores of the project: `cargo xtask layers | test | docs`.
+//!
+//! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
+
+mod layers;
+mod packages;
+mod shell;
+mod tests;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask layers            check that crates import only what they may
+cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
+cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["layers"] => layers::check(),
+        ["test"] => tests::run(false),
+        ["test", "--yes"] => tests::run(true),
+        ["docs"] => shell::cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "plimsoll",
+            "--example",
+            "reference",
+            "--",
+            "docs/reference",
+        ]),
+        ["docs", "--check"] => tests::docs_are_current(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

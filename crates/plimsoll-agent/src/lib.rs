@@ -1,1 +1,199 @@
 //! Frames in, facts out: runs services and loads on a host and samples it.
+//!
+//! The agent speaks [`plimsoll_model::frame`] over its stdin and stdout and opens no port. It ends when its stdin does, and its
+//! services end with it. Each service is a process of its own ([`service::main`]), so that a service may fork, be restarted and be
+//! counted by itself; loads are threads of the agent.
+#![forbid(unsafe_code)]
+
+mod exec;
+mod load;
+mod outbox;
+pub mod service;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
+use plimsoll_model::observation::SamplingCost;
+use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
+
+use load::Loads;
+use outbox::Outbox;
+use service::Services;
+
+pub use exec::main as exec_main;
+
+/// How often connections are counted while waiting for the last to go.
+const DRAIN_POLL: Duration = Duration::from_millis(20);
+
+/// Serves the controller at the other end of `input` and `output` until `input` ends.
+///
+/// # Errors
+/// When the streams fail, or what comes is no frame.
+pub fn run(input: &mut impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
+    // A Ctrl-C at the terminal is the controller's to handle; as a session of its own the host does not get it. Where the agent
+    // leads a session already, this fails, and nothing is lost.
+    nix::unistd::setsid().ok();
+    let mut agent = Agent::new(Outbox::new(output));
+    while let Some(request) = frame::read::<ToAgent>(input)? {
+        agent.handle(request)?;
+    }
+    Ok(())
+}
+
+struct Agent {
+    outbox: Outbox,
+    scope: Scope,
+    counters: Option<Counters>,
+    sampler: Option<Sampler>,
+    services: Services,
+    loads: Loads,
+}
+
+impl Agent {
+    fn new(outbox: Outbox) -> Self {
+        Self {
+            services: Services::new(outbox.clone()),
+            loads: Loads::new(outbox.clone()),
+            outbox,
+            scope: Scope::MachineAndHost,
+            counters: None,
+            sampler: None,
+        }
+    }
+
+    fn handle(&mut self, request: ToAgent) -> io::Result<()> {
+        match request {
+            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine } => {
+                self.hello(protocol, &sysctls, &cpus, machine)
+            }
+            ToAgent::Start { id, service } => self.services.start(id, service),
+            ToAgent::Stop { id } => self.services.stop(id),
+            ToAgent::Run { id, load } => self.loads.run(id, load),
+            ToAgent::Abort { id } => {
+                self.loads.abort(id);
+                Ok(())
+            }
+            ToAgent::Snapshot { id, deep } => self.snapshot(id, deep),
+            ToAgent::Sample { hz } => self.sample(hz),
+            ToAgent::Drain { id, time_wait, give_up_ms } => {
+                self.drain(id, time_wait, Duration::from_millis(give_up_ms));
+                Ok(())
+            }
+            ToAgent::FlushCaches { id } => match settings::flush_routes() {
+                Ok(()) => self.outbox.send(&FromAgent::Done { id }),
+                Err(why) => self.outbox.fail(Some(id), why),
+            },
+            ToAgent::Clock { id } => {
+                self.outbox.send(&FromAgent::Time { id, at_ns: plimsoll_probe::clock::raw_now_ns() })
+            }
+        }
+    }
+
+    fn hello(
+        &mut self,
+        protocol: u32,
+        sysctls: &[(String, String)],
+        cpus: &[u32],
+        machine: bool,
+    ) -> io::Result<()> {
+        if protocol != PROTOCOL {
+            let error = format!(
+                "this agent speaks version {PROTOCOL} of the frames, the controller version {protocol}"
+            );
+            return self.outbox.fail(None, Failure::Other { what: "greet the controller".into(), error });
+        }
+        if let Err(why) = settings::apply(sysctls, cpus) {
+            return self.outbox.fail(None, why);
+        }
+        self.scope = if machine { Scope::MachineAndHost } else { Scope::HostOnly };
+        let absent = match self.counters() {
+            Ok(counters) => {
+                counters.absent().iter().map(|absence| format!("{}: {}", absence.file, absence.why)).collect()
+            }
+            Err(why) => return self.outbox.fail(None, why),
+        };
+        let at_ns = plimsoll_probe::clock::raw_now_ns();
+        self.outbox.send(&FromAgent::Welcome { protocol: PROTOCOL, pid: std::process::id(), at_ns, absent })
+    }
+
+    /// The counters, opened at their first use.
+    fn counters(&mut self) -> Result<&mut Counters, Failure> {
+        if self.counters.is_none() {
+            self.counters = Some(open_counters(self.scope)?);
+        }
+        Ok(self.counters.as_mut().expect("they were opened in the line before"))
+    }
+
+    fn snapshot(&mut self, id: Id, deep: bool) -> io::Result<()> {
+        match self.counters() {
+            Ok(counters) => {
+                let snapshot = counters.read(if deep { Depth::Deep } else { Depth::Light });
+                self.outbox.send(&FromAgent::Counters { id, snapshot })
+            }
+            Err(why) => self.outbox.fail(Some(id), why),
+        }
+    }
+
+    fn sample(&mut self, hz: u32) -> io::Result<()> {
+        let cost = self.sampler.take().map(Sampler::stop);
+        if hz == 0 {
+            return self
+                .outbox
+                .send(&FromAgent::Sampled { cost: cost.unwrap_or_else(SamplingCost::default) });
+        }
+        let outbox = self.outbox.clone();
+        let deliver = move |samples| outbox.send_or_drop(&FromAgent::Samples { samples });
+        let started = open_counters(self.scope).and_then(|counters| {
+            Sampler::start(counters, hz, Series::Changes, deliver)
+                .map_err(|e| other("sample the counters", e))
+        });
+        match started {
+            Ok(sampler) => {
+                self.sampler = Some(sampler);
+                Ok(())
+            }
+            Err(why) => self.outbox.fail(None, why),
+        }
+    }
+
+    /// Waits in a thread of its own, so that the agent can still be told to stop something.
+    fn drain(&self, id: Id, time_wait: bool, give_up: Duration) {
+        let outbox = self.outbox.clone();
+        thread::spawn(move || {
+            let start = Instant::now();
+            loop {
+                let left = match plimsoll_probe::connections(time_wait) {
+                    Ok(left) => left,
+                    Err(error) => {
+                        return outbox.send_or_drop(&FromAgent::Failed {
+                            id: Some(id),
+                            why: other("count connections", error),
+                        });
+                    }
+                };
+                if left == 0 || start.elapsed() >= give_up {
+                    let waited_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    return outbox.send_or_drop(&FromAgent::Drained { id, waited_ms, left });
+                }
+                thread::sleep(DRAIN_POLL);
+            }
+        });
+    }
+}
+
+fn open_counters(scope: Scope) -> Result<Counters, Failure> {
+    Counters::open_scope(Path::new("/"), scope).map_err(|error| other("read the kernel's counters", error))
+}
+
+/// A failure that has no kind of its own.
+fn other(what: impl Into<String>, error: impl std::fmt::Display) -> Failure {
+    Failure::Other { what: what.into(), error: error.to_string() }
+}
+
+/// Things by id.
+type ById<T> = BTreeMap<Id, T>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Experiment, FileError, Override, parse};
+use crate::experiment::{Experiment, FileError, HostKind, Override, Phase, parse};
 
 /// An experiment that is ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +64,32 @@ impl Plan {
             cells.push(Cell { levels, experiment: parse(text, &overrides)? });
         }
         Ok(Self { name: name.into(), experiment, cells })
+    }
+}
+
+impl Plan {
+    /// The same with every host a local one, for machines on which namespaces are forbidden: without links, and without waiting for
+    /// connections to go, since those of the whole machine would be counted.
+    #[must_use]
+    pub fn on_loopback(mut self) -> Self {
+        for experiment in self.cells.iter_mut().map(|cell| &mut cell.experiment).chain([&mut self.experiment]) {
+            experiment.links.clear();
+            for host in experiment.hosts.values_mut() {
+                host.kind = HostKind::Local;
+                host.sysctls.clear();
+            }
+            undrained(&mut experiment.phases);
+        }
+        self
+    }
+}
+
+fn undrained(phases: &mut [Phase]) {
+    for phase in phases {
+        if let Some(settle) = &mut phase.settle {
+            settle.drained = None;
+        }
+        undrained(&mut phase.steps);
     }
 }
 

@@ -1,1 +1,40 @@
 //! Carries out an experiment: order, deadlines, phases, teardown.
+//!
+//! [`run::Run`] goes through the trials of a plan; [`trial`] takes one trial through its phases, on the hosts of one or two rigs
+//! ([`bench`]), whose agents it reaches through a [`fleet`]. What happens is told as [`event`]s while it happens, and stored when a
+//! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod error;
+mod event;
+mod fleet;
+mod ground;
+mod ladder;
+mod phase;
+mod run;
+mod trial;
+
+pub use error::{RunError, TrialStop};
+pub use event::{Event, Observer};
+pub use ground::{Ground, Hosts, Namespaces, Pipes};
+pub use run::{Ended, Limits, Run};
+
+use plimsoll_model::observation::{Slice, TrialRecord};
+use plimsoll_model::plan::Plan;
+
+/// What the run needs to be told about the figures that it measures.
+pub trait Judge {
+    /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control twin's, and
+    /// `baseline` holds the slices of both.
+    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool;
+
+    /// Whether the figure of this trial did not come back, as far as the trial alone can tell.
+    fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool;
+
+    /// Whether the last rung of the ladder in this trial brought the figure back.
+    fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool;
+
+    /// Whether every claim is decided by the trials so far.
+    fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;
+}

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `plimsoll` program.
+
+fn main() -> std::process::ExitCode {
+    plimsoll::main()
+}

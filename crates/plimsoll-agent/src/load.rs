@@ -1,0 +1,63 @@
+//! Loads: each in a thread of the agent, until it is done or aborted.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use plimsoll_load::Control;
+use plimsoll_model::frame::{FromAgent, Id, LoadSpec};
+
+use crate::ById;
+use crate::outbox::Outbox;
+
+/// How often the controller is told where a load stands.
+const PROGRESS: Duration = Duration::from_millis(200);
+
+/// The loads of a host.
+pub(crate) struct Loads {
+    outbox: Outbox,
+    running: ById<Arc<AtomicBool>>,
+}
+
+impl Loads {
+    pub(crate) fn new(outbox: Outbox) -> Self {
+        Self { outbox, running: ById::new() }
+    }
+
+    pub(crate) fn run(&mut self, id: Id, spec: LoadSpec) -> io::Result<()> {
+        // Only a running load's flag is held by its thread as well.
+        self.running.retain(|_, abort| Arc::strong_count(abort) > 1);
+        let abort = Arc::new(AtomicBool::new(false));
+        let outbox = self.outbox.clone();
+        let flag = Arc::clone(&abort);
+        thread::Builder::new().name("load".into()).spawn(move || {
+            let tell = |progress| outbox.send_or_drop(&FromAgent::Progress { id, progress });
+            let answer = match plimsoll_load::run(
+                &spec,
+                &Control { abort: &flag, progress: &tell, every: PROGRESS },
+            ) {
+                Ok(result) => FromAgent::Finished { id, result: Box::new(result) },
+                Err(why) => FromAgent::Failed { id: Some(id), why },
+            };
+            outbox.send_or_drop(&answer);
+        })?;
+        self.running.insert(id, abort);
+        Ok(())
+    }
+
+    pub(crate) fn abort(&mut self, id: Id) {
+        if let Some(abort) = self.running.remove(&id) {
+            abort.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Loads {
+    fn drop(&mut self) {
+        for abort in self.running.values() {
+            abort.store(true, Ordering::Release);
+        }
+    }
+}

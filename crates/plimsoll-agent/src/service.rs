@@ -1,0 +1,346 @@
+//! Services: started as processes of their own, watched, and stopped with everything that they made.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use plimsoll_model::experiment::Ready;
+use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::outbox::Outbox;
+use crate::{ById, exec, other};
+
+/// How much of a service's standard error is kept: its end.
+const STDERR_KEPT: usize = 2000;
+/// How long a program of the user's own may take to end when it is asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two attempts to reach a service that is not ready yet.
+const READY_POLL: Duration = Duration::from_millis(10);
+/// How long one such attempt may take.
+const READY_ATTEMPT: Duration = Duration::from_secs(1);
+
+/// What a built-in service tells the agent on its stdout, as one line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Told {
+    Listening(Vec<SocketAddr>),
+    Failed(Failure),
+}
+
+/// `plimsoll agent service`: becomes the built-in service whose specification comes in as JSON on stdin, and dies with the agent.
+#[must_use]
+pub fn main() -> ExitCode {
+    if !die_with_parent() {
+        return ExitCode::FAILURE;
+    }
+    let mut text = String::new();
+    let spec: ServiceSpec =
+        match io::stdin().read_to_string(&mut text).and_then(|_| Ok(serde_json::from_str(&text)?)) {
+            Ok(spec) => spec,
+            Err(error) => {
+                eprintln!("the service's specification cannot be read: {error}");
+                return ExitCode::from(2);
+            }
+        };
+    let Err(failure) = plimsoll_load::serve(&spec, |addresses| tell(&Told::Listening(addresses.to_vec())));
+    eprintln!("{failure}");
+    tell(&Told::Failed(failure)).ok();
+    ExitCode::FAILURE
+}
+
+fn tell(told: &Told) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer(&mut stdout, told)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()
+}
+
+/// Asks the kernel to kill this process when its parent dies; false where the parent is gone already.
+pub(crate) fn die_with_parent() -> bool {
+    let parent = nix::unistd::getppid();
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
+}
+
+/// The services of a host.
+pub(crate) struct Services {
+    outbox: Outbox,
+    running: ById<Running>,
+}
+
+struct Running {
+    group: Pid,
+    builtin: bool,
+    stopping: Arc<AtomicBool>,
+    watcher: JoinHandle<()>,
+}
+
+impl Services {
+    pub(crate) fn new(outbox: Outbox) -> Self {
+        Self { outbox, running: ById::new() }
+    }
+
+    /// Starts a service. The process is made by the calling thread, which must live as long as the agent: the kernel takes the end of
+    /// the thread for the end of the parent (prctl(2), PR_SET_PDEATHSIG).
+    pub(crate) fn start(&mut self, id: Id, spec: ServiceSpec) -> io::Result<()> {
+        match launch(&spec) {
+            Ok((child, listen)) => {
+                let running = self.watch(id, spec, child, listen);
+                self.running.insert(id, running);
+                Ok(())
+            }
+            Err(why) => self.outbox.fail(Some(id), why),
+        }
+    }
+
+    fn watch(&self, id: Id, spec: ServiceSpec, child: Child, listen: Vec<SocketAddr>) -> Running {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let group = Pid::from_raw(i32::try_from(child.id()).expect("a process id fits in an i32"));
+        let builtin = !matches!(spec.kind, ServiceKind::Exec(_));
+        let watch =
+            Watch { id, group, spec, listen, outbox: self.outbox.clone(), stopping: Arc::clone(&stopping) };
+        Running { group, builtin, stopping, watcher: thread::spawn(move || watch.until_it_ends(child)) }
+    }
+
+    pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
+        if let Some(running) = self.running.remove(&id) {
+            running.stop();
+        }
+        self.outbox.send(&FromAgent::Stopped { id })
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        for (_, running) in std::mem::take(&mut self.running) {
+            running.stopping.store(true, Ordering::Release);
+            kill(running.group, Signal::SIGKILL);
+        }
+    }
+}
+
+impl Running {
+    fn stop(self) {
+        self.stopping.store(true, Ordering::Release);
+        if !self.builtin {
+            kill(self.group, Signal::SIGTERM);
+            let asked = Instant::now();
+            while !self.watcher.is_finished() && asked.elapsed() < GRACE {
+                thread::sleep(READY_POLL);
+            }
+        }
+        // Also where the first process has ended: the others of its group may not have.
+        kill(self.group, Signal::SIGKILL);
+        // A watcher that panicked has nothing more to say.
+        self.watcher.join().ok();
+    }
+}
+
+/// Signals a process group; that it is gone already is no error.
+fn kill(group: Pid, signal: Signal) {
+    killpg(group, signal).ok();
+}
+
+fn launch(spec: &ServiceSpec) -> Result<(Child, Vec<SocketAddr>), Failure> {
+    let (mut command, listen) = match &spec.kind {
+        ServiceKind::Exec(service) => {
+            let listen =
+                spec.listen.iter().map(|&address| free_port(address)).collect::<Result<Vec<_>, _>>()?;
+            let first = *listen
+                .first()
+                .ok_or_else(|| other("start the service", "it has no address to listen on"))?;
+            let mut command = exec::command(service, first, &spec.to)?;
+            // What it prints belongs to its messages, not to the agent's frames.
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+            (command, listen)
+        }
+        ServiceKind::Web(_) | ServiceKind::Relay(_) => {
+            let mut command = Command::new("/proc/self/exe");
+            command.args(["agent", "service"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            (command, Vec::new())
+        }
+    };
+    command.stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(|error| other("start the service", error))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let spec = serde_json::to_vec(spec).map_err(|error| other("start the service", error))?;
+        // A service that ended before it read its specification is noticed by its watcher.
+        stdin.write_all(&spec).ok();
+    }
+    Ok((child, listen))
+}
+
+/// The address with its port, chosen by the kernel where it is 0. For programs that cannot listen on port 0 and tell.
+fn free_port(address: SocketAddr) -> Result<SocketAddr, Failure> {
+    TcpListener::bind(address).and_then(|listener| listener.local_addr()).map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::AddrInUse => Failure::AddressInUse { address },
+            io::ErrorKind::PermissionDenied => Failure::Permission { what: format!("listen on {address}") },
+            _ => other(format!("listen on {address}"), error),
+        }
+    })
+}
+
+/// What the thread that watches one service knows.
+struct Watch {
+    id: Id,
+    group: Pid,
+    spec: ServiceSpec,
+    listen: Vec<SocketAddr>,
+    outbox: Outbox,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn until_it_ends(mut self, mut child: Child) {
+        let stderr = Tail::follow(child.stderr.take());
+        let told = child.stdout.take().map(told_by);
+        let (ended, end) = mpsc::channel();
+        let waiter = thread::spawn(move || ended.send(child.wait()));
+        match self.become_ready(told.as_ref(), &end, &stderr) {
+            Ok(()) => {
+                self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() })
+            }
+            Err(why) => {
+                kill(self.group, Signal::SIGKILL);
+                if !self.stopping.load(Ordering::Acquire) {
+                    self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
+                }
+                waiter.join().ok();
+                return;
+            }
+        }
+        let how = end.recv().map_or_else(|_| "in a way that is not known".into(), describe);
+        if !self.stopping.load(Ordering::Acquire) {
+            self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: stderr.text() });
+        }
+    }
+
+    fn become_ready(
+        &mut self,
+        told: Option<&mpsc::Receiver<Told>>,
+        end: &mpsc::Receiver<io::Result<ExitStatus>>,
+        stderr: &Tail,
+    ) -> Result<(), Failure> {
+        let start = Instant::now();
+        let within = self.spec.ready.within.0;
+        let not_ready = |last: String| Failure::NotReady {
+            waited_ms: millis(start.elapsed()),
+            last,
+            stderr: stderr.text(),
+        };
+        if let Some(told) = told {
+            self.listen = match told.recv_timeout(within) {
+                Ok(Told::Listening(addresses)) => addresses,
+                Ok(Told::Failed(why)) => return Err(why),
+                Err(RecvTimeoutError::Timeout) => return Err(not_ready("it does not listen yet".into())),
+                Err(RecvTimeoutError::Disconnected) => return Err(exited(end, stderr)),
+            };
+        }
+        loop {
+            let Err(last) = self.listen.iter().try_for_each(|&address| reach(address, &self.spec.ready))
+            else {
+                return Ok(());
+            };
+            if let Ok(status) = end.try_recv() {
+                return Err(Failure::Exited { how: describe(status), stderr: stderr.text() });
+            }
+            if start.elapsed() >= within {
+                return Err(not_ready(last));
+            }
+            thread::sleep(READY_POLL);
+        }
+    }
+}
+
+fn exited(end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
+    let how =
+        end.recv_timeout(READY_ATTEMPT).map_or_else(|_| "it closed its standard output".into(), describe);
+    Failure::Exited { how, stderr: stderr.text() }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn describe(status: io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => match (status.code(), status.signal().and_then(|n| Signal::try_from(n).ok())) {
+            (Some(code), _) => format!("exit status {code}"),
+            (None, Some(signal)) => format!("killed by {signal}"),
+            (None, None) => status.to_string(),
+        },
+        Err(error) => format!("nobody knows how: {error}"),
+    }
+}
+
+/// One attempt to reach a service; the error says what it met.
+fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
+    let at = |error: io::Error| format!("{address}: {error}");
+    let mut stream = TcpStream::connect_timeout(&address, READY_ATTEMPT).map_err(at)?;
+    let Some(path) = &ready.http else { return Ok(()) };
+    stream.set_read_timeout(Some(READY_ATTEMPT)).map_err(at)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").map_err(at)?;
+    let mut line = String::new();
+    BufReader::new(stream.take(4096)).read_line(&mut line).map_err(at)?;
+    match line.split_whitespace().nth(1) {
+        Some("200") => Ok(()),
+        _ => Err(format!("{address}: GET {path} was answered with `{}`", line.trim())),
+    }
+}
+
+/// What a built-in service tells, line by line.
+fn told_by(stdout: std::process::ChildStdout) -> mpsc::Receiver<Told> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let told = BufReader::new(stdout)
+            .lines()
+            .map_while(Result::ok)
+            .filter_map(|line| serde_json::from_str(&line).ok());
+        for told in told {
+            if sender.send(told).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The end of a stream, as it grows.
+#[derive(Clone)]
+struct Tail(Arc<Mutex<Vec<u8>>>);
+
+impl Tail {
+    fn follow(stream: Option<impl Read + Send + 'static>) -> Self {
+        let tail = Self(Arc::default());
+        if let Some(mut stream) = stream {
+            let kept = tail.clone();
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                    kept.push(&buffer[..n]);
+                }
+            });
+        }
+        tail
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        let excess = kept.len().saturating_sub(STDERR_KEPT);
+        kept.drain(..excess);
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}

@@ -1,0 +1,202 @@
+//! One rig with its services running.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Instant;
+
+use plimsoll_model::experiment::{ExecService, Experiment, HostKind, HttpLoad, Load, Service};
+use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
+use plimsoll_model::observation::Twin;
+
+use crate::error::{RunError, TrialStop};
+use crate::fleet::{Fleet, Key};
+use crate::ground::Hosts;
+
+/// A service that runs.
+struct Started {
+    id: Id,
+    spec: ServiceSpec,
+}
+
+/// The hosts of one rig, and the services on them.
+pub(crate) struct Bench<'e> {
+    pub(crate) twin: Twin,
+    experiment: &'e Experiment,
+    hosts: Box<dyn Hosts>,
+    services: BTreeMap<String, Started>,
+}
+
+impl<'e> Bench<'e> {
+    pub(crate) fn new(twin: Twin, experiment: &'e Experiment, hosts: Box<dyn Hosts>) -> Self {
+        Self { twin, experiment, hosts, services: BTreeMap::new() }
+    }
+
+    pub(crate) fn key(&self, host: &str) -> Key {
+        Key::new(self.twin, host)
+    }
+
+    /// The hosts' agents, in the order of the hosts' names.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.experiment.hosts.keys().map(|host| self.key(host)).collect()
+    }
+
+    /// Says hello to the agents of all hosts. The answers are the fleet's to wait for.
+    pub(crate) fn join(&mut self, fleet: &mut Fleet<'_>) -> Result<(), TrialStop> {
+        for host in self.experiment.hosts.keys() {
+            self.join_host(fleet, host)?;
+        }
+        Ok(())
+    }
+
+    fn join_host(&mut self, fleet: &mut Fleet<'_>, host: &str) -> Result<(), TrialStop> {
+        let key = self.key(host);
+        let pipes = self.hosts.pipes(host)?;
+        let machine = key == machine_host(self.experiment);
+        Ok(fleet.join(&key, &self.experiment.hosts[host], pipes, machine)?)
+    }
+
+    /// Starts all services, each after the one that it passes connections on to.
+    pub(crate) fn start_all(&mut self, fleet: &mut Fleet<'_>) -> Result<(), TrialStop> {
+        for name in in_order(self.experiment) {
+            self.start(fleet, name)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+        let service = &self.experiment.services[name];
+        let mut spec = match self.services.remove(name) {
+            Some(started) => started.spec,
+            None => self.spec(name, service)?,
+        };
+        let key = self.key(&service.on);
+        let id = fleet.id();
+        let deadline = Instant::now() + spec.ready.within.0 * 2;
+        let request = ToAgent::Start { id, service: spec.clone() };
+        let answers = fleet.ask_all(vec![(key.clone(), id, request)], deadline, &mut |_, _| {})?;
+        match answers.into_iter().next() {
+            // The ports that were chosen are kept, so that a restarted service is found where it was.
+            Some(FromAgent::Ready { listen, .. }) => spec.listen = listen,
+            Some(FromAgent::Failed { why, .. }) => {
+                return Err(RunError::Service { service: name.into(), host: service.on.clone(), why }.into());
+            }
+            _ => {
+                return Err(RunError::Lost {
+                    host: service.on.clone(),
+                    how: "answered with something else".into(),
+                }
+                .into());
+            }
+        }
+        fleet.depend_on(&key, id, name);
+        self.services.insert(name.to_owned(), Started { id, spec });
+        Ok(())
+    }
+
+    pub(crate) fn restart(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+        let key = self.key(&self.experiment.services[name].on);
+        if let Some(started) = self.services.get(name) {
+            let id = started.id;
+            fleet.release(&key, id);
+            fleet.ask_all(
+                vec![(key.clone(), id, ToAgent::Stop { id })],
+                Instant::now() + started.spec.ready.within.0,
+                &mut |_, _| {},
+            )?;
+        }
+        self.start(fleet, name)
+    }
+
+    /// Makes a host anew and starts its services again.
+    pub(crate) fn rebuild(
+        &mut self,
+        fleet: &mut Fleet<'_>,
+        host: &str,
+        sample_hz: u32,
+    ) -> Result<(), TrialStop> {
+        self.hosts.rebuild(host)?;
+        self.join_host(fleet, host)?;
+        let key = self.key(host);
+        fleet.welcome(std::slice::from_ref(&key))?;
+        fleet.sample(std::slice::from_ref(&key), sample_hz)?;
+        for name in in_order(self.experiment) {
+            if self.experiment.services[name].on == host {
+                self.start(fleet, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A load with its names resolved.
+    pub(crate) fn load(&self, name: &str, load: &Load, http: HttpLoad) -> Result<LoadSpec, TrialStop> {
+        let source = match self.experiment.hosts[&load.from].kind {
+            HostKind::Local => Some(self.hosts.address(&load.from, &load.from)?),
+            HostKind::Namespace => None,
+        };
+        Ok(LoadSpec {
+            name: name.to_owned(),
+            targets: self.reach(&load.from, &load.to)?,
+            source,
+            kind: LoadKind::Http(http),
+        })
+    }
+
+    /// Where `from` reaches a service.
+    fn reach(&self, from: &str, service: &str) -> Result<Vec<SocketAddr>, TrialStop> {
+        let host = &self.experiment.services[service].on;
+        let address = match from == host {
+            true if self.experiment.hosts[host].kind == HostKind::Namespace => Ipv4Addr::LOCALHOST.into(),
+            _ => self.hosts.address(from, host)?,
+        };
+        let ports = self.services[service].spec.listen.iter().map(SocketAddr::port);
+        Ok(ports.map(|port| SocketAddr::new(address, port)).collect())
+    }
+
+    /// A service with its names resolved. It listens on every address of a namespace, which is its host's own, and on the one address
+    /// that a local host has.
+    fn spec(&self, name: &str, service: &Service) -> Result<ServiceSpec, TrialStop> {
+        let address: IpAddr = match self.experiment.hosts[&service.on].kind {
+            HostKind::Namespace => Ipv4Addr::UNSPECIFIED.into(),
+            HostKind::Local => self.hosts.address(&service.on, &service.on)?,
+        };
+        let port = |n: u32| {
+            service.port.map_or(0, |first| first.saturating_add(u16::try_from(n).unwrap_or(u16::MAX)))
+        };
+        let to = match service.onward() {
+            Some(onward) => self.reach(&service.on, onward)?,
+            None => Vec::new(),
+        };
+        Ok(ServiceSpec {
+            name: name.to_owned(),
+            listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
+            to,
+            kind: kind_of(service),
+            ready: service.ready.clone(),
+        })
+    }
+}
+
+fn kind_of(service: &Service) -> ServiceKind {
+    if let Some(web) = &service.web {
+        ServiceKind::Web(web.clone())
+    } else if let Some(relay) = &service.relay {
+        ServiceKind::Relay(relay.clone())
+    } else {
+        let argv = service.exec.clone().unwrap_or_default();
+        ServiceKind::Exec(ExecService { argv, env: service.env.clone() })
+    }
+}
+
+/// The host whose agent reads the counters of the whole machine.
+pub(crate) fn machine_host(experiment: &Experiment) -> Key {
+    Key::new(Twin::Main, experiment.hosts.keys().next().expect("an experiment has a host"))
+}
+
+/// The services, each after the one that it passes connections on to.
+fn in_order(experiment: &Experiment) -> Vec<&str> {
+    let depth =
+        |name: &str| std::iter::successors(Some(name), |name| experiment.services[*name].onward()).count();
+    let mut names: Vec<&str> = experiment.services.keys().map(String::as_str).collect();
+    names.sort_by_key(|name| depth(name));
+    names
+}

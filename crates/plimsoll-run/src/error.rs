@@ -1,0 +1,79 @@
+//! What can go wrong while an experiment is carried out.
+
+use plimsoll_host::HostError;
+use plimsoll_model::frame::Failure;
+use plimsoll_model::observation::Fault;
+use plimsoll_store::StoreError;
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A host could not be made.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A service could not be started.
+    #[error("the service `{service}` on `{host}`: {why}")]
+    Service {
+        /// Its name.
+        service: String,
+        /// Its host.
+        host: String,
+        /// Why.
+        why: Failure,
+    },
+    /// A host could not be set up, or could not do what it was asked to.
+    #[error("the host `{host}`: {why}")]
+    Agent {
+        /// Its name.
+        host: String,
+        /// Why.
+        why: Failure,
+    },
+    /// A load could not be run.
+    #[error("the load `{load}` on `{host}`: {why}")]
+    Load {
+        /// Its name.
+        load: String,
+        /// Its host.
+        host: String,
+        /// Why.
+        why: Failure,
+    },
+    /// The agent of a host went away, or did not answer, while the host was being set up.
+    #[error("the agent on `{host}` {how}")]
+    Lost {
+        /// The host.
+        host: String,
+        /// How it went.
+        how: String,
+    },
+    /// What was measured could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a trial ended before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialStop {
+    /// The user wants it to end.
+    #[error("interrupted")]
+    Interrupted,
+    /// Something happened that makes the trial worthless; the next may be better.
+    #[error("{}", .0.what)]
+    Fault(Fault),
+    /// Something happened that would happen to the next trial, too.
+    #[error(transparent)]
+    Error(#[from] RunError),
+}
+
+impl From<HostError> for TrialStop {
+    fn from(error: HostError) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl From<StoreError> for TrialStop {
+    fn from(error: StoreError) -> Self {
+        Self::Error(error.into())
+    }
+}

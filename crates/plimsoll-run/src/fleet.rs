@@ -1,0 +1,322 @@
+//! The agents of a trial, and what they say.
+//!
+//! Each agent's frames are read by a thread of its own into one queue. Samples are set aside and a service's death is noticed
+//! whatever the trial is waiting for at the moment.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::Host;
+use plimsoll_model::frame::{self, FromAgent, Id, PROTOCOL, ToAgent};
+use plimsoll_model::observation::{Fault, FaultKind, Progress, Sample, SamplingCost, Twin};
+
+use crate::error::{RunError, TrialStop};
+use crate::ground::Pipes;
+
+/// How often a wait looks whether the user wants it to end.
+const INTERRUPT_POLL: Duration = Duration::from_millis(50);
+/// How long an agent may take to answer what takes it no time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A host of one of the two rigs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) twin: Twin,
+    pub(crate) host: String,
+}
+
+impl Key {
+    pub(crate) fn new(twin: Twin, host: &str) -> Self {
+        Self { twin, host: host.to_owned() }
+    }
+
+    /// The name in records: the control twin's hosts end in `'`.
+    pub(crate) fn label(&self) -> String {
+        match self.twin {
+            Twin::Main => self.host.clone(),
+            Twin::Control => format!("{}'", self.host),
+        }
+    }
+}
+
+/// What the thread that reads from an agent tells. The number says which life of the agent it was.
+struct Incoming {
+    key: Key,
+    life: u32,
+    what: Option<FromAgent>,
+}
+
+struct Agent {
+    to: Box<dyn Write + Send>,
+    life: u32,
+}
+
+/// What a wait is told of.
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Twin, &Progress);
+
+/// All agents of a trial.
+pub(crate) struct Fleet<'i> {
+    agents: BTreeMap<Key, Agent>,
+    queue: Receiver<Incoming>,
+    sender: Sender<Incoming>,
+    interrupt: &'i AtomicBool,
+    next_id: Id,
+    lives: u32,
+    /// Services by agent and id: whose death is a fault.
+    services: BTreeMap<(Key, Id), String>,
+    pub(crate) series: BTreeMap<String, Vec<Sample>>,
+    pub(crate) cost: SamplingCost,
+    /// Counters that cannot be read, each with the reason.
+    pub(crate) absent: Vec<String>,
+}
+
+impl<'i> Fleet<'i> {
+    pub(crate) fn new(interrupt: &'i AtomicBool) -> Self {
+        let (sender, queue) = mpsc::channel();
+        Self {
+            agents: BTreeMap::new(),
+            queue,
+            sender,
+            interrupt,
+            next_id: 1,
+            lives: 0,
+            services: BTreeMap::new(),
+            series: BTreeMap::new(),
+            cost: SamplingCost::default(),
+            absent: Vec::new(),
+        }
+    }
+
+    /// Begins to talk with the agent of a host, which may have had another agent before.
+    pub(crate) fn join(
+        &mut self,
+        key: &Key,
+        host: &Host,
+        pipes: Pipes,
+        machine: bool,
+    ) -> Result<(), RunError> {
+        self.lives += 1;
+        let life = self.lives;
+        self.services.retain(|(of, _), _| of != key);
+        self.agents.insert(key.clone(), Agent { to: pipes.to, life });
+        let (sender, key_of_thread, mut from) = (self.sender.clone(), key.clone(), pipes.from);
+        thread::spawn(move || {
+            loop {
+                // An error is told as the end: either way there is nothing more to come.
+                let what = frame::read(&mut from).unwrap_or(None);
+                let over = what.is_none();
+                if sender.send(Incoming { key: key_of_thread.clone(), life, what }).is_err() || over {
+                    return;
+                }
+            }
+        });
+        let sysctls = host.sysctls.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        let hello = ToAgent::Hello {
+            protocol: PROTOCOL,
+            host: key.host.clone(),
+            sysctls,
+            cpus: host.cpus.clone(),
+            machine,
+        };
+        self.send(key, &hello)
+    }
+
+    /// Waits until every one of these agents has said hello.
+    pub(crate) fn welcome(&mut self, keys: &[Key]) -> Result<(), TrialStop> {
+        let mut waiting: Vec<Key> = keys.to_vec();
+        let deadline = Instant::now() + PATIENCE;
+        while !waiting.is_empty() {
+            match self.next(deadline)? {
+                Some((key, FromAgent::Welcome { absent, .. })) => {
+                    for reason in absent {
+                        if !self.absent.contains(&reason) {
+                            self.absent.push(reason);
+                        }
+                    }
+                    waiting.retain(|other| *other != key);
+                }
+                Some((key, FromAgent::Failed { why, .. })) => {
+                    return Err(RunError::Agent { host: key.host, why }.into());
+                }
+                Some(_) => {}
+                None => return Err(lost(&waiting[0].host, "does not answer").into()),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn id(&mut self) -> Id {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    pub(crate) fn send(&mut self, key: &Key, frame: &ToAgent) -> Result<(), RunError> {
+        let agent = self.agents.get_mut(key).ok_or_else(|| lost(&key.host, "is not there"))?;
+        frame::write(&mut agent.to, frame).map_err(|error| lost(&key.host, &format!("went away ({error})")))
+    }
+
+    /// A service whose death from now on makes the trial worthless.
+    pub(crate) fn depend_on(&mut self, key: &Key, id: Id, service: &str) {
+        self.services.insert((key.clone(), id), service.to_owned());
+    }
+
+    /// No longer so.
+    pub(crate) fn release(&mut self, key: &Key, id: Id) {
+        self.services.remove(&(key.clone(), id));
+    }
+
+    /// Sends requests to several agents at once, and gives their answers in the order of the requests.
+    pub(crate) fn ask_all(
+        &mut self,
+        requests: Vec<(Key, Id, ToAgent)>,
+        deadline: Instant,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Vec<FromAgent>, TrialStop> {
+        let mut answers: Vec<Option<FromAgent>> = requests.iter().map(|_| None).collect();
+        for (key, _, request) in &requests {
+            self.send(key, request)?;
+        }
+        while answers.iter().any(Option::is_none) {
+            let Some((key, what)) = self.next(deadline)? else { return Err(too_long(&requests, &answers)) };
+            if let FromAgent::Progress { progress, .. } = &what {
+                on_progress(key.twin, progress);
+                continue;
+            }
+            if let FromAgent::Failed { id: None, why } = what {
+                return Err(RunError::Agent { host: key.host, why }.into());
+            }
+            let place = requests.iter().position(|(of, id, _)| *of == key && answers_to(&what) == Some(*id));
+            if let Some(place) = place {
+                answers[place] = Some(what);
+            }
+        }
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Sends one request and waits for its answer.
+    pub(crate) fn ask(
+        &mut self,
+        key: &Key,
+        request: impl FnOnce(Id) -> ToAgent,
+    ) -> Result<FromAgent, TrialStop> {
+        let id = self.id();
+        let requests = vec![(key.clone(), id, request(id))];
+        let answers = self.ask_all(requests, Instant::now() + PATIENCE, &mut |_, _| {})?;
+        Ok(answers.into_iter().next().expect("one answer for one request"))
+    }
+
+    /// Waits for nothing in particular, but notices what happens.
+    pub(crate) fn idle(&mut self, until: Instant) -> Result<(), TrialStop> {
+        while self.next(until)?.is_some() {}
+        Ok(())
+    }
+
+    /// Starts sampling on all agents.
+    pub(crate) fn sample(&mut self, keys: &[Key], hz: u32) -> Result<(), RunError> {
+        keys.iter().try_for_each(|key| self.send(key, &ToAgent::Sample { hz }))
+    }
+
+    /// Ends sampling on all agents, and waits for what is left of it. What an agent does not deliver in time is lost.
+    pub(crate) fn end_sampling(&mut self) {
+        let keys: Vec<Key> = self.agents.keys().cloned().collect();
+        let mut waiting: Vec<Key> =
+            keys.into_iter().filter(|key| self.send(key, &ToAgent::Sample { hz: 0 }).is_ok()).collect();
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !waiting.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(Incoming { key, what, .. }) = self.queue.recv_timeout(left) else { return };
+            match what {
+                Some(FromAgent::Samples { samples }) => self.keep(&key, samples),
+                Some(FromAgent::Sampled { cost }) => {
+                    self.cost.samples += cost.samples;
+                    self.cost.cpu_us += cost.cpu_us;
+                    self.cost.elapsed_us = self.cost.elapsed_us.max(cost.elapsed_us);
+                    waiting.retain(|other| *other != key);
+                }
+                None => waiting.retain(|other| *other != key),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn keep(&mut self, key: &Key, samples: Vec<Sample>) {
+        self.series.entry(key.label()).or_default().extend(samples);
+    }
+
+    /// The next thing that an agent says and that is not dealt with here; nothing when the deadline has come.
+    fn next(&mut self, deadline: Instant) -> Result<Option<(Key, FromAgent)>, TrialStop> {
+        loop {
+            if self.interrupt.load(Ordering::Acquire) {
+                return Err(TrialStop::Interrupted);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let incoming = match self.queue.recv_timeout(left.min(INTERRUPT_POLL)) {
+                Ok(incoming) => incoming,
+                Err(RecvTimeoutError::Timeout) if left <= INTERRUPT_POLL => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the fleet holds a sender itself"),
+            };
+            if self.agents.get(&incoming.key).is_none_or(|agent| agent.life != incoming.life) {
+                continue;
+            }
+            match incoming.what {
+                None => return Err(agent_lost(&incoming.key)),
+                Some(FromAgent::Samples { samples }) => self.keep(&incoming.key, samples),
+                Some(FromAgent::Died { id, how, stderr }) => {
+                    if let Some(service) = self.services.get(&(incoming.key.clone(), id)) {
+                        return Err(service_died(&incoming.key, service, &how, &stderr));
+                    }
+                }
+                Some(what) => return Ok(Some((incoming.key, what))),
+            }
+        }
+    }
+}
+
+/// The request that a frame answers.
+fn answers_to(what: &FromAgent) -> Option<Id> {
+    match what {
+        FromAgent::Ready { id, .. }
+        | FromAgent::Stopped { id }
+        | FromAgent::Finished { id, .. }
+        | FromAgent::Counters { id, .. }
+        | FromAgent::Drained { id, .. }
+        | FromAgent::Done { id }
+        | FromAgent::Time { id, .. } => Some(*id),
+        FromAgent::Failed { id, .. } => *id,
+        FromAgent::Welcome { .. }
+        | FromAgent::Died { .. }
+        | FromAgent::Progress { .. }
+        | FromAgent::Samples { .. }
+        | FromAgent::Sampled { .. } => None,
+    }
+}
+
+fn lost(host: &str, how: &str) -> RunError {
+    RunError::Lost { host: host.into(), how: how.into() }
+}
+
+fn agent_lost(key: &Key) -> TrialStop {
+    let what = format!("the agent on `{}` went away", key.label());
+    TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::AgentLost, what })
+}
+
+fn service_died(key: &Key, service: &str, how: &str, stderr: &str) -> TrialStop {
+    let wrote = match stderr.trim() {
+        "" => String::new(),
+        text => format!("; it wrote: {text}"),
+    };
+    let what = format!("the service `{service}` on `{}` ended: {how}{wrote}", key.label());
+    TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::ServiceDied, what })
+}
+
+fn too_long(requests: &[(Key, Id, ToAgent)], answers: &[Option<FromAgent>]) -> TrialStop {
+    let silent =
+        requests.iter().zip(answers).find(|(_, answer)| answer.is_none()).map(|((key, ..), _)| key.label());
+    let what = format!("`{}` had not answered when the time for it was over", silent.unwrap_or_default());
+    TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what })
+}

@@ -1,0 +1,105 @@
+//! Where hosts come from: a narrow trait, so that trials can be tested without namespaces.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, Rig, RigSpec};
+use plimsoll_model::experiment::Experiment;
+
+/// The streams to the agent of a host.
+pub struct Pipes {
+    /// The agent's stdin.
+    pub to: Box<dyn Write + Send>,
+    /// The agent's stdout.
+    pub from: Box<dyn Read + Send>,
+}
+
+/// Makes hosts.
+pub trait Ground {
+    /// Makes the hosts and links of an experiment, with an agent on each.
+    ///
+    /// # Errors
+    /// When one cannot be made; none is left then.
+    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError>;
+
+    /// Makes the kernel drop its clean caches.
+    ///
+    /// # Errors
+    /// When it is not allowed.
+    fn drop_caches(&self) -> Result<(), HostError>;
+}
+
+/// The hosts of one rig. They are gone when this is dropped.
+pub trait Hosts {
+    /// The streams to a host's agent; once for each time that the host is made.
+    ///
+    /// # Errors
+    /// When there is no such host, or its streams were taken already.
+    fn pipes(&mut self, host: &str) -> Result<Pipes, HostError>;
+
+    /// The address by which `from` reaches `to`.
+    ///
+    /// # Errors
+    /// When there is no such host, or no way between the two.
+    fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError>;
+
+    /// Makes a host anew; all of its processes and kernel state are gone.
+    ///
+    /// # Errors
+    /// When it cannot be made again.
+    fn rebuild(&mut self, host: &str) -> Result<(), HostError>;
+}
+
+/// Hosts made of namespaces, or of processes on loopback addresses where the experiment says so.
+#[derive(Clone, Debug)]
+pub struct Namespaces {
+    /// The program to run as agent.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+}
+
+impl Ground for Namespaces {
+    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
+        let hosts = experiment.hosts.iter().map(|(name, host)| HostSpec {
+            name: name.clone(),
+            kind: host.kind,
+            forward: host.forward,
+        });
+        let links = experiment.links.iter().map(|link| LinkSpec {
+            a: link.between[0].clone(),
+            b: link.between[1].clone(),
+            mtu: link.mtu,
+        });
+        let spec = RigSpec {
+            hosts: hosts.collect(),
+            links: links.collect(),
+            program: self.program.clone(),
+            args: self.args.clone(),
+            stderr: AgentStderr::Inherit,
+            keeper: None,
+        };
+        Ok(Box::new(Rig::build(&spec)?))
+    }
+
+    fn drop_caches(&self) -> Result<(), HostError> {
+        plimsoll_host::drop_caches()
+    }
+}
+
+impl Hosts for Rig {
+    fn pipes(&mut self, host: &str) -> Result<Pipes, HostError> {
+        let pipes = Rig::pipes(self, host)?;
+        Ok(Pipes { to: Box::new(pipes.stdin), from: Box::new(pipes.stdout) })
+    }
+
+    fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError> {
+        self.address_towards(from, to)
+    }
+
+    fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
+        Rig::rebuild(self, host)
+    }
+}

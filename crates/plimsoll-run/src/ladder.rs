@@ -1,0 +1,96 @@
+//! The remedies ladder: what brings the figure back says where the state lives.
+
+use std::time::Instant;
+
+use plimsoll_host::HostError;
+use plimsoll_model::experiment::{Remedies, Rung};
+use plimsoll_model::frame::{FromAgent, ToAgent};
+use plimsoll_model::observation::{PhaseKind, Twin};
+
+use crate::bench::Bench;
+use crate::error::TrialStop;
+use crate::event::Event;
+use crate::trial::Trial;
+
+impl<'t> Trial<'t> {
+    /// Tries one rung after the other on the flooded rig and measures after each, until the figure is back.
+    ///
+    /// The control twin is left as it is: it tells what the machine does meanwhile.
+    pub(crate) fn climb(&mut self) -> Result<(), TrialStop> {
+        let experiment = self.experiment;
+        let Some(remedies) = &experiment.remedies else { return Ok(()) };
+        let claim = experiment.claims.iter().find_map(|claim| claim.recovery.as_ref());
+        let Some((load, slices)) = claim.and_then(|claim| find(&experiment.phases, &claim.after)) else {
+            return Ok(());
+        };
+        for &rung in &remedies.ladder {
+            self.observer.on(&Event::Remedy { rung });
+            self.begin(rung.name(), PhaseKind::Remedy, Some(rung));
+            if let Some(note) = self.apply(rung, remedies)? {
+                self.current().notes.push(note);
+                self.end()?;
+                continue;
+            }
+            let limit = Instant::now() + std::time::Duration::from_secs(600);
+            // What was just started or made anew warms up first, in a slice that is not kept.
+            self.slices(load, None, 1, limit)?;
+            self.current().slices.clear();
+            self.slices(load, None, slices, limit)?;
+            self.end()?;
+            if self.judge.last_rung_restored(self.plan, &self.record) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a rung says; a note where it cannot be done here.
+    fn apply(&mut self, rung: Rung, remedies: &Remedies) -> Result<Option<String>, TrialStop> {
+        let experiment = self.experiment;
+        let host = &experiment.services[&remedies.service].on;
+        match rung {
+            Rung::WaitLonger => self.fleet.idle(Instant::now() + remedies.wait.0)?,
+            Rung::RestartService => {
+                let (bench, fleet) = self.main();
+                bench.restart(fleet, &remedies.service)?;
+            }
+            Rung::DropCaches => return self.drop_caches(host),
+            Rung::RebuildHost => {
+                let hz = experiment.run.sample_hz;
+                let (bench, fleet) = self.main();
+                match bench.rebuild(fleet, host, hz) {
+                    Err(TrialStop::Error(crate::RunError::Host(error @ HostError::NotRebuildable(_)))) => {
+                        return Ok(Some(format!("not tried: {error}")));
+                    }
+                    other => other?,
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn drop_caches(&mut self, host: &str) -> Result<Option<String>, TrialStop> {
+        if let Err(error) = self.ground.drop_caches() {
+            return Ok(Some(format!("not tried: {error}")));
+        }
+        let key = self.bench(Twin::Main).key(host);
+        match self.fleet.ask(&key, |id| ToAgent::FlushCaches { id })? {
+            FromAgent::Failed { why, .. } => Ok(Some(format!("not tried: {why}"))),
+            _ => Ok(None),
+        }
+    }
+
+    fn main(&mut self) -> (&mut Bench<'t>, &mut crate::fleet::Fleet<'t>) {
+        let bench =
+            self.benches.iter_mut().find(|bench| bench.twin == Twin::Main).expect("there is a main rig");
+        (bench, &mut self.fleet)
+    }
+}
+
+/// The load that a phase measures, and in how many slices.
+fn find<'p>(phases: &'p [plimsoll_model::experiment::Phase], name: &str) -> Option<(&'p str, u32)> {
+    phases.iter().find_map(|phase| match &phase.measure {
+        Some(load) if phase.name == name => Some((load.as_str(), phase.slices.unwrap_or(1))),
+        _ => find(&phase.steps, name),
+    })
+}

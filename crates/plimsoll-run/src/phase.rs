@@ -1,0 +1,313 @@
+//! The phases of a trial: measure, drive, settle, watch.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::{HttpLoad, Load, Phase, Settle, Watch};
+use plimsoll_model::frame::{FromAgent, ToAgent};
+use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
+use rand::seq::SliceRandom;
+
+use crate::bench::machine_host;
+use crate::error::{RunError, TrialStop};
+use crate::event::Event;
+use crate::fleet::Key;
+use crate::trial::Trial;
+
+/// How long a phase may take that does not say so itself.
+const PHASE_LIMIT: Duration = Duration::from_secs(600);
+/// The name under which the counters of the whole machine are kept.
+const MACHINE: &str = "machine";
+
+impl Trial<'_> {
+    /// Runs a load and counts it, cut into slices that alternate between the rigs.
+    pub(crate) fn measure(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
+        for _ in 0..phase.warm_up.unwrap_or(0) {
+            self.begin(&phase.name, PhaseKind::WarmUp, None);
+            self.slices(load, None, 1, deadline(phase))?;
+            self.end()?;
+        }
+        self.begin(&phase.name, PhaseKind::Measure, None);
+        self.slices(load, None, phase.slices.unwrap_or(1), deadline(phase))?;
+        self.deep(&phase.name)?;
+        self.end()
+    }
+
+    /// Runs a load for its effect, on the rigs that do not sit this phase out.
+    pub(crate) fn drive(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Drive, None);
+        let idle =
+            self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
+        let twins: Vec<Twin> = self.twins().filter(|twin| *twin == Twin::Main || !idle).collect();
+        let limit = deadline(phase);
+        for twin in twins {
+            let slice = self.slice(twin, 0, load, &self.http(load).clone(), limit)?;
+            self.current().slices.push(slice);
+        }
+        self.end()
+    }
+
+    /// Runs a load in so many slices, the two rigs in random order within each. `connections` replaces the load's own number.
+    pub(crate) fn slices(
+        &mut self,
+        load: &str,
+        connections: Option<u64>,
+        number: u32,
+        deadline: Instant,
+    ) -> Result<(), TrialStop> {
+        let mut whole = self.http(load).clone();
+        if let Some(connections) = connections {
+            whole.connections = Some(connections);
+        }
+        for place in 0..number {
+            let part = part_of(&whole, place, number);
+            self.round(load, place, &part, deadline)?;
+        }
+        Ok(())
+    }
+
+    /// The same slice on every rig, in random order.
+    fn round(
+        &mut self,
+        load: &str,
+        number: u32,
+        part: &HttpLoad,
+        deadline: Instant,
+    ) -> Result<(), TrialStop> {
+        let mut twins: Vec<Twin> = self.twins().collect();
+        twins.shuffle(&mut self.random);
+        for twin in twins {
+            let slice = self.slice(twin, number, load, part, deadline)?;
+            self.current().slices.push(slice);
+        }
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        twin: Twin,
+        number: u32,
+        name: &str,
+        http: &HttpLoad,
+        deadline: Instant,
+    ) -> Result<Slice, TrialStop> {
+        let experiment = self.experiment;
+        let load: &Load = &experiment.loads[name];
+        let bench = self.bench(twin);
+        let (key, spec, mut hosts) =
+            (bench.key(&load.from), bench.load(name, load, http.clone())?, bench.keys());
+        if !hosts.contains(&machine_host(experiment)) {
+            hosts.push(machine_host(experiment));
+        }
+        let before = self.snapshots(&hosts, false)?;
+        let at_ns = self.now_ns();
+        let id = self.fleet.id();
+        let observer = &mut self.observer;
+        let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
+        let mut answers =
+            self.fleet.ask_all(vec![(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
+        let result = match answers.pop() {
+            Some(FromAgent::Finished { result, .. }) => *result,
+            Some(FromAgent::Failed { why, .. }) => {
+                return Err(RunError::Load { load: name.into(), host: load.from.clone(), why }.into());
+            }
+            _ => {
+                return Err(RunError::Lost {
+                    host: load.from.clone(),
+                    how: "answered with something else".into(),
+                }
+                .into());
+            }
+        };
+        let after = self.snapshots(&hosts, false)?;
+        Ok(Slice { twin, number, at_ns, result, counters: changes(twin, &hosts, &before, &after) })
+    }
+
+    /// Reads the counters of several hosts at once.
+    fn snapshots(&mut self, hosts: &[Key], deep: bool) -> Result<Vec<Snapshot>, TrialStop> {
+        let mut requests = Vec::new();
+        for host in hosts {
+            let id = self.fleet.id();
+            requests.push((host.clone(), id, ToAgent::Snapshot { id, deep }));
+        }
+        let answers = self.fleet.ask_all(requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+        let snapshots = answers.into_iter().zip(hosts).map(|(answer, host)| match answer {
+            FromAgent::Counters { snapshot, .. } => Ok(snapshot),
+            FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
+            _ => {
+                Err(RunError::Lost { host: host.host.clone(), how: "answered with something else".into() }
+                    .into())
+            }
+        });
+        snapshots.collect()
+    }
+
+    /// Reads the expensive files of every host, too.
+    fn deep(&mut self, phase: &str) -> Result<(), TrialStop> {
+        let hosts: Vec<Key> = self.benches.iter().flat_map(|bench| bench.keys()).collect();
+        let snapshots = self.snapshots(&hosts, true)?;
+        let cycle = self.cycle;
+        let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
+            phase: phase.to_owned(),
+            cycle,
+            twin: key.twin,
+            host: key.host,
+            snapshot,
+        });
+        self.record.deep.extend(named);
+        Ok(())
+    }
+
+    /// Waits until the hosts have come to rest.
+    pub(crate) fn settle(&mut self, phase: &Phase, settle: &Settle) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Settle, None);
+        self.fleet.idle(Instant::now() + settle.at_least.0)?;
+        if let Some(host) = &settle.drained {
+            self.drain(host, settle.time_wait, phase.at_most.map_or(PHASE_LIMIT, |most| most.0))?;
+        }
+        self.end()
+    }
+
+    fn drain(&mut self, host: &str, time_wait: bool, limit: Duration) -> Result<(), TrialStop> {
+        let give_up_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let mut requests = Vec::new();
+        for twin in self.twins().collect::<Vec<_>>() {
+            let id = self.fleet.id();
+            requests.push((self.bench(twin).key(host), id, ToAgent::Drain { id, time_wait, give_up_ms }));
+        }
+        let keys: Vec<Key> = requests.iter().map(|(key, ..)| key.clone()).collect();
+        let answers = self.fleet.ask_all(requests, Instant::now() + limit * 2, &mut |_, _| {})?;
+        for (key, answer) in keys.iter().zip(answers) {
+            let note = match answer {
+                FromAgent::Drained { waited_ms, left: 0, .. } => {
+                    format!("no connection left on `{}` after {waited_ms} ms", key.label())
+                }
+                FromAgent::Drained { waited_ms, left, .. } => {
+                    format!("{left} connections left on `{}` after {waited_ms} ms", key.label())
+                }
+                FromAgent::Failed { why, .. } => {
+                    return Err(RunError::Agent { host: key.host.clone(), why }.into());
+                }
+                _ => {
+                    return Err(RunError::Lost {
+                        host: key.host.clone(),
+                        how: "answered with something else".into(),
+                    }
+                    .into());
+                }
+            };
+            self.current().notes.push(note);
+        }
+        Ok(())
+    }
+
+    /// Measures windows until several in a row are as good as the baseline, or it is time to give up.
+    pub(crate) fn watch(&mut self, phase: &Phase, watch: &Watch) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Watch, None);
+        let baseline: Vec<Slice> = self.measured(&watch.against).cloned().collect();
+        let part = HttpLoad {
+            connections: Some(watch.connections),
+            duration: None,
+            ..self.http(&watch.load).clone()
+        };
+        let start = Instant::now();
+        let mut in_a_row = 0;
+        for number in 0.. {
+            let due = start + watch.every.0 * number;
+            if in_a_row >= watch.windows || due >= start + watch.give_up.0 {
+                break;
+            }
+            self.fleet.idle(due)?;
+            self.round(&watch.load, number, &part, Instant::now() + PHASE_LIMIT)?;
+            in_a_row = if self.window_passes(number, &baseline) { in_a_row + 1 } else { 0 };
+        }
+        let note = if in_a_row >= watch.windows {
+            format!("{in_a_row} windows in a row were as good as `{}`", watch.against)
+        } else {
+            format!(
+                "never {} windows in a row as good as `{}` within {}",
+                watch.windows, watch.against, watch.give_up
+            )
+        };
+        self.current().notes.push(note);
+        self.end()
+    }
+
+    fn window_passes(&mut self, number: u32, baseline: &[Slice]) -> bool {
+        let window = |twin| {
+            self.latest().slices.iter().rev().find(move |slice| slice.number == number && slice.twin == twin)
+        };
+        window(Twin::Main)
+            .is_some_and(|main| self.judge.window_passes(self.plan, baseline, main, window(Twin::Control)))
+    }
+
+    fn http(&self, load: &str) -> &HttpLoad {
+        self.experiment.loads[load]
+            .http
+            .as_ref()
+            .expect("an experiment that was checked has a kind for each load")
+    }
+}
+
+fn deadline(phase: &Phase) -> Instant {
+    Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
+}
+
+/// One of `number` parts of a load. What does not divide evenly goes to the first ones; no part is empty.
+fn part_of(whole: &HttpLoad, place: u32, number: u32) -> HttpLoad {
+    let (place, parts) = (u64::from(place), u64::from(number));
+    HttpLoad {
+        connections: whole.connections.map(|all| (all / parts + u64::from(place < all % parts)).max(1)),
+        duration: whole.duration.map(|all| plimsoll_model::units::Span(all.0 / number)),
+        ..whole.clone()
+    }
+}
+
+/// What the counters of a rig changed by, without those that did not change; the machine's own under a name of their own.
+fn changes(
+    twin: Twin,
+    hosts: &[Key],
+    before: &[Snapshot],
+    after: &[Snapshot],
+) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let mut all: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for ((key, before), after) in hosts.iter().zip(before).zip(after) {
+        for (name, change) in before.change(after) {
+            let of_machine = name.starts_with("machine.");
+            if change == 0.0 || !of_machine && key.twin != twin {
+                continue;
+            }
+            let host = if of_machine { MACHINE } else { &key.host };
+            all.entry(host.to_owned()).or_default().insert(name, change);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_load_add_up_to_the_whole() {
+        let whole = HttpLoad { connections: Some(403), ..HttpLoad::default() };
+        let parts: Vec<u64> = (0..10).filter_map(|place| part_of(&whole, place, 10).connections).collect();
+        assert_eq!(parts.iter().sum::<u64>(), 403);
+        assert_eq!((parts[0], parts[9]), (41, 40));
+    }
+
+    #[test]
+    fn the_machines_counters_are_kept_once_and_the_other_rigs_not_at_all() {
+        let snapshot = |value| Snapshot {
+            at_ns: 0,
+            values: [("machine.stat.ctxt", value), ("snmp.Tcp.ActiveOpens", value), ("sockstat.TCP.tw", 1.0)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+        };
+        let hosts = [Key::new(Twin::Control, "client"), Key::new(Twin::Main, "client")];
+        let all =
+            changes(Twin::Control, &hosts, &[snapshot(1.0), snapshot(2.0)], &[snapshot(4.0), snapshot(7.0)]);
+        assert_eq!(all["client"], BTreeMap::from([("snmp.Tcp.ActiveOpens".to_owned(), 3.0)]));
+        assert_eq!(all[MACHINE], BTreeMap::from([("machine.stat.ctxt".to_owned(), 5.0)]));
+    }
+}

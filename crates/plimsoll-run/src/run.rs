@@ -1,0 +1,172 @@
+//! A run: all trials of a plan, interleaved in a seeded random order, until its claims are decided.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::observation::{PhaseKind, TrialRecord};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunStatus;
+use plimsoll_store::{RunEntry, Store};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+use crate::Judge;
+use crate::error::{RunError, TrialStop};
+use crate::event::{Event, Observer};
+use crate::ground::Ground;
+use crate::trial::{self, Place, Surroundings};
+
+/// So many trials in a row may fail before the run gives up.
+const FAULTS_IN_A_ROW: u32 = 2;
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The fewest trials of each cell.
+    pub min_trials: u32,
+    /// The most trials of each cell.
+    pub max_trials: u32,
+    /// No trial begins after this.
+    pub budget: Option<Duration>,
+}
+
+/// A run to be carried out, or to be gone on with.
+pub struct Run<'r> {
+    /// What to carry out.
+    pub plan: &'r Plan,
+    /// Where hosts come from.
+    pub ground: &'r dyn Ground,
+    /// Who knows whether a figure is good enough.
+    pub judge: &'r dyn Judge,
+    /// Where everything is stored.
+    pub store: &'r Store,
+    /// Set when the user wants it to end.
+    pub interrupt: &'r AtomicBool,
+    /// When to end.
+    pub limits: Limits,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Ended {
+    /// The run as it is stored.
+    pub entry: RunEntry,
+    /// All of its trials, with those of earlier sessions.
+    pub trials: Vec<TrialRecord>,
+    /// Why it could not go on, where it could not.
+    pub error: Option<RunError>,
+}
+
+impl Run<'_> {
+    /// Carries out the trials that are not stored yet. What was measured is in the answer, also when the run could not go on.
+    pub fn carry_out(&self, mut entry: RunEntry, observer: &mut dyn Observer) -> Ended {
+        let start = Instant::now();
+        let before = entry.elapsed;
+        let mut trials = Vec::new();
+        let stop = self.begin(&entry).and_then(|stored| {
+            trials = stored;
+            self.trials(&mut entry, &mut trials, observer)
+        });
+        entry.elapsed = before + start.elapsed();
+        let (status, error) = match stop {
+            Ok(()) => (RunStatus::Complete, None),
+            Err(TrialStop::Interrupted) => (RunStatus::Interrupted, None),
+            Err(TrialStop::Fault(_)) => (RunStatus::Failed, None),
+            Err(TrialStop::Error(error)) => (RunStatus::Failed, Some(error)),
+        };
+        entry.status = status;
+        let stored = self.store.put_run(&entry);
+        Ended { entry, trials, error: error.or(stored.err().map(RunError::from)) }
+    }
+
+    /// Stores that the run goes on, and fetches the trials that it has already.
+    fn begin(&self, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
+        self.store.put_run(&RunEntry { status: RunStatus::Interrupted, ..entry.clone() })?;
+        self.store.forget_unended(&entry.id)?;
+        Ok(self.store.trials(&entry.id)?)
+    }
+
+    fn trials(
+        &self,
+        entry: &mut RunEntry,
+        trials: &mut Vec<TrialRecord>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrialStop> {
+        let start = Instant::now();
+        let cells = u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX);
+        let mut faults = 0;
+        for (index, (cell, random)) in self.order(entry.seed).enumerate() {
+            let number = u32::try_from(index).unwrap_or(u32::MAX) + 1;
+            if trials.iter().any(|trial| trial.number == number) {
+                continue;
+            }
+            let block = (number - 1) / cells + 1;
+            if (number - 1) % cells == 0 && self.enough(block, trials, start) {
+                break;
+            }
+            observer.on(&Event::TrialStarted { number, of: cells.saturating_mul(self.limits.max_trials) });
+            let place = Place { number, block, random, remedies: !climbed(trials) };
+            let mut around = Surroundings {
+                plan: self.plan,
+                ground: self.ground,
+                judge: self.judge,
+                store: self.store,
+                run: &entry.id,
+                interrupt: self.interrupt,
+                observer,
+            };
+            let over = trial::carry_out(&mut around, &self.plan.cells[cell], place);
+            for reason in over.absent {
+                let note = format!("not seen: {reason}");
+                if !entry.notes.contains(&note) {
+                    entry.notes.push(note);
+                }
+            }
+            faults = if matches!(over.stop, Some(TrialStop::Fault(_))) { faults + 1 } else { 0 };
+            trials.push(over.record);
+            let trial = trials.last().expect("it was pushed in the line before");
+            match over.stop {
+                None => self.store.put_trial(&entry.id, trial)?,
+                Some(TrialStop::Fault(fault)) => {
+                    self.store.put_trial(&entry.id, trial)?;
+                    if faults >= FAULTS_IN_A_ROW {
+                        return Err(TrialStop::Fault(fault));
+                    }
+                }
+                Some(stop) => {
+                    // The first reason counts: a store that fails now does not hide it.
+                    self.store.put_unended(&entry.id, trial).ok();
+                    return Err(stop);
+                }
+            }
+            observer.on(&Event::TrialEnded { trial });
+        }
+        Ok(())
+    }
+
+    /// Whether the run can end before this block.
+    fn enough(&self, block: u32, trials: &[TrialRecord], start: Instant) -> bool {
+        block > self.limits.max_trials
+            || block > self.limits.min_trials
+                && (self.limits.budget.is_some_and(|budget| start.elapsed() >= budget)
+                    || self.judge.decided(self.plan, trials))
+    }
+
+    /// The cells in the order of carrying out, block by block, each with the randomness of its trial. The same seed gives the same
+    /// order, from wherever it is taken up.
+    fn order(&self, seed: u64) -> impl Iterator<Item = (usize, StdRng)> {
+        let mut random = StdRng::seed_from_u64(seed);
+        let cells = self.plan.cells.len();
+        (0..=self.limits.max_trials).flat_map(move |_| {
+            let mut block: Vec<usize> = (0..cells).collect();
+            block.shuffle(&mut random);
+            block.into_iter().map(|cell| (cell, StdRng::seed_from_u64(random.random()))).collect::<Vec<_>>()
+        })
+    }
+}
+
+/// Whether a ladder was climbed in one of the trials.
+fn climbed(trials: &[TrialRecord]) -> bool {
+    trials.iter().any(|trial| trial.phases.iter().any(|phase| phase.kind == PhaseKind::Remedy))
+}

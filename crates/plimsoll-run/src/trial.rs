@@ -1,0 +1,235 @@
+//! One trial: fresh hosts, all phases, teardown.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use plimsoll_model::experiment::{Experiment, Phase, Rung};
+use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::{Cell, Plan};
+use plimsoll_store::Store;
+use rand::rngs::StdRng;
+
+use crate::Judge;
+use crate::bench::Bench;
+use crate::error::{RunError, TrialStop};
+use crate::event::{Event, Observer};
+use crate::fleet::Fleet;
+use crate::ground::Ground;
+
+/// What a trial needs from the run that it belongs to.
+pub(crate) struct Surroundings<'r> {
+    pub(crate) plan: &'r Plan,
+    pub(crate) ground: &'r dyn Ground,
+    pub(crate) judge: &'r dyn Judge,
+    pub(crate) store: &'r Store,
+    pub(crate) run: &'r str,
+    pub(crate) interrupt: &'r AtomicBool,
+    pub(crate) observer: &'r mut dyn Observer,
+}
+
+/// A trial under way.
+pub(crate) struct Trial<'t> {
+    pub(crate) plan: &'t Plan,
+    pub(crate) experiment: &'t Experiment,
+    pub(crate) ground: &'t dyn Ground,
+    pub(crate) judge: &'t dyn Judge,
+    store: &'t Store,
+    run: &'t str,
+    pub(crate) observer: &'t mut dyn Observer,
+    pub(crate) random: StdRng,
+    pub(crate) fleet: Fleet<'t>,
+    pub(crate) benches: Vec<Bench<'t>>,
+    pub(crate) record: TrialRecord,
+    pub(crate) cycle: u32,
+    cycles: u32,
+    start: Instant,
+    stored: usize,
+}
+
+/// Which trial of its run it is.
+pub(crate) struct Place {
+    pub(crate) number: u32,
+    pub(crate) block: u32,
+    pub(crate) random: StdRng,
+    /// Whether to try the remedies should the figure not come back.
+    pub(crate) remedies: bool,
+}
+
+/// A trial that is over: what was observed, and why it ended early, if it did.
+pub(crate) struct Over {
+    pub(crate) record: TrialRecord,
+    pub(crate) stop: Option<TrialStop>,
+    pub(crate) absent: Vec<String>,
+}
+
+/// Carries out one trial.
+pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place) -> Over {
+    let mut trial = Trial {
+        plan: around.plan,
+        experiment: &cell.experiment,
+        ground: around.ground,
+        judge: around.judge,
+        store: around.store,
+        run: around.run,
+        observer: &mut *around.observer,
+        random: place.random,
+        fleet: Fleet::new(around.interrupt),
+        benches: Vec::new(),
+        record: TrialRecord {
+            number: place.number,
+            block: place.block,
+            cell: cell.levels.clone(),
+            ..TrialRecord::default()
+        },
+        cycle: 0,
+        cycles: 0,
+        start: Instant::now(),
+        stored: 0,
+    };
+    let stop = trial.all(place.remedies).err();
+    trial.finish(stop)
+}
+
+impl<'t> Trial<'t> {
+    fn all(&mut self, remedies: bool) -> Result<(), TrialStop> {
+        self.set_up()?;
+        let experiment = self.experiment;
+        self.phases(&experiment.phases)?;
+        if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
+        {
+            self.climb()?;
+        }
+        Ok(())
+    }
+
+    fn set_up(&mut self) -> Result<(), TrialStop> {
+        let start = Instant::now();
+        let twins =
+            if self.experiment.control.is_some() { &[Twin::Main, Twin::Control][..] } else { &[Twin::Main] };
+        for &twin in twins {
+            let hosts = self.ground.build(self.experiment)?;
+            self.benches.push(Bench::new(twin, self.experiment, hosts));
+        }
+        let fleet = &mut self.fleet;
+        for bench in &mut self.benches {
+            bench.join(fleet)?;
+        }
+        let keys: Vec<_> = self.benches.iter().flat_map(Bench::keys).collect();
+        fleet.welcome(&keys)?;
+        for bench in &mut self.benches {
+            bench.start_all(fleet)?;
+        }
+        fleet.sample(&keys, self.experiment.run.sample_hz)?;
+        let took = start.elapsed();
+        self.record.setup_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.observer.on(&Event::RigReady { took });
+        self.start = Instant::now();
+        Ok(())
+    }
+
+    fn phases(&mut self, phases: &'t [Phase]) -> Result<(), TrialStop> {
+        for phase in phases {
+            if let Some(load) = &phase.measure {
+                self.measure(phase, load)?;
+            } else if let Some(load) = &phase.drive {
+                self.drive(phase, load)?;
+            } else if let Some(settle) = &phase.settle {
+                self.settle(phase, settle)?;
+            } else if let Some(watch) = &phase.watch {
+                self.watch(phase, watch)?;
+            } else {
+                self.cycles = phase.repeat.unwrap_or(1);
+                for cycle in 1..=self.cycles {
+                    self.cycle = cycle;
+                    self.phases(&phase.steps)?;
+                }
+                (self.cycle, self.cycles) = (0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn begin(&mut self, name: &str, kind: PhaseKind, rung: Option<Rung>) {
+        self.observer.on(&Event::PhaseStarted { name, kind, cycle: self.cycle, cycles: self.cycles });
+        let start_ns = self.now_ns();
+        self.record.phases.push(PhaseRecord {
+            name: name.to_owned(),
+            kind,
+            cycle: self.cycle,
+            rung,
+            start_ns,
+            end_ns: start_ns,
+            slices: Vec::new(),
+            notes: Vec::new(),
+        });
+    }
+
+    /// Ends the phase that was begun last, and stores it.
+    pub(crate) fn end(&mut self) -> Result<(), TrialStop> {
+        let end_ns = self.now_ns();
+        self.current().end_ns = end_ns;
+        let phase = self.latest();
+        self.store.put_phase(self.run, &self.record, self.stored, phase)?;
+        self.stored += 1;
+        self.observer.on(&Event::PhaseEnded { phase: self.record.phases.last().expect("a phase was begun") });
+        Ok(())
+    }
+
+    /// The phase that was begun last.
+    pub(crate) fn latest(&self) -> &PhaseRecord {
+        self.record.phases.last().expect("a phase was begun")
+    }
+
+    pub(crate) fn current(&mut self) -> &mut PhaseRecord {
+        self.record.phases.last_mut().expect("a phase was begun")
+    }
+
+    /// The counted slices of a phase.
+    pub(crate) fn measured<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Slice> {
+        let phases = self
+            .record
+            .phases
+            .iter()
+            .filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure);
+        phases.flat_map(|phase| &phase.slices)
+    }
+
+    pub(crate) fn twins(&self) -> impl Iterator<Item = Twin> + use<'t> {
+        let both = [Twin::Main, Twin::Control];
+        both.into_iter().take(if self.experiment.control.is_some() { 2 } else { 1 })
+    }
+
+    pub(crate) fn bench(&self, twin: Twin) -> &Bench<'t> {
+        self.benches.iter().find(|bench| bench.twin == twin).expect("a bench for each twin")
+    }
+
+    /// Nanoseconds since the services were ready.
+    pub(crate) fn now_ns(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Takes everything down, and gives what was observed.
+    fn finish(mut self, stop: Option<TrialStop>) -> Over {
+        if !matches!(stop, Some(TrialStop::Error(RunError::Lost { .. }))) {
+            self.fleet.end_sampling();
+        }
+        let end_ns = self.now_ns();
+        if let Some(phase) = self.record.phases.get_mut(self.stored) {
+            phase.end_ns = end_ns;
+            phase.notes.push("cut short".to_owned());
+        }
+        let start = Instant::now();
+        self.benches.clear();
+        self.record.teardown_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.record.series = std::mem::take(&mut self.fleet.series);
+        self.record.sampling = self.fleet.cost;
+        if let Some(TrialStop::Fault(fault)) = &stop {
+            let mut fault = fault.clone();
+            fault.phase =
+                self.record.phases.last().map_or_else(|| "set-up".to_owned(), |phase| phase.name.clone());
+            self.observer.on(&Event::Fault { fault: &fault });
+            self.record.faults.push(fault);
+        }
+        Over { record: self.record, stop, absent: self.fleet.absent }
+    }
+}

@@ -1,0 +1,241 @@
+//! The command line's arguments. Their documentation here is what `--help` and the reference show.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use plimsoll_model::units::Span;
+use serde::{Deserialize, Serialize};
+
+/// How much does this system carry, does it come back up after the flood, and what is holding it down?
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, max_term_width = 110)]
+#[command(
+    after_help = "Exit status: 0 the claims hold, 1 a claim fails, 2 bad usage or a bad file, 3 could not run, \
+                        4 invalid or undecided, 130 interrupted."
+)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Carry out an experiment, and judge it.
+    Run(RunArgs),
+    /// List the shipped experiments.
+    List(ListArgs),
+    /// Tell what an experiment does.
+    Describe(DescribeArgs),
+    /// Check an experiment file without carrying it out.
+    Check(CheckArgs),
+    /// Show a stored run.
+    Show(ShowArgs),
+    /// List the stored runs, the newest first.
+    History(HistoryArgs),
+    /// Give a stored run's verdicts to a CI job: as exit status, and as JUnit or Markdown.
+    Gate(GateArgs),
+    /// Judge numbers from anywhere: CSV, JSON, or a bare list.
+    Judge(JudgeArgs),
+    /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
+    Doctor(DoctorArgs),
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StoreArgs {
+    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder].
+    #[arg(long, value_name = "FILE", env = "PLIMSOLL_STORE")]
+    pub store: Option<PathBuf>,
+}
+
+/// How an experiment is changed from outside.
+/// They are stored with a run, so that it can be resumed and judged again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
+pub struct PlanArgs {
+    /// Apply the experiment's own quick settings: an answer in under a minute.
+    #[arg(long, env = "PLIMSOLL_QUICK")]
+    pub quick: bool,
+    /// Replace a setting: a path into the file, and a value (loads.flood.http.connections=100).
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Run only these levels of a factor.
+    #[arg(long = "factor", value_name = "NAME=A,B")]
+    pub factor: Vec<String>,
+    /// Whether all hosts had to be local ones, because namespaces are forbidden. Found out, not given.
+    #[arg(skip)]
+    pub on_loopback: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// An experiment file, or the name of a shipped one.
+    #[arg(required_unless_present = "resume")]
+    pub experiment: Option<String>,
+    /// Changes to the experiment.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Carry out just so many trials of each cell.
+    #[arg(long, value_name = "N", env = "PLIMSOLL_REPS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub reps: Option<u32>,
+    /// Begin no trial after so long (10m).
+    #[arg(long, value_name = "TIME", env = "PLIMSOLL_BUDGET")]
+    pub budget: Option<Span>,
+    /// The seed of everything that is random [default: a random one].
+    #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
+    pub seed: Option<u64>,
+    /// Go on with a run that was interrupted: its id, or `latest`.
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["experiment", "quick", "set", "factor", "seed"])]
+    pub resume: Option<String>,
+    /// Where the page with the charts goes [default: beside the file of runs].
+    #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
+    pub html: Option<PathBuf>,
+    /// How to print the results.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: Format,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// How to print a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: schema plimsoll.run/1.
+    Json,
+    /// One offline page with charts.
+    Html,
+    /// For CI: JUnit XML.
+    Junit,
+    /// For CI: a summary in Markdown.
+    Markdown,
+}
+
+/// How to print what has no charts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlainFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// How to print the list.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+}
+
+/// Arguments of `describe`.
+#[derive(Debug, clap::Args)]
+pub struct DescribeArgs {
+    /// An experiment file, or the name of a shipped one.
+    pub experiment: String,
+    /// Changes to the experiment.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Print the experiment file itself.
+    #[arg(long)]
+    pub source: bool,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// An experiment file, or the name of a shipped one.
+    #[arg(required_unless_present = "schema")]
+    pub experiment: Option<String>,
+    /// Changes to the experiment.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Print the JSON Schema of experiment files.
+    #[arg(long)]
+    pub schema: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The run: its id, the start of its id, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: Format,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// Only runs of this experiment.
+    pub experiment: Option<String>,
+    /// How to print the list.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `gate`.
+#[derive(Debug, clap::Args)]
+pub struct GateArgs {
+    /// The run: its id, the start of its id, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// How to print the verdicts.
+    #[arg(long, value_enum, default_value_t = Format::Markdown, env = "PLIMSOLL_FORMAT")]
+    pub format: Format,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `judge`.
+#[derive(Debug, clap::Args)]
+pub struct JudgeArgs {
+    /// The question: compare, modes, factors, changes, recovery, load-curve, scaling or loss.
+    pub test: String,
+    /// The numbers: a file, or `-` for standard input.
+    #[arg(default_value = "-")]
+    pub file: PathBuf,
+    /// One JSON object per line in, one verdict per line out, in the same order.
+    #[arg(long)]
+    pub batch: bool,
+    /// How to print the verdict.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// Only tell what was left behind; remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_make_sense_together() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,141 @@
+//! From slices to figures per connection, for the explainer to rank.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_explain::evidence::{Figure, rank};
+use plimsoll_model::experiment::RecoveryClaim;
+use plimsoll_model::observation::{DeepSnapshot, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Evidence;
+
+use super::recovery;
+
+/// How many figures are told.
+const MOST: usize = 12;
+/// What the deep snapshots tell as a level and not per connection, by the start of the name.
+const LEVELS: [&str; 8] = [
+    "rules",
+    "routes",
+    "neighbours",
+    "processes.count",
+    "descriptors",
+    "tcp.",
+    "machine.slab.",
+    "nf_conntrack.count",
+];
+
+/// What moved from baseline to after, over all trials.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
+    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+        return Vec::new();
+    };
+    let mut figures = per_connection(claim, trials);
+    figures.extend(levels(claim, trials));
+    rank(&figures, MOST)
+}
+
+type Values = BTreeMap<(String, String), [Vec<f64>; 4]>;
+
+fn per_connection(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
+    let mut values = Values::new();
+    for trial in trials {
+        let last = recovery::measured(trial, &claim.after).last();
+        let sides = [(recovery::measured(trial, &claim.baseline).next(), 0), (last, 1)];
+        for (phase, side) in sides.into_iter().filter_map(|(phase, side)| Some((phase?, side))) {
+            add(&mut values, &phase.slices.iter().collect::<Vec<_>>(), side);
+        }
+    }
+    figures(values, "per connection", true)
+}
+
+/// Adds the counters of slices, per connection. A counter that a slice does not have did not move in it.
+fn add(values: &mut Values, slices: &[&Slice], side: usize) {
+    let names: BTreeSet<(&String, &String)> = slices
+        .iter()
+        .flat_map(|slice| {
+            slice.counters.iter().flat_map(|(host, counters)| counters.keys().map(move |name| (host, name)))
+        })
+        .filter(|(_, name)| tells(name))
+        .collect();
+    for (host, name) in names {
+        let entry = values.entry((host.clone(), name.clone())).or_default();
+        for slice in slices.iter().filter(|slice| slice.result.connections > 0) {
+            let change =
+                slice.counters.get(host).and_then(|counters| counters.get(name)).copied().unwrap_or(0.0);
+            let place = side + if slice.twin == Twin::Main { 0 } else { 2 };
+            entry[place].push(change / slice.result.connections as f64);
+        }
+    }
+}
+
+/// CPU time of single CPUs, and what sampling itself moves, tell nothing more than their sums.
+fn tells(name: &str) -> bool {
+    let of_one_cpu = name.split('.').any(|part| {
+        part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    });
+    let a_level = [
+        "machine.meminfo.",
+        "machine.loadavg.",
+        "machine.slab.",
+        "machine.stat.procs_",
+        "sockstat.",
+        "machine.sockstat.",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start));
+    !of_one_cpu && !a_level && !name.ends_with(".idle")
+}
+
+/// State that lies about: rules, routes, processes, sockets, slabs.
+fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
+    let mut values = Values::new();
+    for trial in trials {
+        let last = trial.deep.iter().filter(|deep| deep.phase == claim.after).map(|deep| deep.cycle).max();
+        for deep in &trial.deep {
+            let side = match deep {
+                DeepSnapshot { phase, .. } if *phase == claim.baseline => 0,
+                DeepSnapshot { phase, cycle, .. } if *phase == claim.after && Some(*cycle) == last => 1,
+                _ => continue,
+            };
+            for (name, value) in deep
+                .snapshot
+                .values
+                .iter()
+                .filter(|(name, _)| LEVELS.iter().any(|start| name.starts_with(start)))
+            {
+                let host = if name.starts_with("machine.") { "machine" } else { &deep.host };
+                let place = side + if deep.twin == Twin::Main { 0 } else { 2 };
+                values.entry((host.to_owned(), name.clone())).or_default()[place].push(*value);
+            }
+        }
+    }
+    figures(values, "level", false)
+}
+
+fn figures(values: Values, what: &str, per_connection: bool) -> Vec<Figure> {
+    let figure = |((host, name), [before, after, control_before, control_after]): (
+        (String, String),
+        [Vec<f64>; 4],
+    )| Figure {
+        unit: unit(&name, per_connection),
+        metric: format!("{name} ({what})"),
+        host,
+        before,
+        after,
+        control_before,
+        control_after,
+    };
+    values.into_iter().map(figure).collect()
+}
+
+fn unit(name: &str, per_connection: bool) -> String {
+    let is_time = name.contains("stat.cpu.") || name.contains("pressure.") || name.ends_with("_time");
+    let unit = if is_time {
+        "µs"
+    } else if name.ends_with("bytes") || name.ends_with("Octets") {
+        "B"
+    } else {
+        "count"
+    };
+    if per_connection { format!("{unit}/connection") } else { unit.to_owned() }
+}

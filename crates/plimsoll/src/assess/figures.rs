@@ -1,0 +1,95 @@
+//! The plain figures of a trial: rates, latencies, errors, and where the CPU time went.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use plimsoll_model::observation::{Percentiles, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::report::{CpuShares, PhaseReport, TrialReport};
+
+/// Ticks of 10 ms are what the kernel counts CPU time in; fewer than this many say nothing, in microseconds.
+const LEAST_CPU_US: f64 = 200_000.0;
+
+pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
+    let measured =
+        trial.phases.iter().filter(|phase| !matches!(phase.kind, PhaseKind::Settle | PhaseKind::Watch));
+    TrialReport {
+        number: trial.number,
+        block: trial.block,
+        cell: trial.cell.clone(),
+        phases: measured
+            .flat_map(|phase| [Twin::Main, Twin::Control].map(|twin| of_phase(phase, twin)))
+            .flatten()
+            .collect(),
+        faults: trial.faults.clone(),
+        setup_ms: trial.setup_us as f64 / 1e3,
+        teardown_ms: trial.teardown_us as f64 / 1e3,
+    }
+}
+
+/// What a phase measured on one rig; nothing where it ran no load there.
+fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
+    let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.twin == twin).collect();
+    if slices.is_empty() {
+        return None;
+    }
+    let sum = |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice)).sum::<u64>();
+    let seconds = sum(|slice| slice.result.elapsed_ns) as f64 / 1e9;
+    let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+    let (connections, requests) = (sum(|slice| slice.result.connections), sum(|slice| slice.result.requests));
+    let mut errors = BTreeMap::new();
+    for (kind, count) in slices.iter().flat_map(|slice| &slice.result.errors) {
+        *errors.entry(*kind).or_insert(0) += count;
+    }
+    Some(PhaseReport {
+        name: phase.name.clone(),
+        kind: phase.kind,
+        cycle: phase.cycle,
+        twin,
+        rung: phase.rung,
+        connections,
+        connections_per_second: per_second(connections),
+        requests_per_second: per_second(requests),
+        latency_us: percentiles(&slices),
+        errors,
+        cpu: cpu(&slices),
+        start_s: phase.start_ns as f64 / 1e9,
+        end_s: phase.end_ns as f64 / 1e9,
+    })
+}
+
+/// Percentiles over all slices, from their histograms.
+fn percentiles(slices: &[&Slice]) -> Percentiles {
+    let mut all = Histogram::<u64>::new(3).expect("three digits are within the range that a histogram takes");
+    for slice in slices {
+        let bytes = STANDARD.decode(&slice.result.latency.total).unwrap_or_default();
+        if let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) {
+            // A histogram that resizes by itself takes every other of the same precision.
+            all.add(&histogram).ok();
+        }
+    }
+    let at = |quantile| all.value_at_quantile(quantile);
+    Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: all.max() }
+}
+
+/// Where the machine's CPU time went while the slices ran.
+pub(super) fn cpu(slices: &[&Slice]) -> Option<CpuShares> {
+    let sum = |field: &str| -> f64 {
+        let name = format!("machine.stat.cpu.{field}");
+        slices.iter().filter_map(|slice| slice.counters.get("machine")?.get(&name)).sum()
+    };
+    let user = sum("user") + sum("nice");
+    let (system, softirq) = (sum("system"), sum("irq") + sum("softirq"));
+    let (iowait, idle, steal) = (sum("iowait"), sum("idle"), sum("steal"));
+    let all = user + system + softirq + iowait + idle + steal;
+    (all >= LEAST_CPU_US).then(|| CpuShares {
+        user: user / all,
+        system: system / all,
+        softirq: softirq / all,
+        iowait: iowait / all,
+        idle: idle / all,
+        steal: steal / all,
+    })
+}

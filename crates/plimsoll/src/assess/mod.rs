@@ -1,0 +1,105 @@
+//! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
+
+mod contrast;
+mod evidence;
+mod figures;
+mod recovery;
+mod remedies;
+mod validity;
+
+use plimsoll_model::experiment::{Claim, Experiment, Host};
+use plimsoll_model::observation::{SamplingCost, Slice, TrialRecord};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::{HostReport, RUN_SCHEMA, RunReport};
+use plimsoll_model::verdict::{Standing, Verdict};
+use plimsoll_store::RunEntry;
+
+/// What the run asks while it is under way.
+pub(crate) struct Judge;
+
+impl plimsoll_run::Judge for Judge {
+    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
+        recovery::window_passes(plan, baseline, window, twin)
+    }
+
+    fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool {
+        remedies::called_for(plan, trial)
+    }
+
+    fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool {
+        remedies::last_rung_restored(plan, trial)
+    }
+
+    fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
+        let verdicts = verdicts(plan, trials);
+        !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.outcome.standing() != Standing::Open)
+    }
+}
+
+/// The report of a run.
+pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> RunReport {
+    let verdicts = verdicts(plan, trials);
+    let remedies = remedies::results(plan, trials);
+    let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
+    let evidence = evidence::of(plan, trials);
+    RunReport {
+        schema: RUN_SCHEMA.to_owned(),
+        run: entry.id.clone(),
+        experiment: entry.experiment.clone(),
+        question: plan.experiment.question.clone(),
+        status: entry.status,
+        seed: entry.seed,
+        started_unix_s: entry.started_unix_s,
+        elapsed_s: entry.elapsed.as_secs_f64(),
+        recovery: recovery::facts(plan, trials),
+        causes: plimsoll_explain::causes::of_state(state_lives_in, &evidence),
+        verdicts,
+        remedies,
+        state_lives_in,
+        evidence,
+        hosts: hosts(plan),
+        trials: trials.iter().map(figures::trial).collect(),
+        sampling: sampling(trials),
+        notes: entry.notes.clone(),
+    }
+}
+
+fn verdicts(plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
+    plan.experiment.claims.iter().flat_map(|claim| verdicts_of(plan, claim, trials)).collect()
+}
+
+/// The verdicts on one claim: one for each cell where a claim is about a single system, else one.
+fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    if let Some(claim) = &claim.recovery {
+        recovery::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.difference {
+        contrast::differences(plan, claim, trials)
+    } else if let Some(claim) = &claim.interaction {
+        vec![contrast::interaction(claim, trials)]
+    } else {
+        Vec::new()
+    }
+}
+
+fn hosts(plan: &Plan) -> Vec<HostReport> {
+    let Experiment { hosts, services, loads, .. } = &plan.experiment;
+    let report = |(name, host): (&String, &Host)| HostReport {
+        name: name.clone(),
+        kind: host.kind,
+        services: services
+            .iter()
+            .filter(|(_, service)| service.on == *name)
+            .map(|(name, _)| name.clone())
+            .collect(),
+        loads: loads.iter().filter(|(_, load)| load.from == *name).map(|(name, _)| name.clone()).collect(),
+    };
+    hosts.iter().map(report).collect()
+}
+
+fn sampling(trials: &[TrialRecord]) -> SamplingCost {
+    trials.iter().fold(SamplingCost::default(), |sum, trial| SamplingCost {
+        samples: sum.samples + trial.sampling.samples,
+        cpu_us: sum.cpu_us + trial.sampling.cpu_us,
+        elapsed_us: sum.elapsed_us + trial.sampling.elapsed_us,
+    })
+}

@@ -1,0 +1,201 @@
+//! The recovery claim: from slices to the judge's windows, and back to a verdict.
+
+use plimsoll_judge::recovery::{self, RecoverySettings, RecoveryTrial, RecoveryVerdict, WindowPair};
+use plimsoll_model::experiment::{Metric, RecoveryClaim};
+use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::{Cell, Plan};
+use plimsoll_model::report::{CycleRatio, RecoveryFacts};
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::validity;
+
+/// One verdict for each cell.
+pub(super) fn verdicts(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    plan.cells.iter().map(|cell| verdict(cell, claim, trials)).collect()
+}
+
+fn verdict(cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Verdict {
+    let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+    let whole: Vec<RecoveryTrial> = of_cell.iter().filter_map(|trial| windows(trial, claim)).collect();
+    let metric = claim.metric.name();
+    let mut verdict = if let Some(reason) = validity::objection(&of_cell) {
+        Verdict::bare("recovery", metric, Outcome::Invalid, whole.len(), reason)
+    } else if whole.is_empty() {
+        let reason = format!("no trial has both `{}` and `{}`", claim.baseline, claim.after);
+        Verdict::bare("recovery", metric, Outcome::Undecided, 0, reason)
+    } else {
+        judged(claim, &whole).verdict
+    };
+    if !cell.levels.is_empty() {
+        let levels: Vec<String> =
+            cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
+    }
+    verdict
+}
+
+/// The judge's answer on trials; what it cannot judge is undecided, and says why.
+pub(super) fn judged(claim: &RecoveryClaim, trials: &[RecoveryTrial]) -> RecoveryVerdict {
+    let metric = claim.metric.name();
+    recovery::judge_trials(metric, trials, &settings(claim)).unwrap_or_else(|error| RecoveryVerdict {
+        verdict: Verdict::bare("recovery", metric, Outcome::Undecided, trials.len(), error.to_string()),
+        per_cycle: Vec::new(),
+        trend: None,
+    })
+}
+
+fn settings(claim: &RecoveryClaim) -> RecoverySettings {
+    RecoverySettings {
+        margin: claim.margin.0,
+        lower_is_better: claim.metric.lower_is_better(),
+        ..RecoverySettings::default()
+    }
+}
+
+/// A trial as the judge takes it; nothing where it has no baseline or no windows after a flood, or a fault.
+pub(super) fn windows(trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
+    if !trial.faults.is_empty() {
+        return None;
+    }
+    let baseline = pairs(measured(trial, &claim.baseline).next()?, claim.metric);
+    let cycles: Vec<Vec<WindowPair>> =
+        measured(trial, &claim.after).map(|phase| pairs(phase, claim.metric)).collect();
+    (!baseline.is_empty() && !cycles.is_empty()).then_some(RecoveryTrial { baseline, cycles })
+}
+
+pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterator<Item = &'t PhaseRecord> {
+    trial.phases.iter().filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure)
+}
+
+/// The slices of a phase, each with the control twin's slice of the same number.
+pub(super) fn pairs(phase: &PhaseRecord, metric: Metric) -> Vec<WindowPair> {
+    let main = phase.slices.iter().filter(|slice| slice.twin == Twin::Main);
+    main.map(|slice| {
+        let twin =
+            phase.slices.iter().find(|other| other.twin == Twin::Control && other.number == slice.number);
+        pair(slice, twin, metric)
+    })
+    .collect()
+}
+
+fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
+    let figure = |slice: &Slice| slice.result.figure(metric).unwrap_or(0.0);
+    WindowPair { flooded: figure(main), control: control.map(figure) }
+}
+
+/// Whether one window of a watch is as good as the median of the baseline, adjusted by the control twin. The margin is the claim's.
+pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
+    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+        return false;
+    };
+    let of_baseline =
+        |number: u32, twin: Twin| baseline.iter().find(|slice| slice.number == number && slice.twin == twin);
+    let ratios = baseline.iter().filter(|slice| slice.twin == Twin::Main).map(|slice| {
+        ratio(&pair(slice, twin.and_then(|_| of_baseline(slice.number, Twin::Control)), claim.metric))
+    });
+    let Some(reference) = median(ratios.flatten().collect()) else { return false };
+    let Some(now) = ratio(&pair(window, twin, claim.metric)) else { return false };
+    if claim.metric.lower_is_better() {
+        now <= reference * (1.0 + claim.margin.0)
+    } else {
+        now >= reference * (1.0 - claim.margin.0)
+    }
+}
+
+/// The figure over the control's; nothing where the control carried nothing.
+fn ratio(pair: &WindowPair) -> Option<f64> {
+    match pair.control {
+        None => Some(pair.flooded),
+        Some(control) if control > 0.0 => Some(pair.flooded / control),
+        Some(_) => None,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// What the first recovery claim found beside its verdict.
+pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts> {
+    let claim = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref())?;
+    let mut cycles = Vec::new();
+    let mut whole = Vec::new();
+    for trial in trials {
+        let Some(windows) = windows(trial, claim) else { continue };
+        for (index, estimate) in judged(claim, std::slice::from_ref(&windows)).per_cycle.iter().enumerate() {
+            let cycle = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            cycles.push(CycleRatio {
+                trial: trial.number,
+                cycle,
+                ratio: estimate.estimate,
+                interval: Some(estimate.interval),
+            });
+        }
+        whole.push(windows);
+    }
+    let trend = if whole.is_empty() {
+        None
+    } else {
+        judged(claim, &whole).trend.filter(|_| whole[0].cycles.len() >= 3)
+    };
+    let each: Vec<Option<f64>> = trials.iter().flat_map(|trial| times_to_recover(plan, trial)).collect();
+    let came_back =
+        each.iter().all(Option::is_some).then(|| median(each.iter().copied().flatten().collect())).flatten();
+    Some(RecoveryFacts {
+        time_to_recover_s: came_back,
+        time_to_recover_each_s: each,
+        cycles,
+        trend_tau: trend.map(|trend| trend.tau),
+        trend_p: trend.map(|trend| trend.p),
+    })
+}
+
+/// For each watch of a trial, the time from the end of the drive before it to the first of the windows that pass.
+fn times_to_recover(plan: &Plan, trial: &TrialRecord) -> Vec<Option<f64>> {
+    let mut flooded_until = None;
+    let mut times = Vec::new();
+    for phase in &trial.phases {
+        match phase.kind {
+            PhaseKind::Drive => flooded_until = Some(phase.end_ns),
+            PhaseKind::Watch => {
+                if let Some(end_ns) = flooded_until {
+                    times.push(
+                        first_good_window(plan, trial, phase)
+                            .map(|at_ns| at_ns.saturating_sub(end_ns) as f64 / 1e9),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    times
+}
+
+fn first_good_window(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<u64> {
+    let watch = find_watch(&plan.experiment.phases, &phase.name)?;
+    let baseline: Vec<Slice> =
+        measured(trial, &watch.against).flat_map(|phase| phase.slices.iter().cloned()).collect();
+    let windows: Vec<(f64, f64)> = phase
+        .slices
+        .iter()
+        .filter(|slice| slice.twin == Twin::Main)
+        .map(|slice| {
+            let twin =
+                phase.slices.iter().find(|other| other.twin == Twin::Control && other.number == slice.number);
+            let passes = window_passes(plan, &baseline, slice, twin);
+            (slice.at_ns as f64, if passes { 1.0 } else { 0.0 })
+        })
+        .collect();
+    recovery::first_of_run(&windows, watch.windows as usize, |passes| passes > 0.5).map(|at| at as u64)
+}
+
+fn find_watch<'p>(
+    phases: &'p [plimsoll_model::experiment::Phase],
+    name: &str,
+) -> Option<&'p plimsoll_model::experiment::Watch> {
+    phases.iter().find_map(|phase| match &phase.watch {
+        Some(watch) if phase.name == name => Some(watch),
+        _ => find_watch(&phase.steps, name),
+    })
+}

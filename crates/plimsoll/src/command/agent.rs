@@ -1,0 +1,26 @@
+//! `plimsoll agent`: what runs on a host. Not for users; a controller starts it.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+/// The agent itself, or a process of it: `service` becomes a built-in service, `exec` a program of the user's own.
+pub(crate) fn run(args: &[OsString]) -> ExitCode {
+    match args.split_first() {
+        None => match plimsoll_agent::run(&mut io::stdin().lock(), io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("plimsoll agent: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        Some((word, [])) if word == "service" => plimsoll_agent::service::main(),
+        Some((word, argv)) if word == "exec" => plimsoll_agent::exec_main(argv),
+        Some(_) => {
+            eprintln!(
+                "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout"
+            );
+            ExitCode::from(2)
+        }
+    }
+}

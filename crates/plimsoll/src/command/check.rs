@@ -1,0 +1,38 @@
+//! `plimsoll check`.
+
+use std::io;
+
+use plimsoll_model::experiment::Experiment;
+
+use crate::args::CheckArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{command, output, shipped};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    if args.schema {
+        let schema = schemars::schema_for!(Experiment);
+        output::to_stdout(|out| {
+            serde_json::to_writer_pretty(&mut *out, &schema).map_err(io::Error::from)?;
+            writeln!(out)
+        })?;
+        return Ok(Exit::Holds);
+    }
+    let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
+    let source = shipped::find(experiment)?;
+    let plan = command::plan(&source, &args.plan)?;
+    let experiment = &plan.experiment;
+    output::to_stdout(|out| {
+        writeln!(
+            out,
+            "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
+            source.origin,
+            experiment.hosts.len(),
+            experiment.services.len(),
+            experiment.loads.len(),
+            plan.cells.len(),
+            experiment.claims.len()
+        )
+    })?;
+    Ok(Exit::Holds)
+}

@@ -1,0 +1,147 @@
+//! `plimsoll describe`.
+
+use std::io::{self, Write};
+
+use plimsoll_model::experiment::{Claim, Experiment, Phase, Service};
+use plimsoll_model::plan::Plan;
+
+use crate::args::DescribeArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{command, output, shipped};
+
+pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
+    let source = shipped::find(&args.experiment)?;
+    if args.source {
+        output::to_stdout(|out| out.write_all(source.text.as_bytes()))?;
+        return Ok(Exit::Holds);
+    }
+    let plan = command::plan(&source, &args.plan)?;
+    output::to_stdout(|out| describe(out, &plan))?;
+    Ok(Exit::Holds)
+}
+
+fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    let experiment = &plan.experiment;
+    writeln!(out, "{}: {}\n", plan.name, experiment.question)?;
+    for line in experiment.description.trim().lines() {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out, "\nHosts")?;
+    for (name, host) in &experiment.hosts {
+        let forwards = if host.forward { ", forwards" } else { "" };
+        writeln!(out, "  {name}: {:?}{forwards}", host.kind)?;
+    }
+    for link in &experiment.links {
+        writeln!(out, "  {} -- {}", link.between[0], link.between[1])?;
+    }
+    if experiment.control.is_some() {
+        writeln!(out, "  and the same once more, as control twin")?;
+    }
+    writeln!(out, "\nServices")?;
+    for (name, service) in &experiment.services {
+        writeln!(out, "  {name} on {}: {}", service.on, kind(service))?;
+    }
+    loads(out, experiment)?;
+    writeln!(out, "\nA trial")?;
+    phases(out, &experiment.phases, 1)?;
+    for (name, factor) in &experiment.factors {
+        let levels: Vec<String> = factor.levels.iter().map(ToString::to_string).collect();
+        writeln!(out, "\nFactor {name}: {} = {}", factor.set, levels.join(", "))?;
+    }
+    let run = &experiment.run;
+    let cells = plan.cells.len();
+    writeln!(out, "\n{} to {} trials of each of {cells} cell(s)", run.min_trials, run.max_trials)?;
+    writeln!(out, "\nClaims")?;
+    for claim in &experiment.claims {
+        writeln!(out, "  {}", wording(claim))?;
+    }
+    if let Some(remedies) = &experiment.remedies {
+        let ladder: Vec<&str> = remedies.ladder.iter().map(|rung| rung.name()).collect();
+        writeln!(out, "  if it does not recover, for `{}`: {}", remedies.service, ladder.join(", "))?;
+    }
+    Ok(())
+}
+
+fn kind(service: &Service) -> String {
+    if let Some(web) = &service.web {
+        format!("web server, prefork, {} clients", web.clients)
+    } else if let Some(relay) = &service.relay {
+        let leak = if relay.leak.is_some() { ", with a leak built in" } else { "" };
+        format!("{} forking relays to {}{leak}", relay.listeners, relay.to)
+    } else {
+        service.exec.as_deref().unwrap_or_default().join(" ")
+    }
+}
+
+fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
+    writeln!(out, "\nLoads")?;
+    for (name, load) in &experiment.loads {
+        let Some(http) = &load.http else { continue };
+        let many = http.connections.map(|n| format!("{n} connections"));
+        let long = http.duration.map(|span| span.to_string());
+        let amount = many.or(long).unwrap_or_default();
+        let (from, to) = (&load.from, &load.to);
+        writeln!(
+            out,
+            "  {name}: HTTP from {from} to {to}, {} x {amount}, {} at a time",
+            http.generators, http.concurrency
+        )?;
+    }
+    Ok(())
+}
+
+fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()> {
+    for phase in phases {
+        let what = if let Some(load) = &phase.measure {
+            format!("measure {load}")
+        } else if let Some(load) = &phase.drive {
+            format!("drive {load}")
+        } else if let Some(settle) = &phase.settle {
+            let until = settle
+                .drained
+                .as_ref()
+                .map_or_else(String::new, |host| format!(", until no connection is left on {host}"));
+            format!("wait {}{until}", settle.at_least)
+        } else if let Some(watch) = &phase.watch {
+            format!(
+                "watch {} until it is as good as {}, for at most {}",
+                watch.load, watch.against, watch.give_up
+            )
+        } else {
+            format!("{} times:", phase.repeat.unwrap_or(1))
+        };
+        writeln!(out, "{}{}: {what}", "  ".repeat(depth), phase.name)?;
+        self::phases(out, &phase.steps, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn wording(claim: &Claim) -> String {
+    if let Some(recovery) = &claim.recovery {
+        format!(
+            "{} comes back to {} in {}, within {}",
+            recovery.metric.name(),
+            recovery.baseline,
+            recovery.after,
+            recovery.margin
+        )
+    } else if let Some(difference) = &claim.difference {
+        format!(
+            "{} in {} does not depend on {}, within {}",
+            difference.metric.name(),
+            difference.phase,
+            difference.factor,
+            difference.margin
+        )
+    } else if let Some(interaction) = &claim.interaction {
+        format!(
+            "{} in {}: {} act independently",
+            interaction.metric.name(),
+            interaction.phase,
+            interaction.factors.join(" and ")
+        )
+    } else {
+        String::new()
+    }
+}

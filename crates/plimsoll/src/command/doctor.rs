@@ -1,0 +1,42 @@
+//! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
+
+use plimsoll_host::Access;
+
+use crate::args::DoctorArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{output, state};
+
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let access = Access::detect()?;
+    let hosts = match &access {
+        Access::Root => "namespaces, as root".to_owned(),
+        Access::UserNamespace => "namespaces, in a user namespace of the run's own".to_owned(),
+        Access::Local(why) => {
+            format!("only `local` ones on loopback addresses: user namespaces are forbidden {why}")
+        }
+    };
+    let caches = if access == Access::Root { "can be dropped" } else { "cannot be dropped (needs root)" };
+    let runs = match state::open(args.store.store.as_deref()) {
+        Ok(store) => format!("{} ({} stored)", store.path().display(), store.runs(None)?.len()),
+        Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
+    };
+    let leftovers = plimsoll_host::leftovers()?;
+    output::to_stdout(|out| {
+        writeln!(out, "hosts            {hosts}")?;
+        writeln!(out, "kernel caches    {caches}")?;
+        writeln!(out, "runs             {runs}")?;
+        writeln!(
+            out,
+            "leftovers        {}",
+            if leftovers.is_empty() { "none".to_owned() } else { leftovers.len().to_string() }
+        )?;
+        leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))
+    })?;
+    if !args.dry_run {
+        for left in &leftovers {
+            left.remove()?;
+        }
+    }
+    Ok(Exit::Holds)
+}

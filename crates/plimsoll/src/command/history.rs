@@ -1,0 +1,66 @@
+//! `plimsoll history`.
+
+use std::io;
+
+use plimsoll_store::RunEntry;
+use serde_json::json;
+
+use crate::args::{HistoryArgs, PlainFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{output, state};
+
+pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
+    let store = state::open(args.store.store.as_deref())?;
+    let runs = store.runs(args.experiment.as_deref())?;
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Json => {
+            let all: Vec<_> = runs.iter().map(entry).collect();
+            serde_json::to_writer_pretty(&mut *out, &all).map_err(io::Error::from)?;
+            writeln!(out)
+        }
+        PlainFormat::Text => runs.iter().try_for_each(|run| {
+            let RunEntry { id, experiment, status, elapsed, started_unix_s, .. } = run;
+            let status = format!("{status:?}").to_lowercase();
+            writeln!(
+                out,
+                "{id}  {}  {:>6.1} s  {status:11}  {experiment}",
+                utc(*started_unix_s),
+                elapsed.as_secs_f64()
+            )
+        }),
+    })?;
+    Ok(Exit::Holds)
+}
+
+fn entry(run: &RunEntry) -> serde_json::Value {
+    json!({
+        "run": run.id,
+        "experiment": run.experiment,
+        "status": run.status,
+        "seed": run.seed,
+        "started_unix_s": run.started_unix_s,
+        "elapsed_s": run.elapsed.as_secs_f64(),
+    })
+}
+
+/// A time as `2026-11-21 20:42 UTC`.
+fn utc(unix_s: u64) -> String {
+    let timestamp = i64::try_from(unix_s).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    timestamp.map_or_else(
+        || "an unknown time".to_owned(),
+        |timestamp| timestamp.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00 UTC");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(utc(u64::MAX), "an unknown time");
+    }
+}

@@ -1,0 +1,70 @@
+//! `plimsoll judge`: numbers from anywhere.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use plimsoll_judge::json::{self, Test};
+use plimsoll_model::verdict::Verdict;
+
+use crate::args::{JudgeArgs, PlainFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
+    let test = Test::from_name(&args.test).ok_or_else(|| {
+        let names: Vec<&str> = Test::ALL.iter().map(|test| test.name()).collect();
+        Failure::Usage(format!("there is no test `{}`: expected one of {}", args.test, names.join(", ")))
+    })?;
+    let mut input = open(&args.file)?;
+    if args.batch {
+        output::to_stdout(|mut out| json::judge_batch(test, &mut input, &mut out).map(drop))?;
+        return Ok(Exit::Holds);
+    }
+    let mut text = String::new();
+    input.read_to_string(&mut text).map_err(|error| Failure::io("read", &args.file, &error))?;
+    let answer = json::judge_text(test, &text)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", args.file.display())))?;
+    let verdict: Option<Verdict> = serde_json::from_value(answer.clone()).ok();
+    output::to_stdout(|mut out| match (&verdict, args.format) {
+        (Some(verdict), PlainFormat::Text) => {
+            plimsoll_report::text::verdict(&mut out, verdict, &output::text_options())?;
+            own_fields(out, &answer)
+        }
+        _ => {
+            serde_json::to_writer_pretty(&mut out, &answer).map_err(io::Error::from)?;
+            writeln!(out)
+        }
+    })?;
+    Ok(Exit::of(verdict.as_slice()))
+}
+
+/// What only this test has to say, a line each.
+fn own_fields(out: &mut dyn io::Write, answer: &serde_json::Value) -> io::Result<()> {
+    const COMMON: [&str; 10] =
+        ["schema", "id", "claim", "metric", "outcome", "estimate", "interval", "confidence", "n", "reason"];
+    for (name, value) in
+        answer.as_object().into_iter().flatten().filter(|(name, _)| !COMMON.contains(&name.as_str()))
+    {
+        match value {
+            serde_json::Value::Array(list) if !list.is_empty() => {
+                writeln!(out, "{name}:")?;
+                for item in list {
+                    writeln!(out, "  {item}")?;
+                }
+            }
+            value => writeln!(out, "{name}: {value}")?,
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<Box<dyn io::BufRead>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let file = File::open(path)
+        .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+}

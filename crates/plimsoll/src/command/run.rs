@@ -1,0 +1,169 @@
+//! `plimsoll run`.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use plimsoll_host::Access;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunStatus;
+use plimsoll_run::{Ended, Limits, Namespaces, Run};
+use plimsoll_store::{RunEntry, Store};
+
+use crate::args::{Format, PlanArgs, RunArgs};
+use crate::command::show;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::progress::ProgressLine;
+use crate::{assess, command, shipped, state};
+
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    // Before anything that could start a thread: a process with threads cannot move into a user namespace.
+    let access = plimsoll_host::enter()?;
+    let store = state::open(args.store.store.as_deref())?;
+    let (plan, entry) = match &args.resume {
+        Some(id) => resumed(&store, id, &access)?,
+        None => fresh(args, &access)?,
+    };
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The second of these signals does not wait for anything any more.
+        let both = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupt))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt)));
+        both.map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    }
+    let limits = limits(args, &plan);
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
+    let ground = Namespaces { program, args: vec!["agent".into()] };
+    let judge = assess::Judge;
+    let run =
+        Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
+    let mut progress = ProgressLine::new(&plan, &entry);
+    let ended = run.carry_out(entry, &mut progress);
+    progress.clear();
+    finish(args, &plan, &store, ended)
+}
+
+/// Judges, prints and draws what was measured, however the run ended.
+fn finish(args: &RunArgs, plan: &Plan, store: &Store, ended: Ended) -> Result<Exit, Failure> {
+    let report = assess::report(plan, &ended.entry, &ended.trials);
+    let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
+    if measured || ended.error.is_none() {
+        show::print(args.format, plan, &report, &ended.trials)?;
+        let default = state::page_path(store, &report.run);
+        let page = args.html.as_deref().unwrap_or(&default);
+        write_page(page, |out| {
+            plimsoll_report::html::run(out, &report, &ended.trials, &plan.experiment.claims)
+        })?;
+        if args.format == Format::Text {
+            eprintln!("charts: {}", page.display());
+        }
+    }
+    if let Some(error) = ended.error {
+        return Err(error.into());
+    }
+    Ok(match ended.entry.status {
+        RunStatus::Interrupted => {
+            eprintln!("interrupted; go on with: plimsoll run --resume {}", report.run);
+            Exit::Interrupted
+        }
+        RunStatus::Complete | RunStatus::Failed => Exit::of(&report.verdicts),
+    })
+}
+
+fn write_page(
+    path: &Path,
+    write: impl FnOnce(&mut io::BufWriter<std::fs::File>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let written = || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut out = io::BufWriter::new(std::fs::File::create(path)?);
+        write(&mut out)?;
+        out.into_inner()?.sync_all()
+    };
+    written().map_err(|error| Failure::io("write", path, &error))
+}
+
+fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
+    let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
+    let source = shipped::find(experiment)?;
+    let mut settings = PlanArgs { on_loopback: matches!(access, Access::Local(_)), ..args.plan.clone() };
+    let plan = command::plan(&source, &settings)?;
+    settings.on_loopback &=
+        plan.experiment.hosts.values().any(|host| host.kind != plimsoll_model::experiment::HostKind::Local);
+    let settings_json = serde_json::to_value(&settings)
+        .map_err(|error| Failure::could_not(format!("the settings cannot be stored: {error}")))?;
+    let entry = RunEntry {
+        id: new_id(),
+        experiment: source.name,
+        source: source.text,
+        settings: settings_json,
+        seed: args.seed.unwrap_or_else(rand::random),
+        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        elapsed: Duration::ZERO,
+        status: RunStatus::Interrupted,
+        notes: notes(access, settings.on_loopback),
+    };
+    Ok((if settings.on_loopback { plan.on_loopback() } else { plan }, entry))
+}
+
+fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry), Failure> {
+    let entry = state::find(store, id)?;
+    if entry.status == RunStatus::Complete {
+        return Err(Failure::Usage(format!(
+            "the run {} is complete; `plimsoll show {}` shows it",
+            entry.id, entry.id
+        )));
+    }
+    let plan = show::plan_of(&entry)?;
+    let needs_namespaces = plan
+        .experiment
+        .hosts
+        .values()
+        .any(|host| host.kind == plimsoll_model::experiment::HostKind::Namespace);
+    match access {
+        Access::Local(why) if needs_namespaces => Err(Failure::could_not(format!(
+            "the run {} began on namespaces, and user namespaces are forbidden here {why}",
+            entry.id
+        ))),
+        _ => Ok((plan, entry)),
+    }
+}
+
+/// What a reader must know to read the figures.
+fn notes(access: &Access, on_loopback: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    match access {
+        Access::Root => {}
+        Access::UserNamespace => notes.push(
+            "ran without root, in a user namespace of its own: kernel caches could not be dropped, and slabs not seen".to_owned(),
+        ),
+        Access::Local(why) if on_loopback => notes.push(format!(
+            "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding and \
+             settings of the kernel were not part of it, counters are the machine's, and no host could be made anew"
+        )),
+        Access::Local(_) => {}
+    }
+    notes
+}
+
+/// Eight letters and digits: enough to tell the runs of one file apart, few enough to type.
+fn new_id() -> String {
+    const LETTERS: &[u8] = b"abcdefghjkmnpqrstvwxyz0123456789";
+    let random: u64 = rand::random();
+    (0..8).map(|place| char::from(LETTERS[(random >> (5 * place)) as usize % LETTERS.len()])).collect()
+}
+
+fn limits(args: &RunArgs, plan: &Plan) -> Limits {
+    let run = &plan.experiment.run;
+    Limits {
+        min_trials: args.reps.unwrap_or(run.min_trials),
+        max_trials: args.reps.unwrap_or(run.max_trials),
+        budget: args.budget.map(|span| span.0),
+    }
+}

@@ -1,0 +1,61 @@
+//! `plimsoll show`.
+
+use std::io::Write;
+
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunReport;
+use plimsoll_store::{RunEntry, Store};
+
+use crate::args::{Format, PlanArgs, ShowArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::shipped::Source;
+use crate::{assess, command, output, state};
+
+pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
+    let store = state::open(args.store.store.as_deref())?;
+    let (plan, report, trials) = load(&store, &args.run)?;
+    print(args.format, &plan, &report, &trials)?;
+    Ok(Exit::Holds)
+}
+
+/// A stored run, judged anew from what was observed.
+pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<TrialRecord>), Failure> {
+    let entry = state::find(store, id)?;
+    let trials = store.trials(&entry.id)?;
+    let plan = plan_of(&entry)?;
+    let report = assess::report(&plan, &entry, &trials);
+    Ok((plan, report, trials))
+}
+
+/// The plan of a stored run, from the file and the settings that are stored with it.
+pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
+    let args: PlanArgs = serde_json::from_value(entry.settings.clone()).map_err(|error| {
+        Failure::could_not(format!("the settings of run {} cannot be read: {error}", entry.id))
+    })?;
+    let source = Source {
+        name: entry.experiment.clone(),
+        origin: format!("experiment of run {}", entry.id),
+        area: None,
+        text: entry.source.clone(),
+    };
+    let plan = command::plan(&source, &args)?;
+    Ok(if args.on_loopback { plan.on_loopback() } else { plan })
+}
+
+/// Prints a run to stdout.
+pub(crate) fn print(
+    format: Format,
+    plan: &Plan,
+    report: &RunReport,
+    trials: &[TrialRecord],
+) -> Result<(), Failure> {
+    output::to_stdout(|mut out: &mut dyn Write| match format {
+        Format::Text => plimsoll_report::text::run(&mut out, report, &output::text_options()),
+        Format::Json => plimsoll_report::json::run(&mut out, report),
+        Format::Html => plimsoll_report::html::run(&mut out, report, trials, &plan.experiment.claims),
+        Format::Junit => plimsoll_report::junit::run(&mut out, report),
+        Format::Markdown => plimsoll_report::markdown::run(&mut out, report),
+    })
+}

@@ -1,0 +1,53 @@
+//! The command line: arguments become an action, and each action is one module of [`command`].
+//!
+//! This crate alone sees all the others. It hands observations to the judge and the explainer ([`assess`]), and what they say to
+//! the report.
+#![forbid(unsafe_code)]
+
+pub mod args;
+mod assess;
+mod command;
+mod exit;
+mod failure;
+mod output;
+mod progress;
+mod shipped;
+mod state;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use exit::Exit;
+
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    if let Some(code) = plimsoll_host::stage(std::env::args_os()) {
+        return code;
+    }
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|word| word == "agent") {
+        return command::agent::run(&args[2..]);
+    }
+    let result = match Args::parse_from(args).command {
+        Command::Run(args) => command::run::run(&args),
+        Command::List(args) => command::list::run(&args),
+        Command::Describe(args) => command::describe::run(&args),
+        Command::Check(args) => command::check::run(&args),
+        Command::Show(args) => command::show::run(&args),
+        Command::History(args) => command::history::run(&args),
+        Command::Gate(args) => command::gate::run(&args),
+        Command::Judge(args) => command::judge::run(&args),
+        Command::Doctor(args) => command::doctor::run(&args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            Exit::from(&failure).into()
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Where runs are kept.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_store::{RunEntry, Store};
+
+use crate::failure::Failure;
+
+/// The file of runs: the one that was named, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
+pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = named {
+        return Ok(path.to_owned());
+    }
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state.map(|state| state.join("plimsoll/runs.sqlite")).ok_or_else(|| {
+        Failure::Usage(
+            "neither XDG_STATE_HOME nor HOME says where runs are kept; name a file with --store".into(),
+        )
+    })
+}
+
+/// Opens the file of runs.
+pub(crate) fn open(named: Option<&Path>) -> Result<Store, Failure> {
+    Ok(Store::open(&store_path(named)?)?)
+}
+
+/// A run by its id, the start of its id, or `latest`.
+pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
+    store.run(id)?.ok_or_else(|| {
+        Failure::Usage(format!(
+            "there is no run `{id}` in {}, or several start like it (`plimsoll history` shows them)",
+            store.path().display()
+        ))
+    })
+}
+
+/// Where the page of a run goes when it is not said.
+pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
+    store.path().with_file_name("reports").join(format!("{run}.html"))
+}

@@ -1,0 +1,74 @@
+//! Which crate may import which. The table is the architecture; an edge that is not in it fails.
+
+use crate::shell;
+
+/// Each crate and what it may use beside `plimsoll-model`, which every crate may.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("plimsoll-model", &[]),
+    ("plimsoll-load", &[]),
+    ("plimsoll-probe", &[]),
+    ("plimsoll-agent", &["plimsoll-load", "plimsoll-probe"]),
+    ("plimsoll-host", &[]),
+    ("plimsoll-store", &[]),
+    ("plimsoll-run", &["plimsoll-host", "plimsoll-store"]),
+    ("plimsoll-judge", &[]),
+    ("plimsoll-explain", &["plimsoll-judge"]),
+    ("plimsoll-import", &[]),
+    ("plimsoll-report", &[]),
+    (
+        "plimsoll",
+        &[
+            "plimsoll-agent",
+            "plimsoll-explain",
+            "plimsoll-host",
+            "plimsoll-import",
+            "plimsoll-judge",
+            "plimsoll-load",
+            "plimsoll-probe",
+            "plimsoll-report",
+            "plimsoll-run",
+            "plimsoll-store",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// What tests of a crate may use on top: fixtures from the crate that reads what they analyse.
+const TESTS_MAY_USE: &[(&str, &[&str])] = &[("plimsoll-explain", &["plimsoll-import"])];
+
+/// Fails on any edge between the project's crates that is not allowed.
+pub fn check() -> Result<(), String> {
+    let text = shell::output("cargo", &["metadata", "--format-version", "1", "--no-deps", "--locked"])?;
+    let metadata: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some(allowed) = allowed(MAY_USE, name) else {
+            wrong.push(format!("{name} is in no wing; say in xtask/src/layers.rs what it may use"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let uses = dependency["name"].as_str().unwrap_or_default();
+            let for_tests = dependency["kind"].as_str() == Some("dev");
+            let in_tests = for_tests && allowed_in_tests(name, uses);
+            if uses.starts_with("plimsoll")
+                && uses != "plimsoll-model"
+                && !allowed.contains(&uses)
+                && !in_tests
+            {
+                wrong.push(format!("{name} uses {uses}, which it may not"));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
+}
+
+fn allowed<'t>(table: &'t [(&str, &[&'t str])], name: &str) -> Option<&'t [&'t str]> {
+    table.iter().find(|(of, _)| *of == name).map(|(_, uses)| *uses)
+}
+
+fn allowed_in_tests(name: &str, uses: &str) -> bool {
+    uses == "plimsoll-testkit" || allowed(TESTS_MAY_USE, name).is_some_and(|extra| extra.contains(&uses))
+}

@@ -1,0 +1,61 @@
+//! What the tests need from the system's package manager.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use crate::shell;
+
+/// A file that tells that a package is there, and the Debian package.
+const NEEDED: &[(&str, &str)] = &[
+    ("/usr/bin/cc", "gcc"),
+    ("/usr/bin/tshark", "tshark"),
+    ("/usr/bin/tcpdump", "tcpdump"),
+    ("/usr/bin/setpriv", "util-linux"),
+    ("/usr/bin/python3", "python3"),
+    ("/usr/sbin/ip", "iproute2"),
+    ("/usr/sbin/nft", "nftables"),
+];
+
+/// Installs what is missing, after asking where somebody can answer.
+pub fn install(yes: bool) -> Result<(), String> {
+    let missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|(file, _)| !Path::new(file).exists() && !Path::new(&file.replace("/usr", "")).exists())
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.join(" ");
+    if !Path::new("/usr/bin/apt-get").exists() {
+        return Err(format!(
+            "the tests need these Debian packages, and there is no apt-get here to install them: {names}"
+        ));
+    }
+    let in_ci = std::env::var_os("CI").is_some();
+    if !yes && !in_ci && !agreed(&names)? {
+        return Err(format!("not installed; the tests need: apt-get install {names}"));
+    }
+    let become_root: &[&str] = if is_root()? { &[] } else { &["sudo"] };
+    let with = |args: &[&str]| {
+        let words = [become_root, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"], args].concat();
+        shell::run(words[0], &words[1..])
+    };
+    with(&["update", "--quiet"])?;
+    with(&[&["install", "--yes", "--quiet", "--no-install-recommends"], missing.as_slice()].concat())
+}
+
+fn agreed(names: &str) -> Result<bool, String> {
+    if !std::io::stdin().is_terminal() {
+        return Err(format!("the tests need `apt-get install {names}`; say --yes to have it done"));
+    }
+    eprint!("The tests need some packages. Run `apt-get install {names}`? [y/N] ");
+    std::io::stderr().flush().map_err(|error| error.to_string())?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|error| error.to_string())?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+pub fn is_root() -> Result<bool, String> {
+    Ok(shell::output("id", &["-u"])?.trim() == "0")
+}

@@ -1,0 +1,31 @@
+//! Other programs.
+
+use std::process::{Command, Stdio};
+
+/// Runs cargo in the project, and fails when it does.
+pub fn cargo(args: &[&str]) -> Result<(), String> {
+    run("cargo", args)
+}
+
+/// Runs a program, and fails when it does.
+pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
+    eprintln!("$ {program} {}", args.join(" "));
+    let status = Command::new(program)
+        .args(args)
+        .status()
+        .map_err(|error| format!("cannot run {program}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed: {status}", args.join(" "))) }
+}
+
+/// What a program prints.
+pub fn output(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(args)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run {program}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{program} {}` failed: {}", args.join(" "), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{program} printed no UTF-8: {error}"))
+}

@@ -1,0 +1,37 @@
+//! Everything that must hold before a change lands.
+
+use std::fs;
+use std::path::Path;
+
+use crate::{layers, packages, shell};
+
+/// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
+/// of these is missing: no test is skipped.
+pub fn run(yes: bool) -> Result<(), String> {
+    packages::install(yes)?;
+    if !packages::is_root()? {
+        return Err("some tests make hosts as root: run `sudo -E env PATH=\"$PATH\" cargo xtask test`".into());
+    }
+    shell::cargo(&["fmt", "--all", "--check"])?;
+    layers::check()?;
+    shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    docs_are_current()?;
+    // The tests that are marked as ignored are those that need root or a program which was installed above.
+    shell::cargo(&["test", "--workspace", "--locked", "--", "--include-ignored", "--test-threads=2"])
+}
+
+/// Fails when docs/reference is not what the program writes.
+pub fn docs_are_current() -> Result<(), String> {
+    let fresh = Path::new("target/reference");
+    let write =
+        ["run", "--quiet", "--package", "plimsoll", "--example", "reference", "--", "target/reference"];
+    shell::cargo(&write)?;
+    for entry in fs::read_dir(fresh).map_err(|error| format!("{}: {error}", fresh.display()))? {
+        let fresh = entry.map_err(|error| error.to_string())?.path();
+        let kept = Path::new("docs/reference").join(fresh.file_name().unwrap_or_default());
+        if fs::read(&fresh).ok() != fs::read(&kept).ok() {
+            return Err(format!("{} is out of date; run `cargo xtask docs`", kept.display()));
+        }
+    }
+    Ok(())
+}
