@@ -29,8 +29,8 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     suite.add_property(("run", report.run.as_str()));
     suite.add_property(("seed", report.seed.to_string().as_str()));
     suite.add_property(("reproduce", wording::reproduce(report).as_str()));
-    if let Some(place) = report.state_lives_in {
-        suite.add_property(("state_lives_in", wording::state_lives_in(place)));
+    if let Ok(serde_json::Value::String(place)) = serde_json::to_value(report.state_lives_in) {
+        suite.add_property(("state_lives_in", place.as_str()));
     }
     suite.add_test_cases(report.verdicts.iter().map(|verdict| case(report, verdict)));
     suite.add_test_cases(ended_early(report));

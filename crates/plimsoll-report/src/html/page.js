@@ -4,7 +4,8 @@
   const PRINT_WIDTH = 680;
   const NARROW = 600;
   const FRAME = 80;
-  const NAME = 12;
+  const LINE = 12;
+  const CHARACTER = 5.6;
   const config = {
     displaylogo: false,
     responsive: false,
@@ -31,14 +32,15 @@
     return JSON.parse(document.getElementById(id).textContent);
   };
 
-  // Upright names that would touch the one before are left out.
+  // Names that would touch the one before are left out.
   const apart = (layout) => {
-    let last = -Infinity;
+    const [start, end] = layout.xaxis.range;
+    let free = -Infinity;
     return (layout.annotations || []).filter((name) => {
-      const [start, end] = layout.xaxis.range;
       const at = ((name.x - start) / (end - start)) * (layout.width - FRAME);
-      if (name.textangle && at - last < NAME) return false;
-      last = at;
+      const half = (name.textangle ? LINE : name.text.length * CHARACTER) / 2;
+      if (at - half < free) return false;
+      free = at + half;
       return true;
     });
   };

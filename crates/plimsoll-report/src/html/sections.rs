@@ -129,7 +129,9 @@ fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
     let rungs: Vec<Point> =
         report.remedies.iter().map(|r| Point { estimate: r.estimate, interval: r.interval }).collect();
     let all: Vec<Point> = rungs.iter().copied().chain(after).collect();
-    let scale = Scale::new(&all, recovery_limits(report, claims));
+    let limits = recovery_limits(report, claims);
+    let margin = !limits.is_empty();
+    let scale = Scale::new(&all, limits);
     let line = |what: &str, point: Point, outcome: &str, reason: &str| {
         html! {
             tr {
@@ -145,7 +147,10 @@ fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
         title: "Remedies",
         content: html! {
             p { "What was tried, in order, and what was measured after it." }
-            p .soft { "Grey line: as before. Dashed line: the margin. What lies in the shaded zone is as good." }
+            p .soft {
+                "Grey line: as before."
+                @if margin { " Dashed line: the margin. What lies in the shaded zone is as good." }
+            }
             (page::table("Remedies", "middle", &html! {
                 (page::head(&[("remedy", false), ("", false), ("after/baseline", true), ("what it did", false)]))
                 tbody {

@@ -21,13 +21,13 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         column("phase", Align::Left),
         column("rig", Align::Left),
         column(summary::rate_title(report), Align::Right),
-        with("p50 ms", 5),
-        with("p99 ms", 4),
-        with("errors", 3),
+        with("p50 ms", 4),
+        with("p99 ms", 2),
+        with("errors", 1),
         with("user%", 7),
         with("sys%", 6),
-        with("softirq%", 2),
-        with("idle%", 1),
+        with("softirq%", 3),
+        with("idle%", 5),
     ];
     for cell in summary::cells(report) {
         if cell.rows.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         let twins = cell.rows.iter().any(|r| r.control.is_some());
         let mut title =
             summary::titled(if twins { "Flooded against control" } else { "Figures" }, &cell.cell);
-        let trials = cell.rows.iter().flat_map(|r| r.rigs()).map(|(_, f)| f.trials).max().unwrap_or(0);
+        let trials = cell.rows.iter().flat_map(summary::Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
         if trials > 1 {
             title.push_str(&format!(" (median of {trials} trials; errors summed)"));
         }

@@ -116,9 +116,9 @@ fn the_stack_of_cpu_time_adds_up_and_stands_on_the_trials_own_clock() {
     assert_eq!(names, ["user", "system", "softirq", "iowait", "steal", "idle"]);
     let column = |layer: &Value, i: usize| layer["y"][i].as_f64().unwrap();
     let xs = layers[0]["x"].as_array().unwrap();
-    for i in 0..xs.len() {
+    for (i, at) in xs.iter().enumerate() {
         let sum: f64 = layers.iter().map(|l| column(l, i)).sum();
-        assert!((sum - 100.0).abs() < 0.5, "{sum} % at {}", xs[i]);
+        assert!((sum - 100.0).abs() < 0.5, "{sum} % at {at}");
     }
     let end = records[0].phases.last().unwrap().end_ns as f64 / 1e9;
     assert!(xs[0].as_f64().unwrap().abs() < 1.0, "starts at {}", xs[0]);

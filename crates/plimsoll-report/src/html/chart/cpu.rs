@@ -10,7 +10,7 @@ use crate::html::TRIAL_PICKER;
 use crate::html::timeline::{self, CpuSeries};
 use crate::number::{percent, seconds};
 
-const HEIGHT: usize = 360;
+const HEIGHT: usize = 460;
 
 /// The chart, a drawing for each trial; absent when no host sampled CPU time in any.
 pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {

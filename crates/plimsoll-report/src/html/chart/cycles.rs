@@ -3,7 +3,7 @@
 use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plotly::Scatter;
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Marker, Mode};
-use plotly::layout::{RangeMode, Shape, ShapeLine, ShapeType};
+use plotly::layout::{Shape, ShapeLine, ShapeType};
 
 use super::{Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::{median, probability, ratio, sorted};
@@ -25,7 +25,7 @@ pub(in crate::html) fn chart(facts: &RecoveryFacts, limit: Option<f64>) -> Optio
     let layout = layout(HEIGHT)
         .show_legend(false)
         .x_axis(x_axis.show_grid(false).zero_line(false))
-        .y_axis(axis("after/baseline").range_mode(RangeMode::ToZero))
+        .y_axis(axis("after/baseline").range(vec![0.0, top(&ratios)]))
         .shapes(lines(limit, last_cycle));
     Some(Figure {
         id: "ratio-by-cycle".into(),
@@ -63,6 +63,12 @@ fn trace(ratios: &[&CycleRatio]) -> Box<dyn plotly::Trace> {
         .error_y(error)
         .hover_text_array(hover.collect())
         .hover_info(HoverInfo::Text)
+}
+
+/// The top of the axis: above every interval, and above the line for no change.
+fn top(ratios: &[&CycleRatio]) -> f64 {
+    let ends = ratios.iter().map(|c| c.interval.map_or(c.ratio, |i| i.hi().max(c.ratio)));
+    drawn(ends.filter(|end| end.is_finite()).fold(1.0, f64::max) * 1.08)
 }
 
 /// No change, and the margin.

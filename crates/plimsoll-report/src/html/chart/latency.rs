@@ -35,7 +35,8 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     }
     let mut traces = rig(&places, summary::FLOODED, FLOODED, -ASIDE, |r| r.main.as_ref());
     traces.extend(rig(&places, summary::CONTROL, CONTROL, ASIDE, |r| r.control.as_ref()));
-    let y_axis = axis("request time, ms").type_(AxisType::Log);
+    let (ticks, labels): (Vec<f64>, Vec<String>) = ticks().map(|ms| (ms, ms.to_string())).unzip();
+    let y_axis = axis("request time, ms").type_(AxisType::Log).tick_values(ticks).tick_text(labels);
     Some(Figure {
         id,
         title: summary::titled("Request time by phase and cycle", &cell.cell),
@@ -44,6 +45,11 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
     })
+}
+
+/// 1, 2 and 5 of every power of ten, from a microsecond to a quarter of an hour, in milliseconds.
+fn ticks() -> impl Iterator<Item = f64> {
+    (-3..6).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| drawn(digit * 10_f64.powi(power))))
 }
 
 /// A line from p50 to the slowest at each place, and a mark for each percentile on it. Clicking the legend takes all away.

@@ -12,7 +12,7 @@ use crate::html::timeline::{self, LoadSeries};
 use crate::number::seconds;
 use crate::{summary, wording};
 
-const HEIGHT: usize = 340;
+const HEIGHT: usize = 420;
 
 /// The chart, a drawing for each trial; absent when no load was recorded.
 pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<Figure> {
