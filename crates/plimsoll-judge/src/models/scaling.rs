@@ -6,6 +6,7 @@
 
 use super::{aicc, without};
 use crate::input::JudgeError;
+use crate::stats::dist::{normal_quantile, t_quantile};
 use crate::stats::{quantile, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -255,10 +256,14 @@ fn solve(points: &[ScalingPoint], weights: &[f64], terms: &[usize]) -> Option<[f
     coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
 }
 
-/// Fits to points made of the law and residuals drawn with replacement, widened for the three coefficients (Efron 1979).
+/// Fits to points made of the law and residuals drawn with replacement, widened for the three coefficients that they were fitted
+/// with (Efron 1979), and by Student's t, for percentiles of few residuals are too narrow.
 fn resampled(points: &[ScalingPoint], law: &Law, residuals: &[f64]) -> Vec<Law> {
     let mut rng = SmallRng::new(points.len() as u64);
-    let widened = (points.len() as f64 / (points.len() as f64 - 3.0).max(1.0)).sqrt();
+    let freedom = (points.len() as f64 - 3.0).max(1.0);
+    let upper = f64::midpoint(1.0, CONFIDENCE);
+    let widened =
+        (points.len() as f64 / freedom).sqrt() * t_quantile(upper, freedom) / normal_quantile(upper);
     (0..RESAMPLES)
         .map(|_| {
             let drawn: Vec<ScalingPoint> = points
