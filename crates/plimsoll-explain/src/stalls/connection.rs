@@ -505,7 +505,8 @@ impl Connection {
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
         if theirs.full.is_some_and(|full| full.opened.is_none()) {
-            let room = theirs.sent_to.zip(mine.window_edge).map_or(0, |(sent_to, edge)| beyond(edge, sent_to));
+            let room =
+                theirs.sent_to.zip(mine.window_edge).map_or(0, |(sent_to, edge)| beyond(edge, sent_to));
             if room >= theirs.segment_size(mine)
                 && let Some(full) = &mut theirs.full
             {

@@ -87,7 +87,7 @@ impl Table {
             self.places.insert(key, self.connections.len() - 1);
             return (self.connections.len() - 1, None);
         }
-        let place = self.to_give_up();
+        let place = self.pick_to_end();
         let old = std::mem::replace(&mut self.connections[place], new);
         self.places.remove(&(old.endpoints[0], old.endpoints[1]));
         self.places.insert(key, place);
@@ -95,7 +95,7 @@ impl Table {
     }
 
     /// Among the next few: one that is closed, else the one that has been quiet for longest.
-    fn to_give_up(&mut self) -> usize {
+    fn pick_to_end(&mut self) -> usize {
         let count = self.connections.len();
         let looked_at = (self.hand..self.hand + LOOKED_AT.min(count)).map(|place| place % count);
         self.hand = (self.hand + LOOKED_AT) % count;

@@ -4,9 +4,9 @@
 //! captured is read as far as it goes, and [`CaptureSummary::missing`] says what was not there. Only an input that is no
 //! packet file at all is an error.
 //!
-//! The framing and the headers are decoded here and not by a crate for two reasons: a header that the snap length cut
-//! in the middle still has its fixed part, which etherparse gives up; and pcap-parser with etherparse takes about three
-//! times as long for each packet (`examples/read_speed.rs` measures this reader).
+//! The framing and the headers are decoded here and not by a crate: a header that the snap length cut in the middle
+//! still has its fixed part, which has to be used; what was missing has to be told with its place; and a packet must not
+//! cost more than some tens of nanoseconds (`examples/read_speed.rs` measures it).
 
 mod headers;
 mod link;
