@@ -7,6 +7,8 @@ mod cgroup;
 pub mod clock;
 pub mod connections;
 pub mod counters;
+mod ethtool;
+pub mod inventory;
 mod netlink;
 pub mod quiet;
 pub mod sampler;

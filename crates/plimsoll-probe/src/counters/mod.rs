@@ -61,6 +61,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::observation::Snapshot;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::raw_now_ns;
 use crate::connections;
@@ -88,7 +90,7 @@ pub enum Scope {
 }
 
 /// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absence {
     /// The file, or what else was asked.
     pub file: String,

@@ -1,0 +1,121 @@
+//! Block devices: what they are, how they are set, and whether their link is as fast as it could be.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::memory::chosen;
+use super::pcie::{self, PcieLink};
+use super::tree::Tree;
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disk {
+    /// The model's name, with the maker's where it is told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Revision of the firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Its size, in bytes.
+    pub size: u64,
+    /// Whether it has turning platters, as far as the kernel was told: virtual disks often say so and have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
+    /// The I/O scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// `write back` where it has a volatile cache that is in use, else `write through`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
+    /// Commands that the device takes at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u64>,
+    /// Requests that the kernel keeps for each queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Hardware queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u64>,
+    /// Read ahead of a sequential reader, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<u64>,
+    /// Bytes of its smallest addressable block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical_block: Option<u64>,
+    /// Bytes of the smallest block that it writes without reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_block: Option<u64>,
+    /// Its SATA link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<DiskLink>,
+    /// The PCI Express link of the controller that it sits on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pcie: Option<PcieLink>,
+}
+
+/// A SATA link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskLink {
+    /// What was agreed on, in Mbit/s.
+    pub speed: u64,
+    /// What the port is capable of, in Mbit/s; absent where it has no limit set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_speed: Option<u64>,
+}
+
+const BLOCK: &str = "sys/block";
+const SECTOR: u64 = 512;
+
+pub(super) fn read(tree: &Tree<'_>) -> BTreeMap<String, Disk> {
+    let names = tree.names(BLOCK).into_iter();
+    names
+        .map(|name| (disk(tree, &Path::new(BLOCK).join(&name)), name))
+        .filter(|(disk, _)| disk.size > 0)
+        .map(|(disk, name)| (name, disk))
+        .collect()
+}
+
+fn disk(tree: &Tree<'_>, directory: &Path) -> Disk {
+    let queue = directory.join("queue");
+    let device = directory.join("device");
+    let place = tree.resolved(&device).unwrap_or_default();
+    let (vendor, model) = (tree.text(device.join("vendor")), tree.text(device.join("model")));
+    Disk {
+        // The maker of a virtio device is a number, and that of a SATA disk always "ATA".
+        model: match vendor.filter(|vendor| vendor != "ATA" && !vendor.starts_with("0x")) {
+            Some(vendor) => model.map(|model| format!("{vendor} {model}")),
+            None => model,
+        },
+        firmware: tree.text(device.join("firmware_rev")).or_else(|| tree.text(device.join("rev"))),
+        size: tree.value::<u64>(directory.join("size")).unwrap_or(0).saturating_mul(SECTOR),
+        rotational: tree.flag(queue.join("rotational")),
+        scheduler: tree.text(queue.join("scheduler")).map(|text| chosen(&text).unwrap_or(text)),
+        write_cache: tree.text(queue.join("write_cache")),
+        queue_depth: tree.value(device.join("queue_depth")),
+        requests: tree.value(queue.join("nr_requests")),
+        queues: Some(tree.names(directory.join("mq")).len() as u64).filter(|&count| count > 0),
+        read_ahead: tree.value::<u64>(queue.join("read_ahead_kb")).map(|kib| kib.saturating_mul(1024)),
+        logical_block: tree.value(queue.join("logical_block_size")),
+        physical_block: tree.value(queue.join("physical_block_size")),
+        link: place.ancestors().find_map(|directory| sata_link(tree, directory)),
+        pcie: place.ancestors().find_map(|directory| pcie::read(tree, directory)),
+    }
+}
+
+/// The link of an ATA port's directory: `ata1/link1/ata_link/link1` (Documentation/ABI/testing/sysfs-ata).
+fn sata_link(tree: &Tree<'_>, port: &Path) -> Option<DiskLink> {
+    port.file_name()?.to_str()?.strip_prefix("ata")?.parse::<u32>().ok()?;
+    let link = tree.names(port).into_iter().find(|name| name.starts_with("link"))?;
+    let directory = port.join(&link).join("ata_link").join(&link);
+    let speed = |file: &str| parse_gbps(&tree.text(directory.join(file))?);
+    Some(DiskLink { speed: speed("sata_spd")?, max_speed: speed("hw_sata_spd_limit") })
+}
+
+/// `6.0 Gbps` as Mbit/s; `<unknown>` as nothing.
+fn parse_gbps(text: &str) -> Option<u64> {
+    let gbps: f64 = text.strip_suffix("Gbps")?.trim().parse().ok()?;
+    (0.0..1e6).contains(&gbps).then(|| (gbps * 1000.0).round() as u64)
+}

@@ -1,0 +1,181 @@
+//! Lines of the kernel's log that speak of trouble.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tree::Tree;
+
+/// What kind of trouble a line speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// A machine check, or an error that memory or PCI Express corrected or did not.
+    Hardware,
+    /// A processor was slowed down for its heat or power.
+    Throttled,
+    /// A device or link was reset.
+    Reset,
+    /// A device, a queue or a task did not answer in time.
+    Timeout,
+    /// A read or write failed, or a file system found itself spoilt.
+    Io,
+    /// A process was killed for want of memory.
+    OutOfMemory,
+    /// The kernel itself went wrong.
+    Bug,
+    /// A table or queue of the network is full, or a flood was suspected.
+    NetworkFull,
+}
+
+/// A line of the kernel's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogLine {
+    /// Microseconds after the kernel's start.
+    pub at_us: u64,
+    /// What it speaks of.
+    pub trouble: Trouble,
+    /// The line.
+    pub text: String,
+}
+
+/// Words in lower case that all must be in a line, and what it then speaks of; the first that fits counts. Taken from the messages of the
+/// drivers themselves; a word alone, such as "error", is in too many lines that report none.
+const SIGNS: [(&[&str], Trouble); 34] = [
+    (&["machine check"], Trouble::Hardware),
+    (&["[hardware error]"], Trouble::Hardware),
+    (&["edac", "ce "], Trouble::Hardware),
+    (&["edac", "ue "], Trouble::Hardware),
+    (&["aer:", "error"], Trouble::Hardware),
+    (&["pcie bus error"], Trouble::Hardware),
+    (&["temperature above threshold"], Trouble::Throttled),
+    (&["clock throttled"], Trouble::Throttled),
+    (&["power limit notification"], Trouble::Throttled),
+    (&["bandwidth", "limited by"], Trouble::Throttled),
+    (&["out of memory"], Trouble::OutOfMemory),
+    (&["invoked oom-killer"], Trouble::OutOfMemory),
+    (&["page allocation failure"], Trouble::OutOfMemory),
+    (&["i/o error"], Trouble::Io),
+    (&["critical medium error"], Trouble::Io),
+    (&["ext4-fs error"], Trouble::Io),
+    (&["remounting filesystem read-only"], Trouble::Io),
+    (&["xfs", "corruption"], Trouble::Io),
+    (&["btrfs", "csum failed"], Trouble::Io),
+    (&["failed command:"], Trouble::Io),
+    (&["nvme", "timeout"], Trouble::Timeout),
+    (&["netdev watchdog"], Trouble::Timeout),
+    (&["transmit queue", "timed out"], Trouble::Timeout),
+    (&["blocked for more than"], Trouble::Timeout),
+    (&["soft lockup"], Trouble::Timeout),
+    (&["self-detected stall"], Trouble::Timeout),
+    (&["marking clocksource", "unstable"], Trouble::Timeout),
+    (&["hard resetting link"], Trouble::Reset),
+    (&["resetting controller"], Trouble::Reset),
+    (&["reset adapter"], Trouble::Reset),
+    (&["kernel bug at"], Trouble::Bug),
+    (&["general protection fault", "smp"], Trouble::Bug),
+    (&["table full, dropping packet"], Trouble::NetworkFull),
+    (&["possible syn flooding"], Trouble::NetworkFull),
+];
+
+/// The most lines that are kept: the last ones.
+const MOST_LINES: usize = 200;
+/// The longest record of /dev/kmsg (kernel/printk, PRINTKRB_RECORD_MAX), with room.
+const RECORD: usize = 16 << 10;
+
+/// Reads the log from its oldest line to its newest, without waiting for more.
+pub(super) fn read(tree: &mut Tree<'_>) -> Vec<LogLine> {
+    let path = tree.root().join("dev/kmsg");
+    let mut file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
+        Err(error) => {
+            tree.miss(
+                "dev/kmsg",
+                format!("{error}: the kernel's log takes root, or kernel.dmesg_restrict=0"),
+            );
+            return Vec::new();
+        }
+    };
+    let mut lines = Vec::new();
+    let mut buffer = vec![0; RECORD];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            // A record each from the device; from a file of a folder, as much as fits.
+            Ok(length) => {
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                lines.extend(text.lines().filter_map(parse));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            // EPIPE: the record was overwritten before it was read; the next read goes on behind it.
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
+            Err(error) => {
+                tree.miss("dev/kmsg", error.to_string());
+                break;
+            }
+        }
+    }
+    let surplus = lines.len().saturating_sub(MOST_LINES);
+    lines.split_off(surplus)
+}
+
+/// `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT` (Documentation/ABI/testing/dev-kmsg). What programs wrote into the log is not the kernel's
+/// word: only facility 0 counts.
+fn parse(record: &str) -> Option<LogLine> {
+    let (head, text) = record.split_once(';')?;
+    let mut fields = head.split(',');
+    let priority: u32 = fields.next()?.parse().ok()?;
+    let at_us = fields.nth(1)?.parse().ok()?;
+    let trouble = trouble(text).filter(|_| priority >> 3 == 0)?;
+    Some(LogLine { at_us, trouble, text: text.to_owned() })
+}
+
+fn trouble(text: &str) -> Option<Trouble> {
+    let text = text.to_lowercase();
+    let sign = SIGNS.iter().find(|(words, _)| words.iter().all(|word| text.contains(word)))?;
+    Some(sign.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_trouble_are_told_from_lines_that_only_sound_so() {
+        for (text, expected) in [
+            ("mce: [Hardware Error]: Machine check events logged", Some(Trouble::Hardware)),
+            (
+                "CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)",
+                Some(Trouble::Throttled),
+            ),
+            ("ata1: hard resetting link", Some(Trouble::Reset)),
+            ("nvme nvme0: I/O 12 QID 3 timeout, aborting", Some(Trouble::Timeout)),
+            ("NETDEV WATCHDOG: eth0 (e1000e): transmit queue 0 timed out", Some(Trouble::Timeout)),
+            ("blk_update_request: I/O error, dev sda, sector 123", Some(Trouble::Io)),
+            ("Out of memory: Killed process 77 (stress)", Some(Trouble::OutOfMemory)),
+            ("nf_conntrack: nf_conntrack: table full, dropping packet", Some(Trouble::NetworkFull)),
+            (
+                "igb 0000:01:00.0: 4.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x2 link",
+                Some(Trouble::Throttled),
+            ),
+            ("EXT4-fs (vda): mounted filesystem r/w. Opts: errors=remount-ro", None),
+            ("RAS: Correctable Errors collector initialized.", None),
+            ("pcieport 0000:00:1c.0: AER: enabled with IRQ 122", None),
+        ] {
+            assert_eq!(trouble(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_wrote_is_not_the_kernels_word() {
+        let line = parse("3,77,123456,-;ata1: hard resetting link").expect("the kernel's");
+        assert_eq!((line.at_us, line.trouble), (123_456, Trouble::Reset));
+        assert_eq!(parse("11,77,123456,-;ata1: hard resetting link"), None);
+        for cut in ["", "3", "3,77", "3,77,123456,-", "x,y,z;ata1: hard resetting link", " KEY=value"] {
+            assert_eq!(parse(cut), None);
+        }
+    }
+}

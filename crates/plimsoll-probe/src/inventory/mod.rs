@@ -1,0 +1,100 @@
+//! What this machine is: [`Inventory::read`]; and whether it is what was promised: [`compare`].
+//!
+//! Everything comes from `/proc`, `/sys`, `/etc/os-release` and the kernel's log, and works without root; what could not be seen
+//! stands in [`Inventory::absent`] with the reason. Fields that a machine does not have are left out. Sizes are bytes,
+//! frequencies are MHz, rates of links are Mbit/s.
+
+mod compare;
+mod cpus;
+mod disks;
+mod dmi;
+mod kernel;
+mod kernel_log;
+mod memory;
+mod networks;
+mod pcie;
+mod sysctls;
+mod tree;
+mod virtualization;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Absence;
+
+pub use compare::{Deviation, Expectation, ExpectationError, compare};
+pub use cpus::Cpus;
+pub use disks::{Disk, DiskLink};
+pub use dmi::Dimm;
+pub use kernel::{Clock, Kernel};
+pub use kernel_log::{LogLine, Trouble};
+pub use memory::{HugePages, Memory, NumaNode};
+pub use networks::NetworkCard;
+pub use pcie::PcieLink;
+pub use sysctls::ChangedSysctl;
+pub use virtualization::{CgroupLimits, Virtualization};
+
+/// The version of the inventory's JSON. Rises when a field changes its meaning or goes away, not when one is added.
+pub const SCHEMA: &str = "plimsoll.inventory/1";
+
+/// What a machine is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inventory {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The operating system's name and version (os-release(5), PRETTY_NAME).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The processors.
+    pub cpus: Cpus,
+    /// The memory.
+    pub memory: Memory,
+    /// Block devices by name; those of no size and partitions are left out.
+    pub disks: BTreeMap<String, Disk>,
+    /// Network interfaces by name, in the network namespace of the process.
+    pub networks: BTreeMap<String, NetworkCard>,
+    /// What the kernel takes its time from.
+    pub clock: Clock,
+    /// Settings under `/proc/sys` that are not what the kernel sets by itself, by name.
+    pub sysctls: BTreeMap<String, ChangedSysctl>,
+    /// Lines of the kernel's log that speak of trouble, oldest first.
+    pub kernel_log: Vec<LogLine>,
+    /// Whether it is a machine of metal.
+    pub virtualization: Virtualization,
+    /// Limits of the control group that this process is in.
+    pub cgroup: CgroupLimits,
+    /// What could not be seen, and why.
+    pub absent: Vec<Absence>,
+}
+
+impl Inventory {
+    /// Reads what the machine is, below `root`: `/` for the running one. With any other root, what does not come from files is absent.
+    #[must_use]
+    pub fn read(root: &Path) -> Self {
+        let mut tree = tree::Tree::new(root);
+        let os = tree.text("etc/os-release").and_then(|text| {
+            let pretty = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+            Some(pretty.trim_matches(['"', '\'']).to_owned())
+        });
+        Self {
+            schema: SCHEMA.to_owned(),
+            os,
+            kernel: kernel::read(&mut tree),
+            cpus: cpus::read(&mut tree),
+            memory: memory::read(&mut tree),
+            disks: disks::read(&tree),
+            networks: networks::read(&mut tree),
+            clock: kernel::clock(&mut tree),
+            sysctls: sysctls::read(&tree),
+            kernel_log: kernel_log::read(&mut tree),
+            virtualization: virtualization::read(&mut tree),
+            cgroup: virtualization::cgroup(&mut tree),
+            absent: tree.into_absences(),
+        }
+    }
+}
