@@ -20,7 +20,7 @@ const CASES: [Case; 3] = [
 const CV: f64 = 0.03;
 
 pub(crate) fn rows(quick: bool) -> Vec<String> {
-    let runs = if quick { 100 } else { 1000 };
+    let runs = if quick { 60 } else { 600 };
     CASES.iter().flat_map(|case| case_rows(case, runs)).collect()
 }
 

@@ -21,12 +21,10 @@ const CYCLES: usize = 3;
 pub(crate) fn rows(quick: bool) -> Vec<String> {
     let runs = if quick { 300 } else { 4000 };
     let mut rows = Vec::new();
-    for (name, shape) in
-        [("flat, 30 windows", Shape::Flat), ("5 trials x 3 cycles x 30 windows", Shape::Trials)]
-    {
-        rows.extend(accuracy(&format!("recovery, {name}"), shape, true, runs));
+    for shape in [Shape::Flat(30), Shape::Flat(60), Shape::Trials(20)] {
+        rows.extend(accuracy(&format!("recovery, {}", shape.name()), shape, true, runs));
     }
-    rows.extend(accuracy("recovery, flat, 30 windows, no control", Shape::Flat, false, runs));
+    rows.extend(accuracy("recovery, 60 windows, no control", Shape::Flat(60), false, runs));
     rows.push(time_row(runs));
     rows
 }

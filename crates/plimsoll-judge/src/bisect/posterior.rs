@@ -12,10 +12,10 @@ const WILD: f64 = 0.05;
 /// How much wider they scatter.
 const WIDER: f64 = 6.0;
 /// Points of the fine part of the grid around each level, and of the coarse part over the whole range.
-const FINE: usize = 25;
-const COARSE: usize = 21;
-/// Points of the grid over the spread, from a third of its estimate to three times it.
-const SPREADS: usize = 9;
+const FINE: usize = 17;
+const COARSE: usize = 15;
+/// Points of the grid over the spread.
+const SPREADS: usize = 7;
 /// No figure repeats better than this.
 const LEAST_SPREAD: f64 = 1e-6;
 
@@ -63,6 +63,12 @@ pub(super) fn posterior(versions: usize, observations: &[Observation]) -> Poster
     let best = (0..gaps).max_by(|a, b| log_likelihood[*a].total_cmp(&log_likelihood[*b])).unwrap_or(0);
     let (old, new) = sides(&measured, best);
     Posterior { probabilities, ratio: (median(&new) - median(&old)).exp() }
+}
+
+/// Whether two samples of log figures lie three standard errors apart: then their levels are known well enough to search.
+pub(super) fn told_apart(old: &[f64], new: &[f64]) -> bool {
+    let error = pooled_spread(old, new) * (1.0 / old.len() as f64 + 1.0 / new.len() as f64).sqrt();
+    (median(new) - median(old)).abs() >= 3.0 * error
 }
 
 fn by_version(observations: &[Observation]) -> Vec<Measured> {
@@ -118,8 +124,10 @@ impl Grid {
         }
         levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
-        let step = (9.0_f64).powf(1.0 / (SPREADS - 1) as f64);
-        let spreads = (0..SPREADS).map(|i| spread / 3.0 * step.powi(i as i32)).collect();
+        // The spread of few figures may be three times off, that of many is known to some 5/√n.
+        let reach = (5.0 / (all.len() as f64).sqrt()).min(3.0_f64.ln());
+        let place = |i: usize| 2.0 * i as f64 / (SPREADS - 1) as f64 - 1.0;
+        let spreads = (0..SPREADS).map(|i| spread * (reach * place(i)).exp()).collect();
         Self { log_widths: log_widths(&levels), levels, spreads }
     }
 
@@ -127,13 +135,7 @@ impl Grid {
     fn table(&self, measured: &[Measured], spread: f64) -> Vec<Vec<f64>> {
         let mut sums = vec![vec![0.0; self.levels.len()]];
         for (i, version) in measured.iter().enumerate() {
-            let add = |(level, sum): (&f64, &f64)| {
-                sum + version
-                    .logs
-                    .iter()
-                    .map(|v| log_density((v - level) / spread) - spread.ln())
-                    .sum::<f64>()
-            };
+            let add = |(level, sum): (&f64, &f64)| sum + log_densities(&version.logs, *level, spread);
             sums.push(self.levels.iter().zip(&sums[i]).map(add).collect());
         }
         sums
@@ -145,7 +147,9 @@ impl Grid {
         let integral = |at: &dyn Fn(usize) -> f64| {
             let terms: Vec<f64> = (0..self.levels.len()).map(|l| at(l) + self.log_widths[l]).collect();
             let highest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            highest + terms.iter().map(|t| (t - highest).exp()).sum::<f64>().ln()
+            // What a float would not add is not worth an exponential.
+            let near = terms.iter().map(|t| t - highest).filter(|t| *t > -37.0);
+            highest + near.map(f64::exp).sum::<f64>().ln()
         };
         integral(&|l| old[l]) + integral(&|l| all[l] - old[l])
     }
@@ -166,12 +170,24 @@ fn log_widths(points: &[f64]) -> Vec<f64> {
     (0..=last).map(|i| width(i).max(f64::MIN_POSITIVE).ln()).collect()
 }
 
-/// The log density of the contaminated normal at `z` spreads off its centre, up to a constant.
-fn log_density(z: f64) -> f64 {
-    let square = -0.5 * z * z;
-    // The wider part in units of the narrow one: never too small for a float to hold against it.
-    let wide = square / (WIDER * WIDER);
-    wide + ((1.0 - WILD) * (square - wide).exp() + WILD / WIDER).ln()
+/// The log density of figures under the contaminated normal around a level, up to a constant.
+///
+/// Of each density the wide part's exponential is taken out, so that none is too small for a float; what is left is
+/// multiplied up, and the logarithm taken once for some figures together.
+fn log_densities(logs: &[f64], level: f64, spread: f64) -> f64 {
+    const TOGETHER: usize = 64;
+    let mut sum = -(logs.len() as f64) * spread.ln();
+    for some in logs.chunks(TOGETHER) {
+        let mut product = 1.0;
+        for v in some {
+            let square = -0.5 * ((v - level) / spread).powi(2);
+            let wide = square / (WIDER * WIDER);
+            sum += wide;
+            product *= (1.0 - WILD) * (square - wide).exp() + WILD / WIDER;
+        }
+        sum += product.ln();
+    }
+    sum
 }
 
 fn log_add(a: f64, b: f64) -> f64 {
@@ -189,10 +205,11 @@ mod tests {
             let wide = WILD / WIDER * (-0.5 * (z / WIDER).powi(2)).exp();
             ((1.0 - WILD) * (-0.5 * z * z).exp() + wide).ln()
         };
-        for z in [0.0, 1.0, 3.0, 10.0] {
-            assert!((log_density(z) - expected(z)).abs() < 1e-12, "{z}");
-        }
-        assert!(log_density(1e6).is_finite());
+        let zs = [0.0, 1.0, 3.0, 10.0];
+        let sum: f64 = zs.iter().map(|z| expected(*z) - 2.0_f64.ln()).sum();
+        let figures = zs.map(|z| 5.0 + 2.0 * z);
+        assert!((log_densities(&figures, 5.0, 2.0) - sum).abs() < 1e-12);
+        assert!(log_densities(&[1e6; 1000], 0.0, 1.0).is_finite());
     }
 
     #[test]
