@@ -72,7 +72,8 @@ impl Plan {
     /// connections to go, since those of the whole machine would be counted.
     #[must_use]
     pub fn on_loopback(mut self) -> Self {
-        for experiment in self.cells.iter_mut().map(|cell| &mut cell.experiment).chain([&mut self.experiment]) {
+        for experiment in self.cells.iter_mut().map(|cell| &mut cell.experiment).chain([&mut self.experiment])
+        {
             experiment.links.clear();
             for host in experiment.hosts.values_mut() {
                 host.kind = HostKind::Local;

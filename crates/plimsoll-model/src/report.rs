@@ -28,6 +28,8 @@ pub struct RunReport {
     pub status: RunStatus,
     /// The seed of everything that was random in it.
     pub seed: u64,
+    /// The command line that carries it out again, word by word.
+    pub again: Vec<String>,
     /// When it started, in seconds since 1970 (UTC).
     pub started_unix_s: u64,
     /// How long it took, in seconds; for a run that was resumed, the sum.

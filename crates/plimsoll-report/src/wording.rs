@@ -270,5 +270,5 @@ pub(crate) fn provenance(report: &RunReport) -> String {
 
 /// The command that does the same again, in the same random order.
 pub(crate) fn reproduce(report: &RunReport) -> String {
-    format!("plimsoll run {} --seed {}", shell_word(&report.experiment), report.seed)
+    report.again.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

@@ -70,7 +70,7 @@ pub(crate) struct Fleet<'i> {
     services: BTreeMap<(Key, Id), String>,
     pub(crate) series: BTreeMap<String, Vec<Sample>>,
     pub(crate) cost: SamplingCost,
-    /// Counters that cannot be read, each with the reason.
+    /// Counters that cannot be read, each with the reason; those of the first host that cannot read them.
     pub(crate) absent: Vec<String>,
 }
 

@@ -203,6 +203,13 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     }
     in_range(u64::from(http.generators), 1, 64, path!["loads", name, "http", "generators"])?;
     in_range(u64::from(http.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
+    if http.requests_per_connection == 0 && http.connections.is_some() {
+        return Err(problem(
+            path!["loads", name, "http", "requests_per_connection"],
+            "connections that are kept for good never come to a number",
+            "`duration` instead of `connections`, or at least one request per connection",
+        ));
+    }
     if !http.path.starts_with('/') || http.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return Err(problem(
             path!["loads", name, "http", "path"],

@@ -306,6 +306,7 @@ pub(crate) fn empty() -> RunReport {
         question: "Does a relay that forks for each connection come back after a flood?".into(),
         status: RunStatus::Complete,
         seed: 42,
+        again: ["plimsoll", "run", "flood-relay", "--seed", "42"].map(ToOwned::to_owned).into(),
         started_unix_s: 1_772_366_400,
         elapsed_s: 0.0,
         verdicts: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_model::experiment::RecoveryClaim;
-use plimsoll_model::observation::{DeepSnapshot, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
@@ -33,6 +33,22 @@ pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
     figures.extend(levels(claim, trials));
     rank(&figures, MOST)
 }
+
+/// Counters that rise and fall, of which a change during a slice says nothing.
+const GAUGES: [&str; 8] = [
+    "machine.meminfo.",
+    "machine.loadavg.",
+    "machine.slab.",
+    "machine.stat.procs_",
+    "machine.vmstat.nr_",
+    "machine.sockstat.",
+    "sockstat.",
+    "nf_conntrack.count",
+];
+/// What counts as left behind, per connection of the flood.
+const LEAST_GROWTH: f64 = 0.05;
+/// The smallest object of a slab, in bytes.
+const SMALLEST_OBJECT: f64 = 8.0;
 
 type Values = BTreeMap<(String, String), [Vec<f64>; 4]>;
 
@@ -73,20 +89,12 @@ fn tells(name: &str) -> bool {
     let of_one_cpu = name.split('.').any(|part| {
         part.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     });
-    let a_level = [
-        "machine.meminfo.",
-        "machine.loadavg.",
-        "machine.slab.",
-        "machine.stat.procs_",
-        "sockstat.",
-        "machine.sockstat.",
-    ]
-    .iter()
-    .any(|start| name.starts_with(start));
+    let a_level = GAUGES.iter().any(|start| name.starts_with(start));
     !of_one_cpu && !a_level && !name.ends_with(".idle")
 }
 
-/// State that lies about: rules, routes, processes, sockets, slabs.
+/// State that lies about: rules, routes, processes, sockets, slabs. Only what grew by at least a few per cent of the connections that
+/// flooded the system counts; anything less was not left behind by them.
 fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     let mut values = Values::new();
     for trial in trials {
@@ -109,7 +117,19 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
             }
         }
     }
+    let flooded = trials.iter().map(flooded).min().unwrap_or(0) as f64;
+    values.retain(|(_, name), [before, after, ..]| {
+        let least = LEAST_GROWTH * flooded * if name.ends_with(".bytes") { SMALLEST_OBJECT } else { 1.0 };
+        before.iter().zip(after.iter()).all(|(before, after)| (after - before).abs() >= least)
+    });
     figures(values, "level", false)
+}
+
+/// How many connections the driven phases of a trial made on the flooded rig.
+fn flooded(trial: &TrialRecord) -> u64 {
+    let driven =
+        trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Drive).flat_map(|phase| &phase.slices);
+    driven.filter(|slice| slice.twin == Twin::Main).map(|slice| slice.result.connections).sum()
 }
 
 fn figures(values: Values, what: &str, per_connection: bool) -> Vec<Figure> {

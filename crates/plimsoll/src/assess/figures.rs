@@ -78,7 +78,9 @@ fn percentiles(slices: &[&Slice]) -> Percentiles {
 pub(super) fn cpu(slices: &[&Slice]) -> Option<CpuShares> {
     let sum = |field: &str| -> f64 {
         let name = format!("machine.stat.cpu.{field}");
-        slices.iter().filter_map(|slice| slice.counters.get("machine")?.get(&name)).sum()
+        let sum: f64 = slices.iter().filter_map(|slice| slice.counters.get("machine")?.get(&name)).sum();
+        // The kernel's own sum of idle time can go back by a tick.
+        sum.max(0.0)
     };
     let user = sum("user") + sum("nice");
     let (system, softirq) = (sum("system"), sum("irq") + sum("softirq"));

@@ -14,6 +14,9 @@ use plimsoll_model::report::{HostReport, RUN_SCHEMA, RunReport};
 use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_store::RunEntry;
 
+/// How notes on counters that cannot be read begin.
+const NOT_SEEN: &str = "not seen: ";
+
 /// What the run asks while it is under way.
 pub(crate) struct Judge;
 
@@ -49,6 +52,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> R
         question: plan.experiment.question.clone(),
         status: entry.status,
         seed: entry.seed,
+        again: crate::command::again(entry),
         started_unix_s: entry.started_unix_s,
         elapsed_s: entry.elapsed.as_secs_f64(),
         recovery: recovery::facts(plan, trials),
@@ -60,7 +64,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> R
         hosts: hosts(plan),
         trials: trials.iter().map(figures::trial).collect(),
         sampling: sampling(trials),
-        notes: entry.notes.clone(),
+        notes: notes(&entry.notes),
     }
 }
 
@@ -94,6 +98,18 @@ fn hosts(plan: &Plan) -> Vec<HostReport> {
         loads: loads.iter().filter(|(_, load)| load.from == *name).map(|(name, _)| name.clone()).collect(),
     };
     hosts.iter().map(report).collect()
+}
+
+/// The notes of a run, with all counters that could not be read in one.
+fn notes(all: &[String]) -> Vec<String> {
+    let (absent, mut notes): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|note| note.starts_with(NOT_SEEN));
+    let files: Vec<&str> =
+        absent.iter().filter_map(|note| note.strip_prefix(NOT_SEEN)?.split(':').next()).collect();
+    if !files.is_empty() {
+        notes.push(format!("this kernel does not show {}", files.join(", ")));
+    }
+    notes
 }
 
 fn sampling(trials: &[TrialRecord]) -> SamplingCost {

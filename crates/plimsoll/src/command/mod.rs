@@ -13,6 +13,7 @@ pub(crate) mod show;
 
 use plimsoll_model::experiment::{Override, parse_value};
 use plimsoll_model::plan::{Plan, Settings};
+use plimsoll_store::RunEntry;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
@@ -38,6 +39,18 @@ fn settings_of(args: &PlanArgs) -> Result<Settings, Failure> {
 
 fn split(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
+}
+
+/// The command line that carries out a stored run again.
+pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
+    let mut words: Vec<String> = ["plimsoll", "run", &entry.experiment].map(ToOwned::to_owned).into();
+    // Settings that cannot be read any more are told where the run is planned from them.
+    let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
+    words.extend(args.quick.then(|| "--quick".to_owned()));
+    words.extend(args.set.into_iter().flat_map(|set| ["--set".to_owned(), set]));
+    words.extend(args.factor.into_iter().flat_map(|factor| ["--factor".to_owned(), factor]));
+    words.extend(["--seed".to_owned(), entry.seed.to_string()]);
+    words
 }
 
 /// Reads an experiment with the settings of the command line.
