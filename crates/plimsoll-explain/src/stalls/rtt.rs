@@ -17,6 +17,9 @@ pub(super) const FLOOR: u64 = 5 * MILLISECOND;
 /// The shortest silence that is called a stall as long as no round trip was seen.
 const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
 
+/// No round trip takes longer; a damaged capture may say so.
+const LONGEST: u64 = 3600 * SECOND;
+
 /// One half of the way, from the capture to one end and back.
 #[derive(Clone, Copy, Default)]
 pub(super) struct HalfRtt {
@@ -40,6 +43,7 @@ impl HalfRtt {
     /// Takes a sample in nanoseconds.
     #[inline]
     pub(super) fn sample(&mut self, ns: u64) {
+        let ns = ns.min(LONGEST);
         if self.known {
             self.variation = (self.variation * 3 + self.smoothed.abs_diff(ns)) / 4;
             self.smoothed = (self.smoothed * 7 + ns) / 8;
@@ -128,6 +132,15 @@ mod tests {
         let rtt = Rtt::of(&half(&[0]), &half(&[30]));
         assert_eq!(answer_threshold(rtt, &half(&[30])), 30 * MILLISECOND);
         assert_eq!(answer_threshold(rtt, &half(&[0])), 60 * MILLISECOND);
+    }
+
+    #[test]
+    fn times_that_a_damaged_capture_makes_up_do_not_overflow() {
+        let mut half = HalfRtt::default();
+        half.sample(u64::MAX);
+        half.sample(0);
+        half.sample(u64::MAX);
+        assert!(Rtt::of(&half, &half).unwrap().rto < 100 * LONGEST);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use super::connection::Connection;
 /// Both endpoints, the lesser first.
 type Key = (Endpoint, Endpoint);
 
+/// Later times are taken for this one: sums of times must not overflow, whatever a damaged capture says.
+const LATEST: u64 = u64::MAX / 4;
+
 /// How many connections are looked at to find one to give up.
 const LOOKED_AT: usize = 64;
 
@@ -50,22 +53,23 @@ impl Table {
     #[inline]
     pub(super) fn take_in(&mut self, packet: &Packet, segment: &Segment) -> Option<Box<Connection>> {
         let (key, me) = key(packet);
+        let now = packet.time_ns.min(LATEST);
         let place = match self.latest {
             Some((latest, place)) if latest == key => Some(place),
             _ => self.places.get(&key).copied(),
         };
         let (place, ended) = match place {
             Some(place) if self.connections[place].is_succeeded_by(me, segment) => {
-                let mut new = self.connection(key, packet.time_ns, me, segment);
+                let mut new = self.connection(key, now, me, segment);
                 new.follow(&self.connections[place]);
                 let old = std::mem::replace(&mut self.connections[place], new);
                 (place, Some(Box::new(old)))
             }
             Some(place) => (place, None),
-            None => self.insert(key, packet.time_ns, me, segment),
+            None => self.insert(key, now, me, segment),
         };
         self.latest = Some((key, place));
-        self.connections[place].step(packet.time_ns, me, segment);
+        self.connections[place].step(now, me, segment);
         ended
     }
 
