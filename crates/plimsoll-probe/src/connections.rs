@@ -77,6 +77,9 @@ impl TcpSockets {
 /// How many TCP connections the calling thread's network namespace has: in any state but LISTEN and CLOSE, and, unless `time_wait`,
 /// but TIME_WAIT. A connection with both ends in the namespace counts twice, as it has two sockets.
 ///
+/// The kernel walks the hash table that all namespaces share: 0.1 to 1.5 ms for an empty one on a small machine, about 1.4 µs more for each
+/// connection that is left. Who polls should wait some ten times as long as the last answer took.
+///
 /// # Errors
 /// Neither socket diagnostics nor `/proc/net/tcp` can be read.
 pub fn connections(time_wait: bool) -> io::Result<u64> {
