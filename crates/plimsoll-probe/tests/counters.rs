@@ -294,7 +294,8 @@ fn sample_a_change(series: Series) -> Vec<Snapshot> {
     samples.extend(receiver.iter().flatten());
     assert_eq!(cost.samples, samples.len() as u64);
     let span_ns = samples[samples.len() - 1].at_ns - samples[0].at_ns;
-    assert!(span_ns > 0 && cost.elapsed_us * 1000 >= span_ns);
+    // With room: the two clocks may differ in rate.
+    assert!(span_ns > 0 && cost.elapsed_us * 1000 >= span_ns / 10 * 9);
     samples
 }
 
