@@ -70,5 +70,5 @@ fn allowed<'t>(table: &'t [(&str, &[&'t str])], name: &str) -> Option<&'t [&'t s
 }
 
 fn allowed_in_tests(name: &str, uses: &str) -> bool {
-    uses == "plimsoll-testkit" || allowed(TESTS_MAY_USE, name).is_some_and(|extra| extra.contains(&uses))
+    allowed(TESTS_MAY_USE, name).is_some_and(|extra| extra.contains(&uses))
 }

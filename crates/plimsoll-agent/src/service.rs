@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,9 @@ use crate::{ById, exec, other};
 const STDERR_KEPT: usize = 2000;
 /// How long a program of the user's own may take to end when it is asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long the last words of a service that has ended may be on their way to its watcher. Where a process that it left behind holds
+/// its standard error open, there is no end to wait for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Between two attempts to reach a service that is not ready yet.
 const READY_POLL: Duration = Duration::from_millis(10);
 /// How long one such attempt may take.
@@ -220,7 +223,7 @@ impl Watch {
         }
         let how = end.recv().map_or_else(|_| "in a way that is not known".into(), describe);
         if !self.stopping.load(Ordering::Acquire) {
-            self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: stderr.text() });
+            self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: stderr.last_words() });
         }
     }
 
@@ -251,7 +254,7 @@ impl Watch {
                 return Ok(());
             };
             if let Ok(status) = end.try_recv() {
-                return Err(Failure::Exited { how: describe(status), stderr: stderr.text() });
+                return Err(Failure::Exited { how: describe(status), stderr: stderr.last_words() });
             }
             if start.elapsed() >= within {
                 return Err(not_ready(last));
@@ -264,7 +267,7 @@ impl Watch {
 fn exited(end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
     let how =
         end.recv_timeout(READY_ATTEMPT).map_or_else(|_| "it closed its standard output".into(), describe);
-    Failure::Exited { how, stderr: stderr.text() }
+    Failure::Exited { how, stderr: stderr.last_words() }
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -315,32 +318,95 @@ fn told_by(stdout: std::process::ChildStdout) -> mpsc::Receiver<Told> {
 }
 
 /// The end of a stream, as it grows.
-#[derive(Clone)]
-struct Tail(Arc<Mutex<Vec<u8>>>);
+#[derive(Clone, Default)]
+struct Tail(Arc<(Mutex<Heard>, Condvar)>);
+
+/// What was heard of a stream, and whether it is over.
+#[derive(Default)]
+struct Heard {
+    kept: Vec<u8>,
+    over: bool,
+}
 
 impl Tail {
     fn follow(stream: Option<impl Read + Send + 'static>) -> Self {
-        let tail = Self(Arc::default());
-        if let Some(mut stream) = stream {
-            let kept = tail.clone();
-            thread::spawn(move || {
-                let mut buffer = [0; 4096];
-                while let Ok(n @ 1..) = stream.read(&mut buffer) {
-                    kept.push(&buffer[..n]);
-                }
-            });
-        }
+        let tail = Self::default();
+        let Some(mut stream) = stream else {
+            tail.end();
+            return tail;
+        };
+        let heard = tail.clone();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = stream.read(&mut buffer) {
+                heard.push(&buffer[..n]);
+            }
+            heard.end();
+        });
         tail
     }
 
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = &mut self.heard().kept;
         kept.extend_from_slice(bytes);
         let excess = kept.len().saturating_sub(STDERR_KEPT);
         kept.drain(..excess);
     }
 
+    fn end(&self) {
+        self.heard().over = true;
+        self.0.1.notify_all();
+    }
+
+    /// What there is until now.
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.heard().kept).into_owned()
+    }
+
+    /// What there is at the end, of a service that has ended.
+    fn last_words(&self) -> String {
+        let waited = self.0.1.wait_timeout_while(self.heard(), LAST_WORDS, |heard| !heard.over);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        self.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream whose only words come late.
+    struct Late(Option<&'static [u8]>);
+
+    impl Read for Late {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(words) = self.0.take() else { return Ok(0) };
+            thread::sleep(Duration::from_millis(50));
+            buffer[..words.len()].copy_from_slice(words);
+            Ok(words.len())
+        }
+    }
+
+    #[test]
+    fn the_last_words_of_a_service_are_waited_for() {
+        let tail = Tail::follow(Some(Late(Some(b"my configuration is missing"))));
+        assert_eq!(tail.last_words(), "my configuration is missing");
+    }
+
+    #[test]
+    fn a_stream_that_does_not_end_is_not_waited_for_forever() {
+        let (reader, _held_open) = io::pipe().expect("a pipe");
+        assert_eq!(Tail::follow(Some(reader)).last_words(), "");
+    }
+
+    #[test]
+    fn only_the_end_of_a_stream_is_kept() {
+        let text = "x".repeat(STDERR_KEPT) + "the end";
+        let tail = Tail::follow(Some(io::Cursor::new(text.clone())));
+        assert_eq!(tail.last_words(), text[7..]);
     }
 }

@@ -46,7 +46,9 @@ fn judge(figure: &Figure) -> Option<Evidence> {
     let control_ratio = control.filter(|(before, _)| *before != 0.0).map(|(before, after)| after / before);
     let moved = log_ratio(before, after);
     let of_control = control.map_or(0.0, |(before, after)| log_ratio(before, after));
-    let told = shift.abs() >= LEAST_SHIFT && (moved - of_control).abs() >= LEAST_RATIO.ln() && moved.abs() >= LEAST_RATIO.ln();
+    let told = shift.abs() >= LEAST_SHIFT
+        && (moved - of_control).abs() >= LEAST_RATIO.ln()
+        && moved.abs() >= LEAST_RATIO.ln();
     told.then(|| Evidence {
         host: figure.host.clone(),
         metric: figure.metric.clone(),
@@ -80,11 +82,13 @@ pub fn shift(before: &[f64], after: &[f64]) -> f64 {
     if pairs == 0 {
         return 0.0;
     }
-    let signs = before.iter().flat_map(|b| after.iter().map(move |a| match a.total_cmp(b) {
-        std::cmp::Ordering::Greater => 1.0,
-        std::cmp::Ordering::Less => -1.0,
-        std::cmp::Ordering::Equal => 0.0,
-    }));
+    let signs = before.iter().flat_map(|b| {
+        after.iter().map(move |a| match a.total_cmp(b) {
+            std::cmp::Ordering::Greater => 1.0,
+            std::cmp::Ordering::Less => -1.0,
+            std::cmp::Ordering::Equal => 0.0,
+        })
+    });
     signs.sum::<f64>() / pairs as f64
 }
 

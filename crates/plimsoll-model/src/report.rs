@@ -102,7 +102,8 @@ pub struct CycleRatio {
 pub struct RemedyResult {
     /// The rung.
     pub rung: Rung,
-    /// `recovered`, `not_recovered` or `undecided`; `invalid` where the rung could not be tried.
+    /// `recovered` where the figure came nearer to the baseline than to where it was held down, `not_recovered` where it did not,
+    /// `undecided` where the interval does not tell; `invalid` where the rung could not be tried.
     pub outcome: Outcome,
     /// after/baseline at this rung.
     pub estimate: Option<f64>,

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use plimsoll_host::HostError;
-use plimsoll_model::experiment::{Remedies, Rung};
+use plimsoll_model::experiment::{Phase, Remedies, Rung};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{PhaseKind, Twin};
 
 use crate::bench::Bench;
 use crate::error::TrialStop;
 use crate::event::Event;
+use crate::phase::slices_of;
 use crate::trial::Trial;
 
 impl<'t> Trial<'t> {
@@ -33,9 +34,9 @@ impl<'t> Trial<'t> {
             }
             let limit = Instant::now() + std::time::Duration::from_secs(600);
             // What was just started or made anew warms up first, in a slice that is not kept.
-            self.slices(load, None, 1, limit)?;
+            self.slices(load, 1, 1, limit)?;
             self.current().slices.clear();
-            self.slices(load, None, slices, limit)?;
+            self.slices(load, slices, slices, limit)?;
             self.end()?;
             if self.judge.last_rung_restored(self.plan, &self.record) {
                 break;
@@ -87,10 +88,10 @@ impl<'t> Trial<'t> {
     }
 }
 
-/// The load that a phase measures, and in how many slices.
-fn find<'p>(phases: &'p [plimsoll_model::experiment::Phase], name: &str) -> Option<(&'p str, u32)> {
+/// The load that a phase measures, and in how many slices at least.
+fn find<'p>(phases: &'p [Phase], name: &str) -> Option<(&'p str, u32)> {
     phases.iter().find_map(|phase| match &phase.measure {
-        Some(load) if phase.name == name => Some((load.as_str(), phase.slices.unwrap_or(1))),
+        Some(load) if phase.name == name => Some((load.as_str(), slices_of(phase).0)),
         _ => find(&phase.steps, name),
     })
 }

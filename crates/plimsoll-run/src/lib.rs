@@ -25,6 +25,9 @@ use plimsoll_model::plan::Plan;
 
 /// What the run needs to be told about the figures that it measures.
 pub trait Judge {
+    /// Whether the slices of a measured phase tell its figure surely enough for the claims. To be answered from their scatter alone.
+    fn sure_enough(&self, plan: &Plan, slices: &[Slice]) -> bool;
+
     /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control twin's, and
     /// `baseline` holds the slices of both.
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool;

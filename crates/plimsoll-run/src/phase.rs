@@ -16,6 +16,8 @@ use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
 const PHASE_LIMIT: Duration = Duration::from_secs(600);
+/// So many slices beyond the fewest are run between two looks at whether it is enough.
+const SLICES_BETWEEN_LOOKS: u32 = 10;
 /// The name under which the counters of the whole machine are kept.
 const MACHINE: &str = "machine";
 
@@ -24,11 +26,12 @@ impl Trial<'_> {
     pub(crate) fn measure(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         for _ in 0..phase.warm_up.unwrap_or(0) {
             self.begin(&phase.name, PhaseKind::WarmUp, None);
-            self.slices(load, None, 1, deadline(phase))?;
+            self.slices(load, 1, 1, deadline(phase))?;
             self.end()?;
         }
         self.begin(&phase.name, PhaseKind::Measure, None);
-        self.slices(load, None, phase.slices.unwrap_or(1), deadline(phase))?;
+        let (slices, most) = slices_of(phase);
+        self.slices(load, slices, most, deadline(phase))?;
         self.deep(&phase.name)?;
         self.end()
     }
@@ -47,20 +50,22 @@ impl Trial<'_> {
         self.end()
     }
 
-    /// Runs a load in so many slices, the two rigs in random order within each. `connections` replaces the load's own number.
+    /// Runs a load in so many slices, the two rigs in random order within each, and more of the same size while its figure is not sure
+    /// enough.
     pub(crate) fn slices(
         &mut self,
         load: &str,
-        connections: Option<u64>,
-        number: u32,
+        slices: u32,
+        most: u32,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
-        let mut whole = self.http(load).clone();
-        if let Some(connections) = connections {
-            whole.connections = Some(connections);
-        }
-        for place in 0..number {
-            let part = part_of(&whole, place, number);
+        let whole = self.http(load).clone();
+        for place in 0..most {
+            let due = place >= slices && (place - slices).is_multiple_of(SLICES_BETWEEN_LOOKS);
+            if due && self.judge.sure_enough(self.plan, &self.latest().slices) {
+                break;
+            }
+            let part = part_of(&whole, place % slices, slices);
             self.round(load, place, &part, deadline)?;
         }
         Ok(())
@@ -247,6 +252,12 @@ impl Trial<'_> {
             .as_ref()
             .expect("an experiment that was checked has a kind for each load")
     }
+}
+
+/// The fewest and the most slices of a measured phase.
+pub(crate) fn slices_of(phase: &Phase) -> (u32, u32) {
+    let slices = phase.slices.unwrap_or(1);
+    (slices, phase.most_slices.unwrap_or(slices))
 }
 
 fn deadline(phase: &Phase) -> Instant {

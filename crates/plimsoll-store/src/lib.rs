@@ -7,6 +7,7 @@
 
 mod schema;
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,14 @@ pub enum StoreError {
     #[error("cannot make the folder {path}: {source}")]
     Folder {
         /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file may not be opened, made or written to.
+    #[error("cannot keep runs in {path}: {source}")]
+    Open {
+        /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -105,7 +114,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
         }
-        let doing = |source| failed(path, "open the runs", source);
+        let doing = |source| unopened(path, source);
         let connection = Connection::open(path).map_err(doing)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(doing)?;
         let found = schema::prepare(&connection).map_err(doing)?;
@@ -361,6 +370,17 @@ fn failed(path: &Path, operation: &'static str, source: rusqlite::Error) -> Stor
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DiskFull) => StoreError::Full { path, operation },
         _ => StoreError::Sqlite { path, operation, source },
+    }
+}
+
+/// Why a file could not be opened. SQLite does not pass on what the system said, so the system is asked again.
+fn unopened(path: &Path, source: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    let refused = matches!(source.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly));
+    let ask = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    match refused.then(ask) {
+        Some(Err(source)) => StoreError::Open { path: path.to_owned(), source },
+        _ => failed(path, "open the runs", source),
     }
 }
 

@@ -1,5 +1,9 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
+mod measuring;
+
+pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -36,8 +40,16 @@ pub enum Command {
     History(HistoryArgs),
     /// Give a stored run's verdicts to a CI job: as exit status, and as JUnit or Markdown.
     Gate(GateArgs),
+    /// Compare commands that are measured in turns, or two stored runs.
+    Compare(CompareArgs),
+    /// Find the version that brought a change, on noisy measurements.
+    Bisect(BisectArgs),
     /// Judge numbers from anywhere: CSV, JSON, or a bare list.
     Judge(JudgeArgs),
+    /// Read a packet file: stalls by connection and class, and where the time went.
+    Trace(TraceArgs),
+    /// Tell what this machine is, against what it should be.
+    Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
     Doctor(DoctorArgs),
 }
@@ -214,6 +226,30 @@ pub struct JudgeArgs {
     #[arg(long)]
     pub batch: bool,
     /// How to print the verdict.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+}
+
+/// Arguments of `trace`.
+#[derive(Debug, clap::Args)]
+pub struct TraceArgs {
+    /// The packets: pcap, pcapng, or what tcpdump prints; `-` for standard input.
+    pub file: PathBuf,
+    /// How many connections to show, those that stood still longest first.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub connections: usize,
+    /// How to print the report.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+}
+
+/// Arguments of `inventory`.
+#[derive(Debug, clap::Args)]
+pub struct InventoryArgs {
+    /// What was promised: TOML (`cpus.count = 2`), or an earlier inventory in JSON. Exit status 1 when something differs.
+    #[arg(long, value_name = "FILE")]
+    pub expect: Option<PathBuf>,
+    /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
 }

@@ -81,7 +81,9 @@ fn render(name: &str, error: &FileError) -> String {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let advice = match &error {
-            StoreError::Full { .. } | StoreError::Folder { .. } => Some("another place with --store FILE"),
+            StoreError::Full { .. } | StoreError::Folder { .. } | StoreError::Open { .. } => {
+                Some("another place with --store FILE")
+            }
             StoreError::Newer { .. } => Some("a newer plimsoll, or another file with --store FILE"),
             StoreError::Sqlite { .. } | StoreError::Record { .. } => None,
         };

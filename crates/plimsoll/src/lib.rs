@@ -4,11 +4,14 @@
 //! the report.
 #![forbid(unsafe_code)]
 
+mod amount;
 pub mod args;
 mod assess;
 mod command;
+mod contest;
 mod exit;
 mod failure;
+mod measure;
 mod output;
 mod progress;
 mod shipped;
@@ -40,7 +43,11 @@ pub fn main() -> ExitCode {
         Command::Show(args) => command::show::run(&args),
         Command::History(args) => command::history::run(&args),
         Command::Gate(args) => command::gate::run(&args),
+        Command::Compare(args) => command::compare::run(&args),
+        Command::Bisect(args) => command::bisect::run(&args),
         Command::Judge(args) => command::judge::run(&args),
+        Command::Trace(args) => command::trace::run(&args),
+        Command::Inventory(args) => command::inventory::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
     };
     match result {

@@ -130,9 +130,13 @@ pub struct Phase {
     /// Run this load and count it. With a control twin the load is cut into `slices` that alternate between the two rigs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// How many slices a measured load is cut into (1 to 1000).
+    /// How many slices a measured load is cut into (1 to 10000).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<u32>,
+    /// Go on with further slices, up to so many in all, while the figure is not yet sure enough for the claim that it serves. Whether it is
+    /// good or bad does not matter for that, only how much the slices scatter, so that the figure stays unbiased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_slices: Option<u32>,
     /// How often to run the measured load beforehand without counting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<u32>,
@@ -148,7 +152,7 @@ pub struct Phase {
     /// Steps that are carried out in order, as often as `repeat` says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Phase>,
-    /// How often to carry out the steps (1 to 1000).
+    /// How often to carry out the steps (1 to 10000).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
     /// The longest that the phase may take; past it the trial is invalid.

@@ -252,12 +252,12 @@ fn check_phases<'e>(
                 declared(load, &experiment.loads, "load", here(key))?;
             }
         }
-        only_with(
-            phase.measure.is_some(),
-            "measure",
-            &[("slices", phase.slices), ("warm_up", phase.warm_up)],
-            &here,
-        )?;
+        let with_measure =
+            [("slices", phase.slices), ("most_slices", phase.most_slices), ("warm_up", phase.warm_up)];
+        only_with(phase.measure.is_some(), "measure", &with_measure, &here)?;
+        if let Some(most) = phase.most_slices {
+            in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
+        }
         only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], &here)?;
         if let Some(settle) = &phase.settle
             && let Some(host) = &settle.drained
@@ -298,7 +298,7 @@ fn check_phases<'e>(
     Ok(())
 }
 
-/// Numbers that mean something only beside another key, and are from 1 to 1000.
+/// Numbers that mean something only beside another key, and are from 1 to 10000.
 fn only_with(
     present: bool,
     key: &str,
@@ -314,7 +314,7 @@ fn only_with(
                 format!("it only beside `{key}`"),
             ));
         }
-        in_range(u64::from(*number), u64::from(*name != "warm_up"), 1000, here(name))?;
+        in_range(u64::from(*number), u64::from(*name != "warm_up"), 10_000, here(name))?;
     }
     Ok(())
 }

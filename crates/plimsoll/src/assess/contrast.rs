@@ -59,7 +59,7 @@ fn pairs(claim: &DifferenceClaim, (a, b): (&str, &str), trials: &[TrialRecord]) 
 }
 
 /// The figure of a trial: the median over the slices of a phase.
-fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option<f64> {
+pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option<f64> {
     if !trial.faults.is_empty() {
         return None;
     }

@@ -5,6 +5,7 @@ mod evidence;
 mod figures;
 mod recovery;
 mod remedies;
+mod runs;
 mod validity;
 
 use plimsoll_model::experiment::{Claim, Experiment, Host};
@@ -17,10 +18,16 @@ use plimsoll_store::RunEntry;
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
 
+pub(crate) use runs::{RunContrast, runs};
+
 /// What the run asks while it is under way.
 pub(crate) struct Judge;
 
 impl plimsoll_run::Judge for Judge {
+    fn sure_enough(&self, plan: &Plan, slices: &[Slice]) -> bool {
+        recovery::sure_enough(plan, slices)
+    }
+
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
         recovery::window_passes(plan, baseline, window, twin)
     }

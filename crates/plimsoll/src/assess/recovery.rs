@@ -1,6 +1,9 @@
 //! The recovery claim: from slices to the judge's windows, and back to a verdict.
 
+use std::collections::BTreeMap;
+
 use plimsoll_judge::recovery::{self, RecoverySettings, RecoveryTrial, RecoveryVerdict, WindowPair};
+use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::{Metric, RecoveryClaim};
 use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
@@ -8,6 +11,11 @@ use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::validity;
+
+/// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
+const SURE: f64 = 0.4;
+/// The confidence of that interval.
+const CONFIDENCE: f64 = 0.95;
 
 /// One verdict for each cell.
 pub(super) fn verdicts(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
@@ -67,15 +75,31 @@ pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterat
     trial.phases.iter().filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure)
 }
 
+/// Whether the slices of a phase, pair by pair against the control twin's, lie so close together that a ratio of two such phases has an
+/// interval well inside the margin. Without a recovery claim every figure is sure enough.
+pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
+    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+        return true;
+    };
+    let ratios = pairs_of(slices, claim.metric);
+    let logs: Vec<f64> = ratios.iter().filter_map(ratio).filter(|ratio| *ratio > 0.0).map(f64::ln).collect();
+    let spread = centre(&logs, CONFIDENCE);
+    (spread.hi - spread.lo) / 2.0 <= SURE * claim.margin.0
+}
+
 /// The slices of a phase, each with the control twin's slice of the same number.
 pub(super) fn pairs(phase: &PhaseRecord, metric: Metric) -> Vec<WindowPair> {
-    let main = phase.slices.iter().filter(|slice| slice.twin == Twin::Main);
-    main.map(|slice| {
-        let twin =
-            phase.slices.iter().find(|other| other.twin == Twin::Control && other.number == slice.number);
-        pair(slice, twin, metric)
-    })
-    .collect()
+    pairs_of(&phase.slices, metric)
+}
+
+fn pairs_of(slices: &[Slice], metric: Metric) -> Vec<WindowPair> {
+    let control: BTreeMap<u32, &Slice> = slices
+        .iter()
+        .filter(|slice| slice.twin == Twin::Control)
+        .map(|slice| (slice.number, slice))
+        .collect();
+    let main = slices.iter().filter(|slice| slice.twin == Twin::Main);
+    main.map(|slice| pair(slice, control.get(&slice.number).copied(), metric)).collect()
 }
 
 fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
@@ -83,22 +107,21 @@ fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
     WindowPair { flooded: figure(main), control: control.map(figure) }
 }
 
-/// Whether one window of a watch is as good as the median of the baseline, adjusted by the control twin. The margin is the claim's.
+/// Whether one window of a watch is as good as the baseline, adjusted by the control twin: it lies within the claim's margin of the median,
+/// or among what the baseline's own slices scattered to on this machine, less their worst tenth.
 pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
         return false;
     };
-    let of_baseline =
-        |number: u32, twin: Twin| baseline.iter().find(|slice| slice.number == number && slice.twin == twin);
-    let ratios = baseline.iter().filter(|slice| slice.twin == Twin::Main).map(|slice| {
-        ratio(&pair(slice, twin.and_then(|_| of_baseline(slice.number, Twin::Control)), claim.metric))
-    });
-    let Some(reference) = median(ratios.flatten().collect()) else { return false };
     let Some(now) = ratio(&pair(window, twin, claim.metric)) else { return false };
+    let mut before: Vec<f64> = pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
+    before.sort_by(f64::total_cmp);
+    let at = |share: f64| before.get((before.len() as f64 * share) as usize).copied();
+    let Some(middle) = at(0.5) else { return false };
     if claim.metric.lower_is_better() {
-        now <= reference * (1.0 + claim.margin.0)
+        at(0.9).is_some_and(|worst| now <= worst.max(middle * (1.0 + claim.margin.0)))
     } else {
-        now >= reference * (1.0 - claim.margin.0)
+        at(0.1).is_some_and(|worst| now >= worst.min(middle * (1.0 - claim.margin.0)))
     }
 }
 

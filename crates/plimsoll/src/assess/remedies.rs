@@ -1,11 +1,11 @@
 //! The remedies ladder: what each rung did, and where the state lives.
 
-use plimsoll_judge::recovery::{RecoveryTrial, RecoveryVerdict};
+use plimsoll_judge::recovery::RecoveryTrial;
 use plimsoll_model::experiment::{RecoveryClaim, Rung};
 use plimsoll_model::observation::{PhaseKind, PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RemedyResult, StateLivesIn};
-use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 use super::recovery;
 
@@ -17,9 +17,8 @@ pub(super) fn called_for(plan: &Plan, trial: &TrialRecord) -> bool {
 }
 
 pub(super) fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
-    let last = trial.phases.iter().rev().find(|phase| phase.kind == PhaseKind::Remedy);
-    last.and_then(|phase| judged(plan, trial, phase))
-        .is_some_and(|judged| judged.verdict.outcome == Outcome::Recovered)
+    let last = rungs(trial).last();
+    last.is_some_and(|(rung, phase)| result(plan, trial, rung, phase).outcome == Outcome::Recovered)
 }
 
 /// What each rung did, in the trial in which the ladder was climbed.
@@ -36,27 +35,55 @@ fn rungs(trial: &TrialRecord) -> impl Iterator<Item = (Rung, &PhaseRecord)> {
 
 fn result(plan: &Plan, trial: &TrialRecord, rung: Rung, phase: &PhaseRecord) -> RemedyResult {
     let bare = |outcome, reason| RemedyResult { rung, outcome, estimate: None, interval: None, reason };
-    match judged(plan, trial, phase) {
-        None => bare(Outcome::Invalid, phase.notes.first().cloned().unwrap_or_else(|| "not measured".into())),
-        Some(RecoveryVerdict { verdict: Verdict { outcome, estimate, interval, .. }, .. }) => {
-            let percent = estimate
-                .map_or_else(String::new, |ratio| format!(": {:.0} % of the baseline", ratio * 100.0));
-            let reason = match outcome {
-                Outcome::Recovered => format!("the figure is back{percent}"),
-                Outcome::NotRecovered => format!("the figure is not back{percent}"),
-                _ => format!("not decided{percent}"),
-            };
-            RemedyResult { rung, outcome, estimate, interval, reason }
-        }
+    let Some((estimate, interval)) = judged(plan, trial, phase) else {
+        return bare(Outcome::Invalid, phase.notes.first().cloned().unwrap_or_else(|| "not measured".into()));
+    };
+    let Some(held_down) = held_down(plan, trial) else {
+        return bare(Outcome::Invalid, "there is no figure after the flood to compare with".into());
+    };
+    let outcome = against(held_down, interval);
+    let percent = format!("{:.0} % of the baseline", estimate * 100.0);
+    let reason = match outcome {
+        Outcome::Recovered => format!("the figure is back: {percent}"),
+        Outcome::NotRecovered => format!("the figure is not back: {percent}"),
+        _ => format!("not decided: {percent}"),
+    };
+    RemedyResult { rung, outcome, estimate: Some(estimate), interval: Some(interval), reason }
+}
+
+/// A rung has brought the figure back when the whole interval lies nearer to the baseline (a ratio of 1) than to where the figure was held
+/// down, on the scale of logarithms; it has not when all of it lies nearer to the latter. How near to the baseline it came to the last per
+/// cent is not what the ladder asks: it asks where the state lives.
+fn against(held_down: f64, interval: Interval) -> Outcome {
+    let middle = held_down.max(f64::MIN_POSITIVE).sqrt();
+    let (back, down) = if held_down < 1.0 {
+        (interval.lo() >= middle, interval.hi() < middle)
+    } else {
+        (interval.hi() <= middle, interval.lo() > middle)
+    };
+    match (back, down) {
+        (true, _) => Outcome::Recovered,
+        (_, true) => Outcome::NotRecovered,
+        _ => Outcome::Undecided,
     }
 }
 
+/// The ratio after the last flood of a trial, before anything was tried.
+fn held_down(plan: &Plan, trial: &TrialRecord) -> Option<f64> {
+    let claim = claim(plan)?;
+    recovery::judged(claim, &[recovery::windows(trial, claim)?]).verdict.estimate
+}
+
 /// The figure after a rung against the baseline of its trial.
-fn judged(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<RecoveryVerdict> {
+fn judged(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<(f64, Interval)> {
     let claim = claim(plan)?;
     let baseline = recovery::pairs(recovery::measured(trial, &claim.baseline).next()?, claim.metric);
     let after = recovery::pairs(phase, claim.metric);
-    (!after.is_empty()).then(|| recovery::judged(claim, &[RecoveryTrial { baseline, cycles: vec![after] }]))
+    if after.is_empty() {
+        return None;
+    }
+    let verdict = recovery::judged(claim, &[RecoveryTrial { baseline, cycles: vec![after] }]).verdict;
+    verdict.estimate.zip(verdict.interval)
 }
 
 /// The first rung that restored the figure says where the state lives; waiting longer says that it lives nowhere for long.
@@ -85,4 +112,23 @@ pub(super) fn state_lives_in(
 
 fn claim(plan: &Plan) -> Option<&RecoveryClaim> {
     plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rung_is_judged_by_whether_it_came_nearer_to_the_baseline_than_to_where_it_was() {
+        assert_eq!(against(0.25, Interval(0.8, 1.3)), Outcome::Recovered);
+        assert_eq!(against(0.25, Interval(0.2, 0.3)), Outcome::NotRecovered);
+        assert_eq!(against(0.25, Interval(0.3, 0.9)), Outcome::Undecided);
+        assert_eq!(
+            against(0.9, Interval(0.93, 1.02)),
+            Outcome::Undecided,
+            "a small loss asks for a narrow interval"
+        );
+        assert_eq!(against(4.0, Interval(0.9, 1.2)), Outcome::Recovered, "where lower is better");
+        assert_eq!(against(4.0, Interval(3.0, 5.0)), Outcome::NotRecovered);
+    }
 }

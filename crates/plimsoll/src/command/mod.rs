@@ -1,15 +1,19 @@
 //! One module per command.
 
 pub(crate) mod agent;
+pub(crate) mod bisect;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod describe;
 pub(crate) mod doctor;
 pub(crate) mod gate;
 pub(crate) mod history;
+pub(crate) mod inventory;
 pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod trace;
 
 use plimsoll_model::experiment::{Override, parse_value};
 use plimsoll_model::plan::{Plan, Settings};

@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::RunStatus;
+use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store};
 
@@ -51,20 +52,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 fn finish(args: &RunArgs, plan: &Plan, store: &Store, ended: Ended) -> Result<Exit, Failure> {
     let report = assess::report(plan, &ended.entry, &ended.trials);
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
-    if measured || ended.error.is_none() {
-        show::print(args.format, plan, &report, &ended.trials)?;
-        let default = state::page_path(store, &report.run);
-        let page = args.html.as_deref().unwrap_or(&default);
-        write_page(page, |out| {
-            plimsoll_report::html::run(out, &report, &ended.trials, &plan.experiment.claims)
-        })?;
-        if args.format == Format::Text {
-            eprintln!("charts: {}", page.display());
-        }
-    }
+    let told = if measured || ended.error.is_none() {
+        tell(args, plan, store, &report, &ended.trials)
+    } else {
+        Ok(())
+    };
+    // Why the run could not go on comes before why it could not be told, which may be the same full disk.
     if let Some(error) = ended.error {
         return Err(error.into());
     }
+    told?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
             eprintln!("interrupted; go on with: plimsoll run --resume {}", report.run);
@@ -72,6 +69,24 @@ fn finish(args: &RunArgs, plan: &Plan, store: &Store, ended: Ended) -> Result<Ex
         }
         RunStatus::Complete | RunStatus::Failed => Exit::of(&report.verdicts),
     })
+}
+
+/// Prints what was measured, and draws the page.
+fn tell(
+    args: &RunArgs,
+    plan: &Plan,
+    store: &Store,
+    report: &RunReport,
+    trials: &[TrialRecord],
+) -> Result<(), Failure> {
+    show::print(args.format, plan, report, trials)?;
+    let default = state::page_path(store, &report.run);
+    let page = args.html.as_deref().unwrap_or(&default);
+    write_page(page, |out| plimsoll_report::html::run(out, report, trials, &plan.experiment.claims))?;
+    if args.format == Format::Text {
+        eprintln!("charts: {}", page.display());
+    }
+    Ok(())
 }
 
 fn write_page(

@@ -20,18 +20,29 @@ pub(super) struct Records {
     records: VecDeque<Box<Record>>,
     /// The sum over all words, carried from walk to walk.
     checksum: u64,
+    /// How many were forgotten since their memory was last given back.
+    forgotten: usize,
 }
+
+/// After so many forgotten records their memory goes back to the system.
+const GIVE_BACK_AFTER: usize = 500;
 
 impl Records {
     pub(super) fn new(forget_after: Option<Duration>) -> Self {
-        Self { forget_after, records: VecDeque::new(), checksum: 0 }
+        Self { forget_after, records: VecDeque::new(), checksum: 0, forgotten: 0 }
     }
 
     /// Forgets what is old enough, reads every word of what is left, and adds a record.
     pub(super) fn walk_and_add(&mut self) {
         let now = Instant::now();
         if let Some(limit) = self.forget_after {
-            while self.records.pop_front_if(|record| now.duration_since(record.made) >= limit).is_some() {}
+            while self.records.pop_front_if(|record| now.duration_since(record.made) >= limit).is_some() {
+                self.forgotten += 1;
+            }
+            if self.forgotten >= GIVE_BACK_AFTER {
+                self.forgotten = 0;
+                give_memory_back();
+            }
         }
         for record in &self.records {
             for &word in &record.words {
@@ -41,6 +52,17 @@ impl Records {
         }
         self.checksum = black_box(self.checksum);
         self.records.push_back(Box::new(Record { made: now, words: [self.checksum; WORDS] }));
+    }
+}
+
+/// Gives free pages back to the system. Without it they stay mapped, and each fork goes on paying for their page tables: the relay would
+/// have forgotten its records and still not be as fast as before.
+fn give_memory_back() {
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "malloc_trim has no safe binding")]
+    // SAFETY: malloc_trim(3) takes any padding and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

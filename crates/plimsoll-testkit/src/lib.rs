@@ -1,1 +1,0 @@
-//! Fakes and fixtures, for tests alone.

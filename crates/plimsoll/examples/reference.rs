@@ -1,0 +1,85 @@
+//! Writes the generated part of the documentation: `cargo xtask docs`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::CommandFactory;
+use plimsoll::args::Args;
+use plimsoll_model::cause::CauseId;
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::report::RunReport;
+use plimsoll_model::verdict::{Outcome, Standing, Verdict};
+
+fn main() -> io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "docs/reference".into());
+    let folder = Path::new(&folder);
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("cli.md"), command_line())?;
+    fs::write(folder.join("causes.md"), causes())?;
+    fs::write(folder.join("outcomes.md"), outcomes())?;
+    for (name, schema) in [
+        ("experiment", schemars::schema_for!(Experiment)),
+        ("run", schemars::schema_for!(RunReport)),
+        ("verdict", schemars::schema_for!(Verdict)),
+    ] {
+        let text = serde_json::to_string_pretty(&schema)? + "\n";
+        fs::write(folder.join(format!("{name}.schema.json")), text)?;
+    }
+    Ok(())
+}
+
+fn command_line() -> String {
+    let mut text = "# The command line\n\nMade by `cargo xtask docs` from the program itself.\n".to_owned();
+    let mut whole = Args::command().term_width(110);
+    whole.build();
+    section(&mut text, "plimsoll", &mut whole.clone());
+    for command in whole.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let name = format!("plimsoll {}", command.get_name());
+        section(&mut text, &name, &mut command.clone().term_width(110));
+    }
+    text
+}
+
+fn section(text: &mut String, name: &str, command: &mut clap::Command) {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n"));
+}
+
+fn causes() -> String {
+    let mut text =
+        "# Causes\n\nMade by `cargo xtask docs` from the catalogue. The ids are a public contract.\n"
+            .to_owned();
+    for cause in CauseId::ALL {
+        let page = plimsoll_explain::causes::page(*cause);
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}.\n\n- **For:** {}\n- **Against:** {}\n- **The test that confirms it:** {}\n- **Remedy:** {}\n",
+            cause.id(),
+            cause.title(),
+            page.evidence_for,
+            page.evidence_against,
+            page.test,
+            page.remedy
+        );
+    }
+    text
+}
+
+fn outcomes() -> String {
+    let mut text = "# Outcomes\n\nMade by `cargo xtask docs`. What each outcome of a verdict means for the exit status of a run or a gate.\n\n\
+                    | outcome | standing | exit status |\n| --- | --- | --- |\n"
+        .to_owned();
+    for outcome in Outcome::ALL {
+        let (standing, status) = match outcome.standing() {
+            Standing::Holds => ("holds", 0),
+            Standing::Fails => ("fails", 1),
+            Standing::Open => ("open", 4),
+        };
+        let _ = writeln!(text, "| `{outcome}` | {standing} | {status} |");
+    }
+    text
+}

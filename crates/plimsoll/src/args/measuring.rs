@@ -1,0 +1,144 @@
+//! Arguments about commands that are measured.
+
+use clap::ValueEnum;
+use plimsoll_model::units::Share;
+
+use super::{PlainFormat, StoreArgs};
+
+/// What the kernel measures of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CommandMetric {
+    /// The time from its start to its end.
+    #[default]
+    Wall,
+    /// The user and system time that it and its children used.
+    Cpu,
+    /// The most memory that one of its processes had at a time.
+    Memory,
+}
+
+/// Which figure is read off a command, and how it is run.
+#[derive(Debug, Default, clap::Args)]
+pub struct FigureArgs {
+    /// What to judge of the commands.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_METRIC")]
+    pub metric: CommandMetric,
+    /// Judge a number that the commands print: the first group of this regular expression.
+    #[arg(long, value_name = "REGEX", conflicts_with = "metric")]
+    pub figure: Option<String>,
+    /// A smaller --figure is better (the default).
+    #[arg(long, requires = "figure", conflicts_with = "higher_is_better")]
+    pub lower_is_better: bool,
+    /// A larger --figure is better.
+    #[arg(long, requires = "figure")]
+    pub higher_is_better: bool,
+    /// Let commands end with another status than 0.
+    #[arg(long)]
+    pub ignore_failure: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["runs", "a", "cells"]))]
+pub struct CompareArgs {
+    /// Two stored runs instead of commands: ids, starts of ids, or `latest`.
+    #[arg(value_name = "RUN", num_args = 2)]
+    pub runs: Vec<String>,
+    /// The command that the other is judged against. Plain words are run as they are, all else by `sh -c`.
+    #[arg(long, value_name = "COMMAND", requires = "b")]
+    pub a: Option<String>,
+    /// The command that is judged.
+    #[arg(long, value_name = "COMMAND", requires = "a")]
+    pub b: Option<String>,
+    /// Two or more commands, each judged against the first.
+    #[arg(long, value_name = "NAME=COMMAND", num_args = 1..)]
+    pub cells: Vec<String>,
+    /// The figure.
+    #[command(flatten)]
+    pub figure: FigureArgs,
+    /// Decide nothing before so many pairs.
+    #[arg(long, value_name = "N", default_value_t = 8, env = "PLIMSOLL_MIN_PAIRS", value_parser = pairs(3))]
+    pub min_pairs: u64,
+    /// Stop undecided after so many pairs.
+    #[arg(long, value_name = "N", default_value_t = 200, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(3))]
+    pub max_pairs: u64,
+    /// Differences up to this share count as the same.
+    #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_MARGIN")]
+    pub margin: Share,
+    /// The chance of calling two equal commands different, over all looks and comparisons.
+    #[arg(long, value_name = "SHARE", default_value = "1%", env = "PLIMSOLL_ALPHA")]
+    pub alpha: Share,
+    /// Run each command so often before it counts.
+    #[arg(long, value_name = "N", default_value_t = 1, env = "PLIMSOLL_WARM_UP")]
+    pub warm_up: u32,
+    /// Run this once, before anything is measured.
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Run this before every command, and do not count it.
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// The seed of the random order [default: a random one].
+    #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
+    pub seed: Option<u64>,
+    /// How to print the verdict.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `bisect`.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("where").required(true).multiple(false).args(["versions", "git"]))]
+pub struct BisectArgs {
+    /// The last version that is known to be good [default with --versions: the first of the list].
+    #[arg(long, value_name = "VERSION", required_unless_present = "versions")]
+    pub good: Option<String>,
+    /// A later version that is known to be bad [default: the last of the list, or HEAD].
+    #[arg(long, value_name = "VERSION")]
+    pub bad: Option<String>,
+    /// A file with one version per line, in their order; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub versions: Option<std::path::PathBuf>,
+    /// A git repository: the versions are the commits after --good up to --bad, of first parents only.
+    #[arg(long, value_name = "REPO")]
+    pub git: Option<std::path::PathBuf>,
+    /// The command to measure, with `{}` for the version. A single word that is a command line is run as one.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// The figure.
+    #[command(flatten)]
+    pub figure: FigureArgs,
+    /// How sure the posterior has to be.
+    #[arg(long, value_name = "SHARE", default_value = "99%", env = "PLIMSOLL_CONFIDENCE")]
+    pub confidence: Share,
+    /// Stop undecided after so many measurements of the search.
+    #[arg(long, value_name = "N", default_value_t = 500, env = "PLIMSOLL_MAX_MEASUREMENTS")]
+    pub max_measurements: usize,
+    /// Compare the neighbours at the end in so many pairs at most.
+    #[arg(long, value_name = "N", default_value_t = 100, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(8))]
+    pub max_pairs: u64,
+    /// Run the command so often on every version that is new, before it counts.
+    #[arg(long, value_name = "N", default_value_t = 1, env = "PLIMSOLL_WARM_UP")]
+    pub warm_up: u32,
+    /// Run this once on every version that is new, such as a build; `{}` is the version.
+    #[arg(long, value_name = "COMMAND")]
+    pub setup: Option<String>,
+    /// Run this before every measurement, and do not count it; `{}` is the version.
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// Keep the measurements in this file, and go on from what it has.
+    #[arg(long, value_name = "FILE", env = "PLIMSOLL_STATE")]
+    pub state: Option<std::path::PathBuf>,
+    /// The seed of all random choices [default: a random one].
+    #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
+    pub seed: Option<u64>,
+    /// How to print the verdict.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+}
+
+fn pairs(least: u64) -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(least..=1_000_000)
+}

@@ -1,0 +1,90 @@
+//! Two stored runs against each other: what their claims measure, trial by trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_judge::compare::{self, CompareSettings, Comparison};
+use plimsoll_model::experiment::{Claim, Metric};
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::{contrast, validity};
+
+/// One figure of both runs.
+#[derive(Clone, Debug)]
+pub(crate) struct RunContrast {
+    /// The phase that it was measured in.
+    pub(crate) phase: String,
+    /// The levels of the cell.
+    pub(crate) cell: BTreeMap<String, String>,
+    /// A figure for each trial of the first run.
+    pub(crate) a: Vec<f64>,
+    /// A figure for each trial of the second run.
+    pub(crate) b: Vec<f64>,
+    /// The second run against the first.
+    pub(crate) comparison: Comparison,
+}
+
+/// Compares what the claims of both runs measure, in each cell that both have.
+pub(crate) fn runs(
+    (plan_a, a): (&Plan, &[TrialRecord]),
+    (plan_b, b): (&Plan, &[TrialRecord]),
+    margin: f64,
+    alpha: f64,
+) -> Vec<RunContrast> {
+    let of_b: BTreeSet<(String, &str)> =
+        measured(plan_b).into_iter().map(|(phase, metric)| (phase, metric.name())).collect();
+    let mut figures = measured(plan_a);
+    figures.retain(|(phase, metric)| of_b.contains(&(phase.clone(), metric.name())));
+    let cells: BTreeSet<&BTreeMap<String, String>> = a.iter().map(|trial| &trial.cell).collect();
+    let common = cells.into_iter().filter(|cell| b.iter().any(|trial| trial.cell == **cell));
+    let settings = CompareSettings { margin, alpha, ..CompareSettings::default() };
+    common
+        .flat_map(|cell| figures.iter().map(move |figure| (cell, figure)))
+        .map(|(cell, (phase, metric))| {
+            let of = |trials: &[TrialRecord]| -> Vec<f64> {
+                let of_cell = trials.iter().filter(|trial| trial.cell == *cell);
+                of_cell.filter_map(|trial| contrast::figure(trial, phase, *metric)).collect()
+            };
+            let (of_a, of_b) = (of(a), of(b));
+            let settings = CompareSettings { lower_is_better: metric.lower_is_better(), ..settings };
+            let objection = [a, b].into_iter().find_map(|trials| {
+                validity::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
+            });
+            let comparison = match objection {
+                Some(reason) => bare(*metric, Outcome::Invalid, &reason),
+                None => compare::unpaired(metric.name(), &of_a, &of_b, &settings)
+                    .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &error.to_string())),
+            };
+            RunContrast { phase: phase.clone(), cell: cell.clone(), a: of_a, b: of_b, comparison }
+        })
+        .collect()
+}
+
+fn bare(metric: Metric, outcome: Outcome, reason: &str) -> Comparison {
+    Comparison {
+        verdict: Verdict::bare("difference", metric.name(), outcome, 0, reason),
+        p: 1.0,
+        needed: None,
+    }
+}
+
+/// The phases and metrics that the claims are about, each once, in their order.
+fn measured(plan: &Plan) -> Vec<(String, Metric)> {
+    let mut found: Vec<(String, Metric)> = Vec::new();
+    let of_claim = |claim: &Claim| {
+        let mut list = Vec::new();
+        if let Some(claim) = &claim.recovery {
+            list.extend([&claim.baseline, &claim.after].map(|phase| (phase.clone(), claim.metric)));
+        }
+        list.extend(claim.difference.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
+        list.extend(claim.interaction.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
+        list
+    };
+    for (phase, metric) in plan.experiment.claims.iter().flat_map(of_claim) {
+        if !found.iter().any(|(other, of)| *other == phase && of.name() == metric.name()) {
+            found.push((phase, metric));
+        }
+    }
+    found
+}

@@ -1,0 +1,89 @@
+//! `plimsoll bisect`: which version brought a change, on measurements that are noisy.
+
+mod git;
+mod histogram;
+mod meter;
+mod progress;
+mod report;
+mod search;
+mod state;
+mod versions;
+
+use crate::args::{BisectArgs, PlainFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::measure::{Gauge, Interrupts, MeasureError, Runner};
+use crate::output;
+
+use git::{Repository, Worktrees};
+use meter::VersionMeter;
+use progress::Lines;
+use report::Report;
+use search::{Limits, Stop};
+use state::{Question, State};
+use versions::Version;
+
+/// Differences up to this share count as none.
+const MARGIN: f64 = 0.01;
+/// The chance that neighbours which are equal are told apart.
+const ALPHA: f64 = 0.01;
+
+pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
+    let gauge = Gauge::new(&args.figure)?;
+    let (versions, repository) = versions::of(args)?;
+    let question = question(args, &versions, &gauge, repository.as_ref());
+    let mut state = State::open(args.state.as_deref(), question, args.seed)?;
+    let limits = Limits {
+        confidence: args.confidence.0,
+        max_measurements: args.max_measurements,
+        max_pairs: args.max_pairs as usize,
+    };
+    // Bad settings and an unusable state are told before anything is checked out.
+    state.bisection(limits.confidence)?;
+    let interrupts = Interrupts::listen()
+        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    let worktrees = repository.as_ref().map(Worktrees::of).transpose()?;
+    let runner = Runner::new(interrupts, args.figure.ignore_failure)?;
+    let mut meter = VersionMeter::new(&versions, args, &gauge, runner, worktrees)?;
+    let mut lines = Lines::new(&versions, &gauge, &state);
+    let settings = gauge.settings(MARGIN, ALPHA);
+    let found = match search::search(&mut state, limits, settings, &mut meter, &mut lines) {
+        Ok(found) => found,
+        Err(stop) => return stopped(stop, &mut state),
+    };
+    let report = Report::new(&found, &state, &versions, &gauge, limits)?;
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Text => report.text(out),
+        PlainFormat::Json => report.json(out),
+    })?;
+    Ok(Exit::of(std::slice::from_ref(report.verdict())))
+}
+
+fn question(
+    args: &BisectArgs,
+    versions: &[Version],
+    gauge: &Gauge,
+    repository: Option<&Repository>,
+) -> Question {
+    Question {
+        versions: versions.iter().map(|version| version.name.clone()).collect(),
+        command: args.command.clone(),
+        metric: gauge.metric().into(),
+        figure: args.figure.figure.clone(),
+        repository: repository.map(|repository| repository.path().to_owned()),
+    }
+}
+
+/// Keeps what was measured, and tells how to go on with it.
+fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
+    let kept = state.keep();
+    if let Ok(Some(path)) = &kept {
+        let path = plimsoll_report::escape::shell_word(&path.to_string_lossy()).into_owned();
+        eprintln!("what was measured is kept; go on with the same command and --state {path}");
+    }
+    match stop {
+        Stop::Measure(MeasureError::Interrupted) => kept.map(|_| Exit::Interrupted),
+        Stop::Measure(error) => Err(error.into()),
+        Stop::Other(failure) => Err(failure),
+    }
+}

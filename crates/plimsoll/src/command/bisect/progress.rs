@@ -1,0 +1,85 @@
+//! One line on stderr for every measurement: what was measured, and what is believed since.
+
+use plimsoll_judge::bisect::Bisection;
+use plimsoll_report::escape::terminal;
+
+use super::histogram;
+use super::search::Observer;
+use super::state::State;
+use super::versions::Version;
+use crate::amount;
+use crate::contest::Contest;
+use crate::measure::Gauge;
+
+/// Labels longer than this push the rest of the line away, and are cut.
+const LABEL: usize = 20;
+
+/// The lines.
+pub(super) struct Lines<'a> {
+    versions: &'a [Version],
+    gauge: &'a Gauge,
+    width: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(versions: &'a [Version], gauge: &'a Gauge, state: &State) -> Self {
+        eprintln!(
+            "{} versions, from {} to {}",
+            versions.len(),
+            label(&versions[0]),
+            label(&versions[versions.len() - 1])
+        );
+        if !state.measurements.is_empty() {
+            eprintln!("going on after {} measurements", state.measurements.len());
+        }
+        let width = versions.iter().map(|version| label(version).chars().count()).max().unwrap_or(0);
+        Self { versions, gauge, width }
+    }
+}
+
+fn label(version: &Version) -> String {
+    terminal(&version.label).chars().take(LABEL).collect()
+}
+
+impl Observer for Lines<'_> {
+    fn measured(&mut self, bisection: &Bisection, version: usize, value: f64) {
+        let posterior = bisection.posterior();
+        let (from, to) = histogram::middle(&posterior);
+        let place = if from == to {
+            label(&self.versions[from])
+        } else {
+            format!("{} to {}", label(&self.versions[from]), label(&self.versions[to]))
+        };
+        let best = bisection.best().map_or_else(String::new, |best| {
+            format!("  {} {:.1} %", label(&self.versions[best.version]), 100.0 * best.probability)
+        });
+        eprintln!(
+            "{:4}  {:width$}  {:>9}  [{}]  90 % in {place}{best}",
+            bisection.observations().len(),
+            label(&self.versions[version]),
+            amount::amount(value, self.gauge.unit()),
+            histogram::bars(&posterior),
+            width = self.width,
+        );
+    }
+
+    fn compared(&mut self, culprit: usize, contest: &Contest) {
+        let [good, bad] = [culprit - 1, culprit].map(|version| label(&self.versions[version]));
+        let Some(block) = contest.blocks().last() else { return };
+        let so_far = contest.comparisons(self.gauge.metric()).ok().and_then(|found| {
+            let verdict = &found.first()?.verdict;
+            Some(format!(
+                "{} ({})",
+                amount::change(verdict.estimate?),
+                amount::interval(verdict.interval?, verdict.confidence)
+            ))
+        });
+        eprintln!(
+            "pair {:3}  {good} {}  {bad} {}  {}",
+            contest.blocks().len(),
+            amount::amount(block.values[0], self.gauge.unit()),
+            amount::amount(block.values[1], self.gauge.unit()),
+            so_far.unwrap_or_default(),
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! What a bisection found: a verdict, and the evidence beside it.
+
+use std::io::{self, Write};
+
+use plimsoll_judge::bisect::{Bisection, Culprit};
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::stats::median;
+use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_report::escape::terminal;
+use serde_json::{Value, json};
+
+use super::histogram;
+use super::search::{Found, Limits};
+use super::state::State;
+use super::versions::Version;
+use crate::amount;
+use crate::failure::Failure;
+use crate::measure::Gauge;
+
+/// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
+const BISECT_SCHEMA: &str = "plimsoll.bisect/1";
+
+/// A verdict, and what it rests on.
+pub(super) struct Report<'a> {
+    verdict: Verdict,
+    found: &'a Found,
+    /// The culprit, or the most probable one so far.
+    best: Option<Culprit>,
+    bisection: Bisection,
+    state: &'a State,
+    versions: &'a [Version],
+    gauge: &'a Gauge,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(
+        found: &'a Found,
+        state: &'a State,
+        versions: &'a [Version],
+        gauge: &'a Gauge,
+        limits: Limits,
+    ) -> Result<Self, Failure> {
+        let bisection = state.bisection(limits.confidence)?;
+        let best = match found {
+            Found::Sure(culprit, _) => Some(*culprit),
+            Found::Unsure => bisection.best(),
+            Found::NoDifference(_) => None,
+        };
+        let verdict = match found {
+            Found::Sure(culprit, neighbours) => sure(*culprit, neighbours, state, versions, gauge),
+            Found::Unsure => unsure(best, state, versions, gauge),
+            Found::NoDifference(ends) => Verdict::bare(
+                "change",
+                gauge.metric(),
+                Outcome::Unchanged,
+                state.measurements.len(),
+                format!("the ends do not differ, so that there is nothing to find: {}", ends.verdict.reason),
+            ),
+        };
+        Ok(Self { verdict, found, best, bisection, state, versions, gauge })
+    }
+
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// The answer for people.
+    pub(super) fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", terminal(&self.sentence()))?;
+        let Some(best) = self.best else { return Ok(()) };
+        writeln!(out)?;
+        for (word, version) in [("before", best.version - 1), ("after", best.version)] {
+            let version = &self.versions[version];
+            let about = version.about.as_ref().map_or_else(String::new, |about| format!("  {about}"));
+            writeln!(out, "  {word:6}  {}", terminal(&format!("{}{about}", version.name)))?;
+        }
+        let posterior = self.bisection.posterior();
+        let (from, to) = histogram::middle(&posterior);
+        writeln!(out, "\n  posterior  [{}]", histogram::bars(&posterior))?;
+        writeln!(
+            out,
+            "  90 % in    {} to {}",
+            terminal(&self.versions[from].label),
+            terminal(&self.versions[to].label)
+        )?;
+        writeln!(out, "\n{}.", terminal(&self.verdict.reason))?;
+        writeln!(out, "The search again: --seed {}", self.state.seed)
+    }
+
+    fn sentence(&self) -> String {
+        let label = |version: usize| &self.versions[version].label;
+        match (self.found, self.best) {
+            (Found::Sure(culprit, neighbours), _) if self.verdict.outcome == Outcome::Changed => {
+                let ratio = neighbours.verdict.estimate.unwrap_or(culprit.ratio);
+                let sure = neighbours.verdict.interval.map_or_else(String::new, |interval| {
+                    format!(" ({})", amount::interval(interval, neighbours.verdict.confidence))
+                });
+                format!(
+                    "{} brought it: it {} than {}{sure}, {} measurements and {} pairs.",
+                    label(culprit.version),
+                    amount::comparative(self.gauge.metric(), ratio),
+                    label(culprit.version - 1),
+                    self.state.measurements.len(),
+                    neighbours.verdict.n,
+                )
+            }
+            (Found::NoDifference(_), _) => {
+                format!("Nothing to find: {}.", self.verdict.reason)
+            }
+            (_, Some(best)) => format!(
+                "Undecided: {} is the most probable so far ({:.0} %).",
+                label(best.version),
+                100.0 * best.probability
+            ),
+            (_, None) => "Undecided: the ends were not both measured.".into(),
+        }
+    }
+
+    /// The answer for programs.
+    pub(super) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let name = |version: usize| &self.versions[version].name;
+        let mut document = json!({
+            "schema": BISECT_SCHEMA,
+            "culprit": self.best.map(|best| json!({
+                "version": name(best.version),
+                "index": best.version,
+                "before": name(best.version - 1),
+                "about": self.versions[best.version].about,
+                "probability": best.probability,
+                "ratio": best.ratio,
+            })),
+            "confirmation": match self.found {
+                Found::Sure(_, neighbours) => json!(neighbours.verdict),
+                _ => Value::Null,
+            },
+            "unit": self.gauge.unit(),
+            "seed": self.state.seed,
+            "versions": self.state.question.versions,
+            "posterior": self.bisection.posterior(),
+            "measurements": self.state.measurements.iter().map(|m| {
+                json!({"version": name(m.version), "index": m.version, "value": m.value})
+            }).collect::<Vec<_>>(),
+            "pairs": self.state.confirmation.as_ref().map(|confirmation| &confirmation.pairs),
+        });
+        if let (Value::Object(fields), Ok(Value::Object(verdict))) =
+            (&mut document, serde_json::to_value(&self.verdict))
+        {
+            fields.extend(verdict);
+        }
+        serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
+        writeln!(out)
+    }
+}
+
+/// The posterior is sure; whether the neighbours agree decides.
+fn sure(
+    culprit: Culprit,
+    neighbours: &Comparison,
+    state: &State,
+    versions: &[Version],
+    gauge: &Gauge,
+) -> Verdict {
+    let [before, after] = [culprit.version - 1, culprit.version].map(|version| &versions[version].label);
+    let found = &neighbours.verdict;
+    let differ = matches!(found.outcome, Outcome::Slower | Outcome::Faster);
+    let agree = differ && found.estimate.is_some_and(|ratio| (ratio > 1.0) == (culprit.ratio > 1.0));
+    let believed = format!(
+        "after {} measurements the probability that {after} brought the change is {:.1} %",
+        state.measurements.len(),
+        100.0 * culprit.probability
+    );
+    let n = state.measurements.len();
+    if !agree {
+        let reason = format!(
+            "{believed}, but it could not be confirmed: compared in turns, with A for {before} and B for {after}, {}",
+            found.reason
+        );
+        return Verdict::bare("change", gauge.metric(), Outcome::Undecided, n, reason);
+    }
+    let pairs = state.confirmation.iter().flat_map(|confirmation| &confirmation.pairs);
+    let level = median(&pairs.map(|pair| pair.good).collect::<Vec<_>>());
+    let step = |ratio: f64| level * (ratio - 1.0);
+    Verdict {
+        estimate: found.estimate.map(step),
+        interval: found.interval.map(|interval| interval.map(step)),
+        confidence: found.confidence,
+        ..Verdict::bare(
+            "change",
+            gauge.metric(),
+            Outcome::Changed,
+            n,
+            format!("{believed}; compared in turns, with A for {before} and B for {after}, {}", found.reason),
+        )
+    }
+}
+
+fn unsure(best: Option<Culprit>, state: &State, versions: &[Version], gauge: &Gauge) -> Verdict {
+    let n = state.measurements.len();
+    let reason = match best {
+        Some(best) => format!(
+            "after {n} measurements the most probable version is {}, with {:.1} %: too little to be sure",
+            versions[best.version].label,
+            100.0 * best.probability
+        ),
+        None => format!("{n} measurements are too few: the ends were not both measured"),
+    };
+    Verdict::bare("change", gauge.metric(), Outcome::Undecided, n, reason)
+}

@@ -1,0 +1,115 @@
+//! The versions that are searched, in their order, from the good one to the bad one.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::git::Repository;
+use crate::args::BisectArgs;
+use crate::failure::Failure;
+
+/// One version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    /// What stands for `{}`.
+    pub(super) name: String,
+    /// What it is called in a line of progress.
+    pub(super) label: String,
+    /// What there is to say of it besides, such as the subject of a commit.
+    pub(super) about: Option<String>,
+}
+
+/// The versions that the arguments name, and the repository where they are commits.
+pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>), Failure> {
+    if let Some(path) = &args.versions {
+        let list = read_list(path)?;
+        return Ok((between(&list, args.good.as_deref(), args.bad.as_deref(), path)?, None));
+    }
+    let (Some(path), Some(good)) = (&args.git, &args.good) else {
+        return Err(Failure::Usage("--git needs --good".into()));
+    };
+    let repository = Repository::open(path)?;
+    let versions = repository.commits(good, args.bad.as_deref().unwrap_or("HEAD"))?;
+    Ok((versions, Some(repository)))
+}
+
+fn read_list(path: &Path) -> Result<Vec<String>, Failure> {
+    let read = || {
+        if path == Path::new("-") {
+            let mut text = String::new();
+            return std::io::stdin().read_to_string(&mut text).map(|_| text);
+        }
+        std::fs::read_to_string(path)
+    };
+    let text = read()
+        .map_err(|error| Failure::Usage(format!("--versions: cannot read {}: {error}", path.display())))?;
+    Ok(lines(&text))
+}
+
+/// One version per line; empty lines and comments (`#`) do not count.
+fn lines(text: &str) -> Vec<String> {
+    let named = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    named.map(ToOwned::to_owned).collect()
+}
+
+/// The part of a list from the good version to the bad one.
+fn between(
+    list: &[String],
+    good: Option<&str>,
+    bad: Option<&str>,
+    path: &Path,
+) -> Result<Vec<Version>, Failure> {
+    let place = |option: &str, name: &str| {
+        let mut places =
+            list.iter().enumerate().filter(|(_, version)| *version == name).map(|(place, _)| place);
+        match (places.next(), places.next()) {
+            (Some(place), None) => Ok(place),
+            (None, _) => {
+                Err(Failure::Usage(format!("{option} {name}: there is no such line in {}", path.display())))
+            }
+            (Some(_), Some(_)) => {
+                Err(Failure::Usage(format!("{option} {name} is twice in {}", path.display())))
+            }
+        }
+    };
+    let first = good.map_or(Ok(0), |good| place("--good", good))?;
+    let last = bad.map_or(Ok(list.len().saturating_sub(1)), |bad| place("--bad", bad))?;
+    if first >= last {
+        return Err(Failure::Usage(match (good, bad) {
+            (Some(good), Some(bad)) => {
+                format!("--bad {bad} does not come after --good {good} in {}", path.display())
+            }
+            _ => format!("{} names no version after the good one", path.display()),
+        }));
+    }
+    let version = |name: &String| Version { name: name.clone(), label: name.clone(), about: None };
+    Ok(list[first..=last].iter().map(version).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(good: Option<&str>, bad: Option<&str>) -> Result<Vec<String>, String> {
+        let list = lines("# releases\nv1\n\n v2 \nv3\nv4\n");
+        match between(&list, good, bad, Path::new("list")) {
+            Ok(versions) => Ok(versions.into_iter().map(|version| version.name).collect()),
+            Err(Failure::Usage(text)) => Err(text),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_part_between_the_ends_is_searched() {
+        assert_eq!(names(None, None).unwrap(), ["v1", "v2", "v3", "v4"]);
+        assert_eq!(names(Some("v2"), Some("v3")).unwrap(), ["v2", "v3"]);
+    }
+
+    #[test]
+    fn ends_that_are_missing_or_in_the_wrong_order_are_named() {
+        assert!(names(Some("v9"), None).unwrap_err().contains("--good v9: there is no such line"));
+        assert!(
+            names(Some("v3"), Some("v2")).unwrap_err().contains("--bad v2 does not come after --good v3")
+        );
+        assert!(names(Some("v4"), None).unwrap_err().contains("no version after the good one"));
+    }
+}

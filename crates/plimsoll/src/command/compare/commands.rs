@@ -1,0 +1,160 @@
+//! Commands against each other: measured in turns until the answer is known.
+
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::input::JudgeError;
+use plimsoll_judge::sequential::SequentialSettings;
+use plimsoll_model::verdict::Verdict;
+
+use super::cells::{self, Cell};
+use super::progress::ProgressLine;
+use super::{json, text};
+use crate::args::{CompareArgs, PlainFormat};
+use crate::contest::{Contest, ContestError};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::measure::{Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, invocations};
+use crate::output;
+
+/// All that an answer is written from.
+pub(super) struct Answer<'a> {
+    pub(super) cells: &'a [Cell],
+    pub(super) gauge: &'a Gauge,
+    pub(super) settings: SequentialSettings,
+    pub(super) seed: u64,
+    pub(super) contest: &'a Contest,
+    /// Every cell but the first against the first.
+    pub(super) comparisons: Vec<Comparison>,
+    /// Every cell against every other.
+    pub(super) ranking: Vec<(usize, usize, Comparison)>,
+    /// Whether the user has seen enough before it was decided.
+    pub(super) interrupted: bool,
+}
+
+pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let cells = cells::of(args)?;
+    let gauge = Gauge::new(&args.figure)?;
+    let settings = SequentialSettings {
+        compare: gauge.settings(args.margin.0, args.alpha.0),
+        first: args.min_pairs as usize,
+        most: Some(args.max_pairs as usize),
+    };
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let mut contest = Contest::new(cells.len(), settings, seed).map_err(|error| usage(&error))?;
+    let interrupts = Interrupts::listen()
+        .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    let mut meter = Commands::new(&cells, &gauge, args, interrupts)?;
+    let mut progress = ProgressLine::new(&cells[0].name, args.max_pairs);
+    let ended = meter.warm_up(args).map_err(ContestError::Measure);
+    let ended = ended.and_then(|()| measure(&mut contest, &mut meter, &cells, &gauge, &mut progress));
+    progress.clear();
+    let interrupted = match ended {
+        Ok(()) => false,
+        Err(ContestError::Measure(MeasureError::Interrupted)) => true,
+        Err(ContestError::Measure(error)) => return Err(in_block(&contest, error)),
+        Err(ContestError::Judge(error)) => return Err(Failure::could_not(error.to_string())),
+    };
+    if contest.blocks().is_empty() {
+        return Ok(Exit::Interrupted);
+    }
+    let judged = |error: JudgeError| Failure::could_not(error.to_string());
+    let metric = gauge.metric();
+    let answer = Answer {
+        cells: &cells,
+        gauge: &gauge,
+        settings,
+        seed,
+        contest: &contest,
+        comparisons: contest.comparisons(metric).map_err(judged)?,
+        ranking: contest.ranking(metric).map_err(judged)?,
+        interrupted,
+    };
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Text => text::write(out, &answer),
+        PlainFormat::Json => json::write(out, &answer),
+    })?;
+    let verdicts: Vec<Verdict> = answer.comparisons.into_iter().map(|found| found.verdict).collect();
+    Ok(if interrupted { Exit::Interrupted } else { Exit::of(&verdicts) })
+}
+
+fn measure(
+    contest: &mut Contest,
+    meter: &mut Commands<'_>,
+    cells: &[Cell],
+    gauge: &Gauge,
+    progress: &mut ProgressLine,
+) -> Result<(), ContestError> {
+    while !contest.is_over() {
+        contest.measure_block(meter)?;
+        progress.show(contest, cells, gauge.metric());
+    }
+    Ok(())
+}
+
+/// Where in the whole a measurement failed.
+fn in_block(contest: &Contest, error: MeasureError) -> Failure {
+    match (contest.blocks().len(), Failure::from(error)) {
+        (done, Failure::CouldNot { what, advice }) if done > 0 => {
+            Failure::CouldNot { what: format!("after {done} complete pairs: {what}"), advice }
+        }
+        (_, failure) => failure,
+    }
+}
+
+fn usage(error: &JudgeError) -> Failure {
+    match error {
+        JudgeError::Setting { name: "most", value, .. } => {
+            Failure::Usage(format!("--max-pairs is {value}: expected no less than --min-pairs"))
+        }
+        JudgeError::Setting { .. } => Failure::Usage(error.to_string()),
+        _ => Failure::could_not(error.to_string()),
+    }
+}
+
+/// The commands, each of which is measured on demand.
+struct Commands<'a> {
+    invocations: Vec<Invocation>,
+    gauge: &'a Gauge,
+    runner: Runner,
+    prepare: Option<&'a str>,
+    place: Place,
+}
+
+impl<'a> Commands<'a> {
+    fn new(
+        cells: &[Cell],
+        gauge: &'a Gauge,
+        args: &'a CompareArgs,
+        interrupts: Interrupts,
+    ) -> Result<Self, MeasureError> {
+        let lines: Vec<&str> = cells.iter().map(|cell| cell.command.as_str()).collect();
+        Ok(Self {
+            invocations: invocations(&lines),
+            gauge,
+            runner: Runner::new(interrupts, args.figure.ignore_failure)?,
+            prepare: args.prepare.as_deref(),
+            place: Place::default(),
+        })
+    }
+
+    /// What comes before the first measurement that counts.
+    fn warm_up(&mut self, args: &CompareArgs) -> Result<(), MeasureError> {
+        if let Some(setup) = &args.setup {
+            self.runner.run_aside(setup, &self.place)?;
+        }
+        for _ in 0..args.warm_up {
+            for cell in 0..self.invocations.len() {
+                self.measure(cell)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Meter for Commands<'_> {
+    fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
+        if let Some(prepare) = self.prepare {
+            self.runner.run_aside(prepare, &self.place)?;
+        }
+        self.gauge.measure(&mut self.runner, &self.invocations[which], &self.place)
+    }
+}

@@ -1,0 +1,87 @@
+//! The answer for programs. Two commands give one verdict (schema `plimsoll.verdict/1`) with the fields of this test beside it; more
+//! give one for each command but the first (schema `plimsoll.compare/1`).
+
+use std::io::{self, Write};
+
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::stats::median;
+use plimsoll_model::verdict::VERDICT_SCHEMA;
+use serde_json::{Map, Value, json};
+
+use super::commands::Answer;
+
+/// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
+pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
+
+pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    let value = if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) };
+    pretty(out, &Value::Object(value))
+}
+
+pub(super) fn pretty(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+fn pair(answer: &Answer<'_>, found: &Comparison) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("schema".into(), VERDICT_SCHEMA.into());
+    fields.extend(verdict(found));
+    fields.extend(common(answer));
+    let pairs = answer.contest.blocks().iter().map(|block| {
+        json!({"a": block.values[0], "b": block.values[1], "first": if block.order[0] == 0 { "a" } else { "b" }})
+    });
+    fields.insert("pairs".into(), pairs.collect());
+    fields
+}
+
+fn several(answer: &Answer<'_>) -> Map<String, Value> {
+    let name = |cell: usize| &answer.cells[cell].name;
+    let named = |a: usize, b: usize, found: &Comparison| {
+        let mut fields = Map::from_iter([("a".into(), json!(name(a))), ("b".into(), json!(name(b)))]);
+        fields.extend(verdict(found));
+        Value::Object(fields)
+    };
+    let verdicts = answer.comparisons.iter().enumerate().map(|(i, found)| named(0, i + 1, found));
+    let ranking = answer.ranking.iter().map(|(a, b, found)| named(*a, *b, found));
+    let blocks = answer.contest.blocks().iter().map(|block| {
+        let values: Map<String, Value> =
+            block.values.iter().enumerate().map(|(cell, value)| (name(cell).clone(), json!(value))).collect();
+        json!({"order": block.order.iter().map(|cell| name(*cell)).collect::<Vec<_>>(), "values": values})
+    });
+    let mut fields = Map::from_iter([
+        ("schema".to_owned(), COMPARE_SCHEMA.into()),
+        ("verdicts".to_owned(), verdicts.collect()),
+        ("ranking".to_owned(), ranking.collect()),
+    ]);
+    fields.extend(common(answer));
+    fields.insert("blocks".into(), blocks.collect());
+    fields
+}
+
+/// The fields of the verdict, and what only this test knows of it.
+pub(crate) fn verdict(found: &Comparison) -> Map<String, Value> {
+    let mut fields = match serde_json::to_value(&found.verdict) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.insert("p".into(), json!(found.p));
+    fields.insert("needed".into(), json!(found.needed));
+    fields
+}
+
+fn common(answer: &Answer<'_>) -> Map<String, Value> {
+    let cells = answer.cells.iter().enumerate().map(|(i, cell)| {
+        let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
+        json!({"name": cell.name, "command": cell.command, "median": median(&values)})
+    });
+    Map::from_iter([
+        ("unit".to_owned(), json!(answer.gauge.unit())),
+        ("lower_is_better".to_owned(), json!(answer.gauge.lower_is_better())),
+        ("margin".to_owned(), json!(answer.settings.compare.margin)),
+        ("alpha".to_owned(), json!(answer.settings.compare.alpha)),
+        ("seed".to_owned(), json!(answer.seed)),
+        ("interrupted".to_owned(), json!(answer.interrupted)),
+        ("cells".to_owned(), cells.collect()),
+    ])
+}

@@ -1,0 +1,142 @@
+//! The answer for people: what was found first, then what it rests on.
+
+use std::io::{self, Write};
+
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::stats::{median, quantile};
+use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_report::escape::terminal;
+
+use super::cells::Cell;
+use super::commands::Answer;
+use crate::amount;
+use crate::measure::Gauge;
+
+pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    if answer.interrupted {
+        writeln!(out, "Interrupted. What is known so far:")?;
+    }
+    for (found, cell) in answer.comparisons.iter().zip(&answer.cells[1..]) {
+        writeln!(out, "{}", sentence(answer, &answer.cells[0], cell, found))?;
+    }
+    writeln!(out)?;
+    figures(out, answer)?;
+    if answer.cells.len() > 2 {
+        ranking(out, answer)?;
+    }
+    writeln!(out)?;
+    for note in notes(answer) {
+        writeln!(out, "{note}")?;
+    }
+    Ok(())
+}
+
+/// `B is 5.1 % slower (95 % interval +4.2 % to +6.0 %), 14 pairs.`
+fn sentence(answer: &Answer<'_>, first: &Cell, other: &Cell, found: &Comparison) -> String {
+    let Verdict { outcome, estimate, interval, confidence, n, .. } = &found.verdict;
+    let (a, b) = (terminal(&first.name), terminal(&other.name));
+    let ratio = estimate.unwrap_or(1.0);
+    let interval =
+        interval.map_or_else(|| "no interval yet".into(), |interval| amount::interval(interval, *confidence));
+    let pairs = if *n == 1 { "1 pair".into() } else { format!("{n} pairs") };
+    let against = if answer.cells.len() > 2 { format!(" against {a}") } else { String::new() };
+    let comparative = amount::comparative(answer.gauge.metric(), ratio);
+    match outcome {
+        Outcome::Same => format!(
+            "{a} and {b} are the same within {:.3} % ({b}/{a} {}, {interval}), {pairs}.",
+            100.0 * answer.settings.compare.margin,
+            amount::change(ratio),
+        )
+        .replace(".000 %", " %"),
+        Outcome::Slower | Outcome::Faster => {
+            format!("{b} {comparative}{against}{} ({interval}), {pairs}.", judgement(answer.gauge, *outcome))
+        }
+        _ => {
+            let more = match found.needed {
+                Some(needed) => format!("; about {needed} would probably decide it"),
+                None => String::new(),
+            };
+            format!("Undecided: {b} {comparative}{against} so far ({interval}), {pairs}{more}.")
+        }
+    }
+}
+
+/// Whether a figure that only the command knows became better or worse.
+fn judgement(gauge: &Gauge, outcome: Outcome) -> &'static str {
+    match (gauge, outcome) {
+        (Gauge::Used(_), _) => "",
+        (Gauge::Printed { .. }, Outcome::Slower) => ", which is worse",
+        (Gauge::Printed { .. }, _) => ", which is better",
+    }
+}
+
+fn figures(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    let write = |value: f64| amount::amount(value, answer.gauge.unit());
+    let width = answer.cells.iter().map(|cell| cell.name.chars().count()).max().unwrap_or(1);
+    for (i, cell) in answer.cells.iter().enumerate() {
+        let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
+        writeln!(
+            out,
+            "  {:width$}  median {}, from {} to {}  {}",
+            terminal(&cell.name),
+            write(median(&values)),
+            write(quantile(&values, 0.0)),
+            write(quantile(&values, 1.0)),
+            terminal(&cell.command),
+        )?;
+    }
+    Ok(())
+}
+
+/// All pairs, the best cell first.
+fn ranking(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    writeln!(out, "\nEvery pair:")?;
+    for (a, b, found) in &answer.ranking {
+        let Some(ratio) = found.verdict.estimate else { continue };
+        let (a, b) = (terminal(&answer.cells[*a].name), terminal(&answer.cells[*b].name));
+        let interval = found.verdict.interval.map_or_else(
+            || "no interval yet".into(),
+            |interval| amount::interval(interval, found.verdict.confidence),
+        );
+        let told = match found.verdict.outcome {
+            Outcome::Same => "the same",
+            Outcome::Slower => "worse",
+            Outcome::Faster => "better",
+            _ => "not told apart",
+        };
+        let comparative = amount::comparative(answer.gauge.metric(), ratio);
+        writeln!(out, "  {b} {comparative} against {a} ({interval}): {told}")?;
+    }
+    let order = order(answer).map(|cell| terminal(&answer.cells[cell].name).into_owned());
+    writeln!(out, "Best to worst, by estimate: {}", order.collect::<Vec<_>>().join(", "))
+}
+
+/// The cells by their estimated ratio to the first, the best first.
+fn order(answer: &Answer<'_>) -> impl Iterator<Item = usize> {
+    let ratio = |found: &Comparison| found.verdict.estimate.unwrap_or(1.0);
+    let mut ratios: Vec<(usize, f64)> =
+        std::iter::once(1.0).chain(answer.comparisons.iter().map(ratio)).enumerate().collect();
+    let sign = if answer.gauge.lower_is_better() { 1.0 } else { -1.0 };
+    ratios.sort_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1)));
+    ratios.into_iter().map(|(cell, _)| cell)
+}
+
+fn notes(answer: &Answer<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let comparisons = answer.comparisons.len();
+    let alpha = 100.0 * answer.settings.compare.alpha;
+    notes.push(if comparisons > 1 {
+        format!(
+            "Measured in {} blocks of random order; a chance of {alpha} % of any false alarm is shared by {comparisons} comparisons.",
+            answer.contest.blocks().len()
+        )
+    } else {
+        format!("Measured in turns, in random order; the chance of a false alarm is {alpha} %.")
+    });
+    if matches!(answer.gauge, Gauge::Printed { .. }) {
+        let better = if answer.gauge.lower_is_better() { "lower" } else { "higher" };
+        notes.push(format!("A {better} figure was taken for better."));
+    }
+    notes.push(format!("The order again: --seed {}", answer.seed));
+    notes
+}

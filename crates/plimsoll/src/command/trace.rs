@@ -1,0 +1,97 @@
+//! `plimsoll trace`: where the time went in a packet file.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use plimsoll_explain::stalls::{Analyzer, ConnectionReport, TraceReport};
+
+use crate::args::{PlainFormat, TraceArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
+    let input: Box<dyn Read> = if args.file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(
+            File::open(&args.file)
+                .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", args.file.display())))?,
+        )
+    };
+    let mut analyzer = Analyzer::new();
+    let capture = plimsoll_import::packets::read(input, |packet| analyzer.packet(packet))
+        .map_err(|error| Failure::Usage(format!("{}: {error}", args.file.display())))?;
+    let report = analyzer.finish(capture);
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Json => {
+            serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
+            writeln!(out)
+        }
+        PlainFormat::Text => text(out, &report, args.connections),
+    })?;
+    Ok(Exit::Holds)
+}
+
+/// Where the time went, then the connections that stood still longest.
+fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()> {
+    let stalled: f64 = report.time_share.values().sum();
+    writeln!(
+        out,
+        "{} packets, {} bytes ({}), {} TCP connections, {} UDP flows",
+        report.packets, report.bytes, report.format, report.tcp_connections, report.udp_flows
+    )?;
+    for missing in &report.missing {
+        writeln!(out, "missing: {missing}")?;
+    }
+    if report.tcp_connections == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\nWhere the time went (share of all connections' lifetimes)")?;
+    let mut shares: Vec<_> = report.time_share.iter().filter(|(_, share)| **share > 0.0).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(a.1));
+    for (class, share) in shares {
+        writeln!(out, "  {:>6.2} %  {}", share * 100.0, class.name())?;
+    }
+    writeln!(out, "  {:>6.2} %  no stall", (1.0 - stalled).max(0.0) * 100.0)?;
+    let mut connections: Vec<&ConnectionReport> = report.connections.iter().collect();
+    connections.sort_by(|a, b| b.stalled_s.total_cmp(&a.stalled_s));
+    for connection in connections.iter().take(most) {
+        describe(out, connection)?;
+    }
+    let left_out = report.tcp_connections.saturating_sub(connections.len().min(most) as u64);
+    if left_out > 0 {
+        writeln!(out, "\n{left_out} more connections; --connections N shows more, --format json all")?;
+    }
+    Ok(())
+}
+
+fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()> {
+    let rtt = connection.rtt_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms:.3} ms"));
+    let rate =
+        connection.rate_bytes_per_s.map_or_else(String::new, |rate| format!(", {:.3} MB/s", rate / 1e6));
+    let sent_again = connection.from_client.retransmissions + connection.from_server.retransmissions;
+    writeln!(
+        out,
+        "\n{} -> {}: {} bytes in {:.3} s{rate}, RTT {rtt}, {sent_again} retransmissions, {} stalls of {:.3} s together",
+        connection.client,
+        connection.server,
+        connection.bytes,
+        connection.duration_s,
+        connection.stall_count,
+        connection.stalled_s
+    )?;
+    for stall in &connection.stalls {
+        writeln!(
+            out,
+            "  at {:>10.6} s  {:>9.3} ms  {:15} waiting for the {}: {}",
+            stall.start_s,
+            stall.length_ms,
+            stall.class.name(),
+            stall.waiting_for,
+            stall.evidence
+        )?;
+    }
+    Ok(())
+}

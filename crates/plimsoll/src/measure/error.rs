@@ -1,0 +1,133 @@
+//! Why a command gave no figure.
+
+use std::io;
+use std::process::ExitStatus;
+
+use crate::failure::Failure;
+
+/// What is shown of what a command wrote, at most.
+const SHOWN_LINES: usize = 5;
+
+/// Why a command gave no figure.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MeasureError {
+    /// It did not start.
+    #[error("cannot run `{command}`: {source}")]
+    Start {
+        /// The command.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It ended with another status than 0.
+    #[error("`{command}` failed: {status}{wrote}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines that it wrote to stderr, set in.
+        wrote: String,
+    },
+    /// Nothing that it printed matches.
+    #[error("`{command}` printed nothing that matches `{pattern}`{wrote}")]
+    NoFigure {
+        /// The command.
+        command: String,
+        /// The regular expression.
+        pattern: String,
+        /// The last lines that it printed, set in.
+        wrote: String,
+    },
+    /// What matched is no number above 0.
+    #[error(
+        "`{command}` printed `{text}` as its figure: expected a number above 0, because ratios are judged"
+    )]
+    BadFigure {
+        /// The command.
+        command: String,
+        /// What matched.
+        text: String,
+    },
+    /// The kernel counted nothing.
+    #[error("the {what} of `{command}` is 0: too little for the kernel to count, and ratios are judged")]
+    Nothing {
+        /// The command.
+        command: String,
+        /// Which resource.
+        what: &'static str,
+    },
+    /// The peak is hidden below that of Plimsoll itself.
+    #[error(
+        "the peak memory of `{command}` cannot be seen: the kernel counts every child from the {} MB on that its parent had",
+        floor / 1_000_000 + 1
+    )]
+    Hidden {
+        /// The command.
+        command: String,
+        /// Plimsoll's own peak, in bytes.
+        floor: u64,
+    },
+    /// The user has seen enough.
+    #[error("interrupted")]
+    Interrupted,
+    /// Something around the command went wrong.
+    #[error("cannot {operation}: {source}")]
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A version could not be made ready.
+    #[error("{0}")]
+    Checkout(String),
+}
+
+impl MeasureError {
+    /// For `map_err`.
+    pub(super) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { operation, source }
+    }
+
+    fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Failed { .. } => Some("--ignore-failure, if that is how it should end"),
+            Self::NoFigure { .. } => Some(
+                "a regular expression whose first group is the number, such as --figure 'took ([0-9.]+) ms'",
+            ),
+            Self::Nothing { .. } | Self::Hidden { .. } => {
+                Some("more work in each command, or another --metric")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Self {
+        Self::CouldNot { what: error.to_string(), advice: error.advice().map(Into::into) }
+    }
+}
+
+/// The last lines of what a command wrote, each on a line of its own and set in; nothing where it wrote nothing.
+pub(super) fn last_lines(wrote: &[u8]) -> String {
+    let text = String::from_utf8_lossy(wrote);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let shown = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+    shown.iter().map(|line| format!("\n    {}", plimsoll_report::escape::terminal(line))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_lines_are_shown_and_none_of_their_escapes() {
+        assert_eq!(last_lines(b""), "");
+        let many: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+        let shown = last_lines(many.as_bytes());
+        assert!(shown.starts_with("\n    line 5") && shown.ends_with("line 9"), "{shown}");
+        assert!(!last_lines(b"\x1b[2J").contains('\x1b'));
+    }
+}

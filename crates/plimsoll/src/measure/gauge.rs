@@ -1,0 +1,183 @@
+//! Which figure is read off a command.
+
+use std::time::Duration;
+
+use plimsoll_judge::compare::CompareSettings;
+use regex::bytes::Regex;
+
+use super::error::last_lines;
+use super::process::Ran;
+use super::{Invocation, MeasureError, Place, Runner};
+use crate::args::{CommandMetric, FigureArgs};
+use crate::failure::Failure;
+
+/// What a peak must lie above that of Plimsoll itself to be the command's own, in bytes: the kernel counts pages per CPU, and adds
+/// them up now and then.
+const FLOOR_SLACK: u64 = 512 << 10;
+
+/// The figure that is read off every run of a command.
+#[derive(Debug)]
+pub(crate) enum Gauge {
+    /// Something that the kernel measures.
+    Used(CommandMetric),
+    /// A number that the command prints.
+    Printed {
+        /// What the number is the first group of.
+        pattern: Regex,
+        /// Whether a smaller one is better.
+        lower_is_better: bool,
+    },
+}
+
+impl Gauge {
+    /// The figure that the arguments ask for.
+    pub(crate) fn new(args: &FigureArgs) -> Result<Self, Failure> {
+        let Some(pattern) = &args.figure else { return Ok(Self::Used(args.metric)) };
+        let usage = |what: String| Failure::Usage(format!("--figure {pattern}: {what}"));
+        let compiled = Regex::new(pattern).map_err(|error| usage(error.to_string()))?;
+        if compiled.captures_len() < 2 {
+            return Err(usage("expected a group around the number, such as `took ([0-9.]+) ms`".into()));
+        }
+        Ok(Self::Printed { pattern: compiled, lower_is_better: !args.higher_is_better })
+    }
+
+    /// The public name of the figure.
+    pub(crate) fn metric(&self) -> &'static str {
+        match self {
+            Self::Used(CommandMetric::Wall) => "wall_time",
+            Self::Used(CommandMetric::Cpu) => "cpu_time",
+            Self::Used(CommandMetric::Memory) => "peak_memory",
+            Self::Printed { .. } => "figure",
+        }
+    }
+
+    /// Its unit; nothing where only the command knows.
+    pub(crate) fn unit(&self) -> Option<&'static str> {
+        match self {
+            Self::Used(CommandMetric::Wall | CommandMetric::Cpu) => Some("s"),
+            Self::Used(CommandMetric::Memory) => Some("bytes"),
+            Self::Printed { .. } => None,
+        }
+    }
+
+    /// Whether a smaller figure is better.
+    pub(crate) fn lower_is_better(&self) -> bool {
+        match self {
+            Self::Used(_) => true,
+            Self::Printed { lower_is_better, .. } => *lower_is_better,
+        }
+    }
+
+    /// What a comparison of such figures asks for.
+    pub(crate) fn settings(&self, margin: f64, alpha: f64) -> CompareSettings {
+        CompareSettings {
+            margin,
+            alpha,
+            lower_is_better: self.lower_is_better(),
+            ..CompareSettings::default()
+        }
+    }
+
+    /// Runs a command once, and reads the figure off it.
+    pub(crate) fn measure(
+        &self,
+        runner: &mut Runner,
+        invocation: &Invocation,
+        place: &Place,
+    ) -> Result<f64, MeasureError> {
+        let ran = runner.run(invocation, place, matches!(self, Self::Printed { .. }))?;
+        match self {
+            Self::Used(CommandMetric::Wall) => Ok(ran.wall.as_secs_f64()),
+            Self::Used(CommandMetric::Cpu) if ran.cpu == Duration::ZERO => {
+                Err(MeasureError::Nothing { command: invocation.to_string(), what: "CPU time" })
+            }
+            Self::Used(CommandMetric::Cpu) => Ok(ran.cpu.as_secs_f64()),
+            Self::Used(CommandMetric::Memory) => visible(ran.peak_memory, own_peak()?, invocation),
+            Self::Printed { pattern, .. } => printed(pattern, &ran, invocation),
+        }
+    }
+}
+
+/// A child shares its parent's memory until it becomes the new program, and the kernel keeps that in its peak
+/// (`exec_mmap` in Linux, fs/exec.c). A peak that is no higher is not the command's own.
+fn visible(peak: u64, floor: u64, invocation: &Invocation) -> Result<f64, MeasureError> {
+    if peak > floor + FLOOR_SLACK {
+        Ok(peak as f64)
+    } else {
+        Err(MeasureError::Hidden { command: invocation.to_string(), floor })
+    }
+}
+
+/// The highest resident set of this process so far, in bytes.
+fn own_peak() -> Result<u64, MeasureError> {
+    let status =
+        std::fs::read_to_string("/proc/self/status").map_err(MeasureError::io("read /proc/self/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let missing = || std::io::Error::other("it has no VmHWM");
+    Ok(kilobytes.ok_or_else(missing).map_err(MeasureError::io("read /proc/self/status"))? * 1024)
+}
+
+/// The number that a command printed: on stdout, or else on stderr, where programs such as `dd` tell how they did.
+fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, MeasureError> {
+    let group = |text| pattern.captures(text).and_then(|found| found.get(1));
+    let Some(found) = group(&ran.stdout).or_else(|| group(&ran.stderr)) else {
+        let wrote = last_lines(if ran.stdout.is_empty() { &ran.stderr } else { &ran.stdout });
+        return Err(MeasureError::NoFigure {
+            command: invocation.to_string(),
+            pattern: pattern.to_string(),
+            wrote,
+        });
+    };
+    let text = String::from_utf8_lossy(found.as_bytes());
+    text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0).ok_or_else(|| {
+        MeasureError::BadFigure {
+            command: invocation.to_string(),
+            text: plimsoll_report::escape::terminal(&text).into_owned(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Interrupts;
+
+    fn figure(pattern: &str, line: &str) -> Result<f64, MeasureError> {
+        let args = FigureArgs { figure: Some(pattern.into()), ..FigureArgs::default() };
+        let mut runner = Runner::new(Interrupts::default(), false)?;
+        Gauge::new(&args).unwrap().measure(&mut runner, &Invocation::Shell(line.into()), &Place::default())
+    }
+
+    #[test]
+    fn the_first_group_of_what_is_printed_is_the_figure() {
+        assert_eq!(figure(r"took ([0-9.]+) ms", "echo it took 12.5 ms, or 3").unwrap(), 12.5);
+        assert_eq!(figure(r"([0-9.e+-]+) B/s", "echo 1.5e3 B/s >&2").unwrap(), 1500.0, "on stderr as well");
+    }
+
+    #[test]
+    fn what_is_no_number_above_zero_is_refused_by_name() {
+        let text = |pattern, line| figure(pattern, line).unwrap_err().to_string();
+        assert!(
+            text("x=([0-9]+)", "echo y=1").contains("printed nothing that matches `x=([0-9]+)`\n    y=1")
+        );
+        assert!(text("x=(.*)", "echo x=fast").contains("printed `fast` as its figure"));
+        assert!(text("x=(.*)", "echo x=0").contains("expected a number above 0"));
+        assert!(text("x=(.*)", "echo x=inf").contains("expected a number above 0"));
+    }
+
+    #[test]
+    fn a_pattern_needs_a_group() {
+        let args = FigureArgs { figure: Some("[0-9]+".into()), ..FigureArgs::default() };
+        assert!(
+            matches!(Gauge::new(&args), Err(Failure::Usage(text)) if text.contains("a group around the number"))
+        );
+    }
+
+    #[test]
+    fn a_peak_no_higher_than_our_own_is_not_the_commands() {
+        let invocation = Invocation::Shell("true".into());
+        assert!(visible(10 << 20, 8 << 20, &invocation).is_ok());
+        assert!(matches!(visible(8 << 20, 8 << 20, &invocation), Err(MeasureError::Hidden { .. })));
+    }
+}

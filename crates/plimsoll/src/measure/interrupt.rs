@@ -1,0 +1,67 @@
+//! What happens at Ctrl-C: the command under test ends, and the measuring after it.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Whether the user has seen enough, and the command that has to be told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupts(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    interrupted: AtomicBool,
+    group: Mutex<Option<Pid>>,
+}
+
+impl Interrupts {
+    /// Takes SIGINT and SIGTERM over from here on. The first ends the command, and later ones kill it.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let interrupts = Self::default();
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let told = interrupts.clone();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for _ in signals.forever() {
+                let again = told.0.interrupted.swap(true, Ordering::SeqCst);
+                told.end_command(if again { Signal::SIGKILL } else { Signal::SIGTERM });
+            }
+        })?;
+        Ok(interrupts)
+    }
+
+    /// Whether a signal came.
+    pub(crate) fn seen(&self) -> bool {
+        self.0.interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Names the process group that has to end at a signal. It gets one that came in between.
+    pub(super) fn began(&self, group: Pid) {
+        *self.group() = Some(group);
+        if self.seen() {
+            self.end_command(Signal::SIGTERM);
+        }
+    }
+
+    /// Reaps the process; while that happens nobody sends a signal to its number, which could be another's by then.
+    pub(super) fn ended<T>(&self, reap: impl FnOnce() -> T) -> T {
+        let mut group = self.group();
+        *group = None;
+        reap()
+    }
+
+    fn end_command(&self, signal: Signal) {
+        if let Some(group) = *self.group() {
+            // A group that is gone has nobody to be told.
+            killpg(group, signal).ok();
+        }
+    }
+
+    fn group(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.0.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

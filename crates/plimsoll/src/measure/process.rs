@@ -1,0 +1,244 @@
+//! One run of one command: started, waited for, and what it used.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+use wait4::Wait4;
+
+use super::error::last_lines;
+use super::{Interrupts, Invocation, MeasureError};
+
+/// No more of what a command prints is read, in bytes.
+const MOST_READ: u64 = 64 << 20;
+
+/// What a command used, and what it said.
+#[derive(Debug)]
+pub(super) struct Ran {
+    /// From before it was started until it had ended.
+    pub(super) wall: Duration,
+    /// User and system time, of the command and of the children that it waited for.
+    pub(super) cpu: Duration,
+    /// The most memory that one of these processes had at a time, in bytes.
+    pub(super) peak_memory: u64,
+    /// What it wrote to stdout; nothing where nobody asked.
+    pub(super) stdout: Vec<u8>,
+    /// What it wrote to stderr.
+    pub(super) stderr: Vec<u8>,
+}
+
+/// Where a command runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place(pub(crate) Option<PathBuf>);
+
+/// Runs commands one after the other.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    stdout: File,
+    stderr: File,
+    interrupts: Interrupts,
+    /// Whether a command may end with another status than 0.
+    ignore_failure: bool,
+}
+
+impl Runner {
+    pub(crate) fn new(interrupts: Interrupts, ignore_failure: bool) -> Result<Self, MeasureError> {
+        // Appending: a command may truncate or reopen its output, and two writers never overwrite each other.
+        let unlinked =
+            || tempfile::Builder::new().append(true).tempfile().map(tempfile::NamedTempFile::into_file);
+        let file = || unlinked().map_err(MeasureError::io("make a temporary file"));
+        Ok(Self { stdout: file()?, stderr: file()?, interrupts, ignore_failure })
+    }
+
+    /// Runs something that is not measured: it must succeed.
+    pub(crate) fn run_aside(&mut self, line: &str, place: &Place) -> Result<(), MeasureError> {
+        let invocation = Invocation::Shell(line.to_owned());
+        let (_, status) = self.carry_out(&invocation, place, true)?;
+        self.demand(&invocation, status)
+    }
+
+    /// Runs a command that is measured. Its output is read only `with_output`.
+    pub(super) fn run(
+        &mut self,
+        invocation: &Invocation,
+        place: &Place,
+        with_output: bool,
+    ) -> Result<Ran, MeasureError> {
+        let (ran, status) = self.carry_out(invocation, place, with_output)?;
+        if !self.ignore_failure {
+            self.demand(invocation, status)?;
+        }
+        if !with_output {
+            return Ok(ran);
+        }
+        Ok(Ran { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
+    }
+
+    fn carry_out(
+        &mut self,
+        invocation: &Invocation,
+        place: &Place,
+        with_output: bool,
+    ) -> Result<(Ran, ExitStatus), MeasureError> {
+        if self.interrupts.seen() {
+            return Err(MeasureError::Interrupted);
+        }
+        let mut command = self.command(invocation, place, with_output)?;
+        let start_error = |source| MeasureError::Start { command: invocation.to_string(), source };
+        let start = Instant::now();
+        let child = command.spawn().map_err(start_error)?;
+        let (wall, used) = self.wait(child, start).map_err(MeasureError::io("wait for the command"))?;
+        if self.interrupts.seen() {
+            return Err(MeasureError::Interrupted);
+        }
+        let ran = Ran {
+            wall,
+            cpu: used.rusage.utime + used.rusage.stime,
+            peak_memory: used.rusage.maxrss,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
+        Ok((ran, used.status))
+    }
+
+    /// The command with its streams, in a process group of its own, so that it can be ended as a whole.
+    fn command(
+        &self,
+        invocation: &Invocation,
+        Place(folder): &Place,
+        with_output: bool,
+    ) -> Result<Command, MeasureError> {
+        let mut command = match invocation {
+            Invocation::Words { program, words } => {
+                let mut command = Command::new(located(program, folder.as_deref()));
+                command.arg0(&words[0]).args(&words[1..]);
+                command
+            }
+            Invocation::Shell(line) => {
+                let mut command = Command::new("/bin/sh");
+                command.arg0("sh").arg("-c").arg(line);
+                command
+            }
+        };
+        let to = |file: &File| {
+            file.set_len(0)?;
+            file.try_clone().map(Stdio::from)
+        };
+        let prepare = MeasureError::io("prepare the command's output");
+        let stdout = if with_output { to(&self.stdout) } else { Ok(Stdio::null()) };
+        let (stdout, stderr) = stdout.and_then(|out| Ok((out, to(&self.stderr)?))).map_err(prepare)?;
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        Ok(command)
+    }
+
+    /// Waits twice: once for the end, to read the clock at it, and once to learn what was used.
+    fn wait(&self, child: Child, start: Instant) -> io::Result<(Duration, wait4::ResUse)> {
+        let pid = Pid::from_raw(child.id().cast_signed());
+        self.interrupts.began(pid);
+        loop {
+            match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
+                Err(nix::errno::Errno::EINTR) => {}
+                other => break other.map(drop)?,
+            }
+        }
+        let wall = start.elapsed();
+        Ok((wall, self.interrupts.ended(|| child.wait4())?))
+    }
+
+    fn demand(&mut self, invocation: &Invocation, status: ExitStatus) -> Result<(), MeasureError> {
+        if status.success() {
+            return Ok(());
+        }
+        let wrote = last_lines(&read(&mut self.stderr)?);
+        Err(MeasureError::Failed { command: invocation.to_string(), status, wrote })
+    }
+}
+
+/// A path into the folder where the command runs; a name from PATH was made absolute before.
+fn located(program: &Path, folder: Option<&Path>) -> PathBuf {
+    folder.map_or_else(|| program.to_owned(), |folder| folder.join(program))
+}
+
+fn read(file: &mut File) -> Result<Vec<u8>, MeasureError> {
+    let mut bytes = Vec::new();
+    let all = file.rewind().and_then(|()| file.take(MOST_READ).read_to_end(&mut bytes));
+    all.map_err(MeasureError::io("read the command's output"))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::of_words;
+
+    fn runner() -> Runner {
+        Runner::new(Interrupts::default(), false).unwrap()
+    }
+
+    fn shell(line: &str) -> Invocation {
+        Invocation::Shell(line.into())
+    }
+
+    #[test]
+    fn the_wall_time_of_a_sleeper_is_long_and_its_cpu_time_short() {
+        let ran = runner().run(&shell("sleep 0.2"), &Place::default(), false).unwrap();
+        assert!(ran.wall >= Duration::from_millis(200), "{:?}", ran.wall);
+        assert!(ran.cpu < Duration::from_millis(150), "{:?}", ran.cpu);
+    }
+
+    #[test]
+    fn the_resources_are_those_of_this_command_and_not_of_the_one_before() {
+        let mut runner = runner();
+        let hungry = shell("dd if=/dev/zero of=/dev/null bs=64M count=4");
+        let hungry = runner.run(&hungry, &Place::default(), false).unwrap();
+        let modest = runner.run(&shell("true"), &Place::default(), false).unwrap();
+        assert!(hungry.peak_memory > 64_000_000, "{}", hungry.peak_memory);
+        assert!(modest.peak_memory < hungry.peak_memory / 2, "{}", modest.peak_memory);
+        assert!(modest.cpu < hungry.cpu);
+    }
+
+    #[test]
+    fn what_was_printed_is_read_anew_for_every_command() {
+        let mut runner = runner();
+        let long =
+            runner.run(&shell("echo long long line; echo aside >&2"), &Place::default(), true).unwrap();
+        assert_eq!((long.stdout, long.stderr), (b"long long line\n".to_vec(), b"aside\n".to_vec()));
+        assert_eq!(runner.run(&shell("echo x"), &Place::default(), true).unwrap().stdout, b"x\n");
+    }
+
+    #[test]
+    fn a_failure_tells_the_status_and_the_last_words() {
+        let error = runner().run(&shell("echo sorry >&2; exit 3"), &Place::default(), false).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("exit status: 3") && text.contains("\n    sorry"), "{text}");
+        let mut lenient = Runner::new(Interrupts::default(), true).unwrap();
+        assert!(lenient.run(&shell("exit 3"), &Place::default(), false).is_ok());
+        assert!(lenient.run_aside("exit 3", &Place::default()).is_err(), "what prepares must succeed");
+    }
+
+    #[test]
+    fn a_command_runs_in_its_place_and_a_relative_program_is_found_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place(Some(folder.path().to_owned()));
+        let mut runner = runner();
+        runner.run_aside("printf '#!/bin/sh\\npwd' > here; chmod +x here", &place).unwrap();
+        let ran = runner.run(&of_words(vec!["./here".into()]), &place, true).unwrap();
+        let printed = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(Path::new(printed.trim()), folder.path().canonicalize().unwrap());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error =
+            runner().run(&of_words(vec!["no-such-program".into()]), &Place::default(), false).unwrap_err();
+        assert!(error.to_string().contains("cannot run `no-such-program`"), "{error}");
+    }
+}

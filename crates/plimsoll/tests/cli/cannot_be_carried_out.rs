@@ -1,0 +1,112 @@
+//! What keeps a run from being carried out: exit status 3, and a message of its own for each.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::experiments::{FLOOD, one_service};
+use crate::lab::{Lab, Told};
+
+#[test]
+fn a_port_that_another_service_of_the_host_has_is_named() {
+    let two = "web = {}\nport = 8080\n\n[services.other]\non = \"server\"\nport = 8080\n";
+    for other in ["web = {}", "exec = [\"python3\", \"-m\", \"http.server\", \"{port}\"]"] {
+        refused(&format!("{two}{other}"))
+            .says("0.0.0.0:8080 is in use by another program")
+            .says(".port=PORT, or none for a free one");
+    }
+}
+
+#[test]
+fn a_port_that_another_program_of_the_machine_has_is_named_on_a_local_host() {
+    let taken = TcpListener::bind("0.0.0.0:0").expect("there is a free port");
+    let port = taken.local_addr().expect("it is bound").port();
+    let text = one_service(&format!("web = {{}}\nport = {port}"));
+    let text = text.replace("[hosts.server]", "[hosts.server]\nkind = \"local\"");
+    refused_file(&Lab::new(), &text)
+        .says("the service `web` on `server`: 127.")
+        .says(&format!(":{port} is in use by another program"))
+        .says("--set services.web.port=PORT");
+}
+
+#[test]
+fn a_service_that_never_gets_ready_is_named_with_what_was_tried() {
+    refused("exec = [\"sleep\", \"60\"]\nready.within = \"500ms\"\nport = 8080")
+        .says("the service `web` on `server`: not ready after 5")
+        .says("8080: Connection refused")
+        .says("try: more time: --set services.web.ready.within=");
+}
+
+#[test]
+fn a_service_that_answers_otherwise_than_expected_is_quoted() {
+    refused("web = {}\nready = { http = \"/nothing-here\", within = \"500ms\" }")
+        .says("GET /nothing-here was answered with `HTTP/1.1 404 Not Found`");
+}
+
+#[test]
+fn a_service_that_ends_at_once_is_quoted() {
+    refused("exec = [\"sh\", \"-c\", \"echo my configuration is missing >&2; exit 7\"]")
+        .says("the service `web` on `server`: ended before it was ready: exit status 7")
+        .says("my configuration is missing");
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_named_with_its_package() {
+    refused("exec = [\"/nowhere/nginx\", \"-g\", \"daemon off;\"]")
+        .says("there is no program `/nowhere/nginx`; it comes with the Debian package `nginx-light`")
+        .says("try: apt-get install nginx-light");
+    refused("exec = [\"no-such-program\"]").says("there is no program `no-such-program`");
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_was_stored_before_is_whole() {
+    let lab = Lab::of_ordinary_user().with_small_disk(1000);
+    lab.file("small.toml", FLOOD);
+    for page in ["--html page.html", ""] {
+        let script = format!(
+            "\"$PLIMSOLL\" run small.toml --store small/runs.sqlite {page} --reps 50 --format json >report.json
+             code=$?
+             \"$PLIMSOLL\" show latest --store small/runs.sqlite --format json
+             exit $code"
+        );
+        let told = lab.script(&script).exits(3);
+        let told = told.says("the disk is full: cannot store the").says("small/runs.sqlite");
+        let told = told.says("what was stored before is whole").says("try: another place with --store FILE");
+        let shown = told.json();
+        assert_eq!(shown["trials"][0]["phases"][2]["name"], "baseline", "{shown}");
+    }
+}
+
+#[test]
+fn a_place_that_may_not_be_written_to_is_told_before_anything_runs() {
+    let lab = Lab::of_ordinary_user();
+    let file = lab.file("small.toml", FLOOD);
+    let refused = |store: &str| {
+        let told = lab.plimsoll(&["run", &file, "--store", store]).exits(3).prints_nothing();
+        told.says("try: another place with --store FILE")
+    };
+    refused("/sys/kernel/runs.sqlite").says("cannot keep runs in /sys/kernel/runs.sqlite: Permission denied");
+    refused("/sys/kernel/plimsoll/runs.sqlite").says("cannot make the folder /sys/kernel/plimsoll:");
+    refused("..").says("cannot keep runs in ..: Is a directory");
+}
+
+/// The setting is written with the value that it has.
+#[test]
+fn a_kernel_setting_that_an_ordinary_user_may_not_change_is_told() {
+    let lab = Lab::of_ordinary_user();
+    let now = fs::read_to_string("/proc/sys/vm/swappiness").expect("every kernel has it");
+    let sysctl = format!("[hosts.server]\nsysctls = {{ \"vm.swappiness\" = {} }}", now.trim());
+    let text = one_service("web = {}").replace("[hosts.server]", &sysctl);
+    refused_file(&lab, &text)
+        .says(&format!("the host `server`: set vm.swappiness = {}: permission denied", now.trim()))
+        .says("try: as root");
+}
+
+fn refused(service: &str) -> Told {
+    refused_file(&Lab::new(), &one_service(service))
+}
+
+/// Nothing is printed when nothing was measured.
+fn refused_file(lab: &Lab, text: &str) -> Told {
+    let file = lab.file("refused.toml", text);
+    lab.plimsoll(&["run", &file]).exits(3).prints_nothing()
+}

@@ -1,0 +1,310 @@
+//! A place of its own for each test: a folder, a file of runs, and somebody who starts the program.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// The user and group that stand for an ordinary user where the tests are run by root: nobody's, by long custom.
+const NOBODY: u32 = 65534;
+
+/// A command that takes longer hangs; far above what the slowest takes on a busy machine, in seconds.
+const HANGS_AFTER: &str = "240";
+
+/// What a shell does before it becomes the program, in a user namespace of its own: forbid further ones, and give up the power over
+/// this one.
+const FORBID_USER_NAMESPACES: &str =
+    "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
+
+/// A place where the program is run. Its folder goes when it is dropped.
+pub(crate) struct Lab {
+    folder: tempfile::TempDir,
+    /// The words before the program's own.
+    as_whom: Vec<String>,
+    program: PathBuf,
+}
+
+impl Lab {
+    /// For whoever runs the tests.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        Self { folder, as_whom: Vec::new(), program: env!("CARGO_BIN_EXE_plimsoll").into() }
+    }
+
+    /// For root.
+    pub(crate) fn of_root() -> Self {
+        assert!(nix::unistd::geteuid().is_root(), "this test needs root; `cargo xtask test` runs it");
+        Self::new()
+    }
+
+    /// For an ordinary user: whoever runs the tests, or nobody where that is root.
+    pub(crate) fn of_ordinary_user() -> Self {
+        let mut lab = Self::new();
+        if nix::unistd::geteuid().is_root() {
+            fs::set_permissions(lab.folder(), fs::Permissions::from_mode(0o755)).expect("allowed");
+            chown(lab.folder(), Some(NOBODY), Some(NOBODY)).expect("allowed");
+            // Nobody may not enter the folder where the program was built. Another process copies it: while this one had it open
+            // for writing, a child that another test starts would, too, and the copy could not be executed.
+            let copy = lab.path("plimsoll");
+            let copied = Command::new("install").args(["-m", "755"]).args([&lab.program, &copy]).status();
+            assert!(copied.expect("install starts").success());
+            lab.program = copy;
+            let identity =
+                [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()];
+            lab.as_whom = ["setpriv".to_owned()].into_iter().chain(identity).collect();
+        }
+        lab
+    }
+
+    /// The same, where the user may not make user namespaces.
+    pub(crate) fn without_user_namespaces(mut self) -> Self {
+        let confine =
+            ["unshare", "--user", "--map-root-user", "sh", "-c", FORBID_USER_NAMESPACES, "confined"];
+        self.as_whom.extend(confine.map(str::to_owned));
+        self
+    }
+
+    /// The same, with a file system of so many kilobytes in its folder `small`.
+    pub(crate) fn with_small_disk(mut self, kilobytes: u32) -> Self {
+        let small = self.path("small");
+        fs::create_dir(&small).expect("allowed");
+        let mount = format!("mount -t tmpfs -o size={kilobytes}k small {} && exec \"$@\"", small.display());
+        let words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", &mount, "mounted"];
+        self.as_whom.extend(words.map(str::to_owned));
+        self
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    /// Puts a file there that everybody may read; its name serves as the name of an experiment.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, text).expect("allowed");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("allowed");
+        path.display().to_string()
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn plimsoll(&self, args: &[&str]) -> Told {
+        self.plimsoll_in(args, &[])
+    }
+
+    /// Runs the program to its end, with more in its environment.
+    pub(crate) fn plimsoll_in(&self, args: &[&str], environment: &[(&str, &str)]) -> Told {
+        let mut command = self.command(&["timeout", "--kill-after=5", HANGS_AFTER], args);
+        let output = command.envs(environment.iter().copied()).stdin(Stdio::null()).output();
+        Told::new(args, output.expect("the program starts"))
+    }
+
+    /// Runs the program to its end, with this text on its standard input.
+    pub(crate) fn plimsoll_reading(&self, args: &[&str], text: &str) -> Told {
+        let input = self.file("input", text);
+        let mut command = self.command(&["timeout", "--kill-after=5", HANGS_AFTER], args);
+        let output = command.stdin(fs::File::open(input).expect("it was just written")).output();
+        Told::new(args, output.expect("the program starts"))
+    }
+
+    /// Runs a shell script in which `$PLIMSOLL` is the program.
+    pub(crate) fn script(&self, script: &str) -> Told {
+        let mut command = self.command_of(&["timeout", "--kill-after=5", HANGS_AFTER], "sh".as_ref());
+        command.args(["-c", script]).env("PLIMSOLL", &self.program).stdin(Stdio::null());
+        Told::new(&[script], command.output().expect("the shell starts"))
+    }
+
+    /// Starts the program, and lets it run.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        let child = self
+            .command(&[], args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        Running { args: args.join(" "), child: Some(child) }
+    }
+
+    /// What the run that goes on has stored until now; nothing where it has stored nothing.
+    pub(crate) fn stored(&self) -> Option<Value> {
+        let told = self.plimsoll(&["show", "latest", "--format", "json"]);
+        (told.code == Some(0)).then(|| told.json())
+    }
+
+    /// Waits until the run that goes on has stored its baseline, and gives it. The flood is then under way.
+    pub(crate) fn wait_for_the_flood(&self) -> Value {
+        let mut baseline = Value::Null;
+        wait_until("the baseline is stored", || {
+            baseline = self.stored().map_or(Value::Null, |report| baseline_of(&report));
+            !baseline.is_null()
+        });
+        baseline
+    }
+
+    fn command(&self, before: &[&str], args: &[&str]) -> Command {
+        let mut command = self.command_of(before, self.program.as_ref());
+        command.args(args);
+        command
+    }
+
+    /// A command with nothing of the environment of the tests but the path.
+    fn command_of(&self, before: &[&str], program: &OsStr) -> Command {
+        let words = before.iter().map(OsStr::new).chain(self.as_whom.iter().map(OsStr::new)).chain([program]);
+        let words: Vec<&OsStr> = words.collect();
+        let mut command = Command::new(words[0]);
+        command
+            .args(&words[1..])
+            .current_dir(self.folder())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder())
+            .env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+}
+
+/// What the program told, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Told {
+    args: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Told {
+    fn new(args: &[&str], output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("it speaks UTF-8");
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        Self { args: args.join(" "), code: output.status.code(), stdout, stderr }
+    }
+
+    /// Everything, for the message of a failed test.
+    fn all(&self) -> String {
+        let Self { args, code, stdout, stderr } = self;
+        format!("plimsoll {args}\nexit status {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    }
+
+    /// It ended with this exit status.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.all());
+        self
+    }
+
+    /// This is among the results, however the lines are broken.
+    #[track_caller]
+    pub(crate) fn prints(self, text: &str) -> Self {
+        assert!(on_one_line(&self.stdout).contains(text), "`{text}` is not on stdout of {}", self.all());
+        self
+    }
+
+    /// This is among the messages, however the lines are broken.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(on_one_line(&self.stderr).contains(text), "`{text}` is not on stderr of {}", self.all());
+        self
+    }
+
+    /// There is nothing on standard output.
+    #[track_caller]
+    pub(crate) fn prints_nothing(self) -> Self {
+        assert!(self.stdout.is_empty(), "there are results: {}", self.all());
+        self
+    }
+
+    /// There is nothing on standard error.
+    #[track_caller]
+    pub(crate) fn says_nothing(self) -> Self {
+        assert!(self.stderr.is_empty(), "there are messages: {}", self.all());
+        self
+    }
+
+    /// The results, which are one JSON value and nothing else.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.all()))
+    }
+}
+
+/// Text with every stretch of blanks, line breaks and box drawing as one blank.
+fn on_one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || ('\u{2500}'..='\u{257f}').contains(&c));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A program that runs. It is killed at the latest when this is dropped, also by a test that fails.
+pub(crate) struct Running {
+    args: String,
+    child: Option<Child>,
+}
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    /// As Ctrl-C and `kill` do.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.id()).expect("a process id fits in an i32");
+        kill(Pid::from_raw(pid), signal).expect("it runs");
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ends(mut self) -> Told {
+        let child = self.child.take().expect("it runs");
+        Told::new(&[&self.args], child.wait_with_output().expect("it can be waited for"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself.
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+/// Waits until something is so, for as long as a busy machine may take.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < give_up, "waited for a minute in vain until {what}");
+        thread::sleep(Duration::from_millis(30));
+    }
+}
+
+/// The names of the phases that were measured in a trial of a report, in order.
+pub(crate) fn phases_of(trial: &Value) -> Vec<&str> {
+    let phases = trial["phases"].as_array().expect("a trial has phases");
+    phases.iter().map(|phase| phase["name"].as_str().expect("a phase has a name")).collect()
+}
+
+/// The baseline of the flooded rig in the first trial of a report, without its warm-up; null where it is not there yet.
+pub(crate) fn baseline_of(report: &Value) -> Value {
+    let phases = report["trials"][0]["phases"].as_array().cloned().unwrap_or_default();
+    let is_baseline =
+        |phase: &Value| phase["name"] == "baseline" && phase["kind"] == "measure" && phase["twin"] == "main";
+    phases.into_iter().find(is_baseline).unwrap_or_default()
+}
+
+/// The only verdict of a report.
+pub(crate) fn verdict_of(report: &Value) -> &Value {
+    let verdicts = report["verdicts"].as_array().expect("a report has verdicts");
+    assert_eq!(verdicts.len(), 1, "{verdicts:?}");
+    &verdicts[0]
+}

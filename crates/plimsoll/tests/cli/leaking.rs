@@ -1,0 +1,75 @@
+//! Relays with a fault built in: what a flood leaves behind is found, and the place where it lives.
+
+use serde_json::Value;
+
+use crate::experiments::{FLOOD, watched_flood};
+use crate::lab::{Lab, verdict_of};
+
+#[test]
+fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
+    let lab = Lab::new();
+    let leak = ["services.relay.relay.leak=routing_rule", "loads.flood.http.connections=2500"];
+    let report = not_recovered(&lab, &[&leak[..], &["claims.0.recovery.margin=45 %"]].concat());
+    assert_eq!(
+        outcomes_of_remedies(&report),
+        [("restart_service", "not_recovered"), ("rebuild_host", "recovered")]
+    );
+    assert_eq!(report["state_lives_in"], "host_kernel");
+    assert_eq!(report["causes"][0]["id"], "kernel.state_grows", "{}", report["causes"]);
+}
+
+#[test]
+fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
+    let lab = Lab::of_ordinary_user();
+    let report = not_recovered(
+        &lab,
+        &[
+            "services.relay.relay.leak={ record = {} }",
+            "services.relay.relay.listeners=1",
+            "loads.flood.http.connections=2250",
+            "claims.0.recovery.margin=50 %",
+        ],
+    );
+    assert_eq!(outcomes_of_remedies(&report), [("restart_service", "recovered")]);
+    assert_eq!(report["state_lives_in"], "service");
+    // Whether the counters speak for it as well depends on who else uses the CPUs; they must not speak for another cause.
+    let causes = report["causes"].as_array().expect("a report has causes");
+    assert!(causes.iter().all(|cause| cause["id"] == "service.state_grows"), "{causes:?}");
+}
+
+#[test]
+fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
+    const FORGET_AFTER_S: f64 = 5.0;
+    let lab = Lab::new();
+    let experiment = lab.file("slow.toml", &watched_flood());
+    let forget =
+        format!("services.relay.relay.leak={{ record = {{ forget_after = \"{FORGET_AFTER_S}s\" }} }}");
+    let one = "services.relay.relay.listeners=1";
+    let many = "loads.flood.http.connections=2500";
+    let args = ["run", &experiment, "--set", &forget, "--set", one, "--set", many, "--format", "json"];
+    let report = lab.plimsoll(&args).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "recovered");
+    let time = report["recovery"]["time_to_recover_s"].as_f64().expect("it was watched");
+    let share = time / FORGET_AFTER_S;
+    assert!((0.25..2.5).contains(&share), "records are forgotten after 5 s, and it took {time} s");
+}
+
+/// Carries out a flood with these settings, which must be found to leave something behind.
+fn not_recovered(lab: &Lab, settings: &[&str]) -> Value {
+    let experiment = lab.file("leaky.toml", FLOOD);
+    let mut args = vec!["run", experiment.as_str(), "--format", "json"];
+    for setting in settings {
+        args.extend(["--set", setting]);
+    }
+    let report = lab.plimsoll(&args).exits(1).json();
+    assert_eq!(verdict_of(&report)["outcome"], "not_recovered");
+    lab.plimsoll(&["gate"]).exits(1).prints("**Not recovered**");
+    lab.plimsoll(&["show"]).exits(0).prints("Not recovered");
+    report
+}
+
+fn outcomes_of_remedies(report: &Value) -> Vec<(&str, &str)> {
+    let remedies = report["remedies"].as_array().expect("a report has remedies");
+    let name = |remedy| Value::as_str(remedy).expect("a name");
+    remedies.iter().map(|remedy| (name(&remedy["rung"]), name(&remedy["outcome"]))).collect()
+}

@@ -1,0 +1,17 @@
+//! The program as its users meet it: arguments in, standard output, standard error, exit status and what is left on the machine out.
+//!
+//! Everything here runs the real program on real hosts. A test that needs root is ignored unless asked for; the others run as whoever
+//! starts the tests, or, where the story is about an ordinary user and the tests run as root, as nobody.
+
+mod experiments;
+mod lab;
+mod machine;
+
+mod cannot_be_carried_out;
+mod flooded;
+mod interrupted;
+mod judging;
+mod killed;
+mod leaking;
+mod own_services;
+mod wrong_files;

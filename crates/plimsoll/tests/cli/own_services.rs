@@ -1,0 +1,62 @@
+//! Services of the user's own: any program that listens.
+
+use crate::experiments::one_service;
+use crate::lab::{Lab, verdict_of};
+
+/// A small server in Python: it answers so many connections, and ends then with these words.
+const PATIENCE: &str = r#"#!/usr/bin/env python3
+import socket, sys
+port, patience = int(sys.argv[1]), int(sys.argv[2])
+server = socket.create_server(("", port), backlog=100)
+while patience != 0:
+    connection, _ = server.accept()
+    if connection.recv(4096):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        patience -= 1
+    connection.close()
+sys.exit("out of patience")
+"#;
+
+#[test]
+fn a_program_from_the_path_is_driven_and_measured() {
+    let lab = Lab::new();
+    let service = r#"exec = ["python3", "-m", "http.server", "{port}", "--bind", "{address}"]"#;
+    let experiment = lab.file("python.toml", &one_service(service));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "recovered");
+    let phases = report["trials"][0]["phases"].as_array().expect("phases");
+    assert_eq!(phases.len(), 2);
+    for phase in phases {
+        assert_eq!(phase["connections"], 50, "{phase}");
+        assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+        assert!(phase["latency_us"]["p50"].as_u64().is_some_and(|p50| p50 > 0), "{phase}");
+    }
+}
+
+#[test]
+fn a_program_beside_the_experiment_is_found_from_where_plimsoll_was_started() {
+    let lab = Lab::of_ordinary_user();
+    lab.file("my-server", PATIENCE);
+    let service = "port = 8080\nexec = [\"./my-server\", \"{port}\", \"-1\"]\nready.http = \"/\"";
+    let experiment = lab.file("own.toml", &one_service(service));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    assert_eq!(report["trials"][0]["phases"][1]["connections"], 50);
+}
+
+#[test]
+fn a_run_whose_service_dies_in_the_middle_is_invalid_and_names_the_service() {
+    let lab = Lab::new();
+    lab.file("my-server", PATIENCE);
+    let experiment = lab.file("dies.toml", &one_service(r#"exec = ["./my-server", "{port}", "70"]"#));
+    let told = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(4);
+    let report = told.json();
+    let verdict = verdict_of(&report);
+    assert_eq!(verdict["outcome"], "invalid");
+    let reason = verdict["reason"].as_str().expect("a reason");
+    for told in ["in `after`", "the service `web` on `server` ended", "exit status 1", "out of patience"] {
+        assert!(reason.contains(told), "`{told}` is not in `{reason}`");
+    }
+    assert_eq!(report["trials"][0]["phases"][0]["connections"], 50, "what was measured before is kept");
+    lab.plimsoll(&["gate"]).exits(4).prints("**Invalid**");
+    lab.plimsoll(&["show"]).exits(0).prints("Invalid.").prints("out of patience");
+}
