@@ -7,7 +7,7 @@ const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 /// One bar for each stretch of versions, as high as the stretch is probable against the most probable one. A version that is possible at
 /// all has a bar that can be seen.
 pub(super) fn bars(posterior: &[f64]) -> String {
-    let columns = posterior.len().min(COLUMNS).max(1);
+    let columns = posterior.len().clamp(1, COLUMNS);
     let mut sums = vec![0.0; columns];
     for (version, p) in posterior.iter().enumerate() {
         sums[version * columns / posterior.len()] += p;

@@ -83,7 +83,7 @@ impl<'a> Report<'a> {
             terminal(&self.versions[from].label),
             terminal(&self.versions[to].label)
         )?;
-        writeln!(out, "\n{}.", terminal(&self.verdict.reason))?;
+        writeln!(out, "\nWhy: {}.", terminal(&self.verdict.reason))?;
         writeln!(out, "The search again: --seed {}", self.state.seed)
     }
 

@@ -77,7 +77,7 @@ fn sentence(contrast: &RunContrast) -> String {
         |interval| format!("{}; {trials}", amount::interval(interval, verdict.confidence)),
     );
     match (verdict.outcome, verdict.estimate) {
-        (Outcome::Invalid, _) | (_, None) => format!("{} carries no answer ({trials}).", metric),
+        (Outcome::Invalid, _) | (_, None) => format!("{metric} carries no answer ({trials})."),
         (Outcome::Same, Some(ratio)) => format!("{metric}: the same, {} ({sure}).", amount::change(ratio)),
         (outcome, Some(ratio)) => {
             let told = match outcome {
