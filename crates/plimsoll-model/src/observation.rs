@@ -176,7 +176,8 @@ impl Snapshot {
     }
 }
 
-/// One sample of a series: the same as a snapshot.
+/// One sample of a series: a snapshot that leaves out what did not change. A name that is missing has the value of the last sample
+/// before it that has the name.
 pub type Sample = Snapshot;
 
 /// What sampling cost.

@@ -71,7 +71,7 @@ pub fn json_in_script(json: &str) -> String {
 #[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:,@%".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+    if !text.is_empty() && text.chars().all(plain) {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
@@ -111,7 +111,7 @@ mod tests {
     fn a_shell_reads_a_quoted_name_as_one_word() {
         assert_eq!(shell_word("flood-relay"), "flood-relay");
         assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
-        assert_eq!(shell_word("--help"), "'--help'");
+        assert_eq!(shell_word("--help"), "--help");
         assert_eq!(shell_word(""), "''");
     }
 }

@@ -3,6 +3,8 @@
 //! Thinning loses no event: load is counted into equal stretches of time, and CPU time is the difference of two readings of a
 //! counter, so each value drawn is the exact mean over its stretch.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::observation::{PhaseKind, PhaseRecord, Sample, Slice, TrialRecord, Twin};
 
 use super::chart::spans::{Shade, Span};
@@ -141,18 +143,20 @@ pub(super) fn cpu(trial: &TrialRecord, points: usize) -> Option<CpuSeries> {
         .find(|(_, samples)| samples.first().is_some_and(|s| times(s).iter().any(|t| *t > 0.0)))?;
     let origin = origin_ns(trial).unwrap_or(samples[0].at_ns);
     let step_s = (length_s(trial) / points.max(1) as f64).max(CPU_STEP_S);
-    let mut last = &samples[0];
+    let mut known = BTreeMap::new();
+    let mut last = (&samples[0], carried_times(&mut known, &samples[0]));
     let mut series = CpuSeries { host: host.clone(), at_s: Vec::new(), shares: Vec::new(), step_s: 0.0 };
-    series.at_s.push(seconds_after(origin, last));
+    series.at_s.push(seconds_after(origin, last.0));
     for sample in &samples[1..] {
-        if sample.at_ns.saturating_sub(last.at_ns) as f64 / 1e9 < step_s * 0.999 {
+        let times = carried_times(&mut known, sample);
+        if sample.at_ns.saturating_sub(last.0.at_ns) as f64 / 1e9 < step_s * 0.999 {
             continue;
         }
-        if let Some(shares) = shares(last, sample) {
+        if let Some(shares) = shares(last.1, times) {
             series.at_s.push(seconds_after(origin, sample));
             series.shares.push(shares);
         }
-        last = sample;
+        last = (sample, times);
     }
     let stretches = series.shares.len();
     series.step_s = (series.at_s[stretches] - series.at_s[0]) / stretches.max(1) as f64;
@@ -174,9 +178,21 @@ fn times(sample: &Sample) -> [f64; 6] {
     CPU_COUNTERS.map(|(_, names)| names.iter().filter_map(|name| sample.values.get(*name)).sum())
 }
 
-/// Where CPU time went between two samples; absent when no time passed, or a counter ran backwards (iowait may).
-fn shares(before: &Sample, after: &Sample) -> Option<[f64; 6]> {
-    let (before, after) = (times(before), times(after));
+/// The times at a sample. A series leaves out what did not change since the sample before, so `known` carries it on.
+fn carried_times(known: &mut BTreeMap<&'static str, f64>, sample: &Sample) -> [f64; 6] {
+    CPU_COUNTERS.map(|(_, names)| {
+        let time = |name: &'static str| {
+            if let Some(value) = sample.values.get(name) {
+                known.insert(name, *value);
+            }
+            known.get(name).copied().unwrap_or(0.0)
+        };
+        names.iter().copied().map(time).sum()
+    })
+}
+
+/// Where CPU time went between two samples; absent when no time passed. A counter that ran backwards (iowait may) counts as still.
+fn shares(before: [f64; 6], after: [f64; 6]) -> Option<[f64; 6]> {
     let mut spent = [0.0; 6];
     for (spent, (before, after)) in spent.iter_mut().zip(before.iter().zip(after)) {
         *spent = (after - before).max(0.0);
