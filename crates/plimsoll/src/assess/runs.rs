@@ -88,3 +88,83 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+    use plimsoll_model::plan::Settings;
+
+    fn plan() -> Plan {
+        let source = crate::shipped::find("flood-relay").unwrap();
+        Plan::read("flood-relay", &source.text, &Settings::default()).unwrap()
+    }
+
+    /// Trials whose phases all carry so many connections per second, more or less.
+    fn trials(plan: &Plan, rate: u64, count: u32) -> Vec<TrialRecord> {
+        let phase = |name: String, connections: u64| {
+            let result =
+                LoadResult { elapsed_ns: 1_000_000_000, connections, threads: 1, ..LoadResult::default() };
+            let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
+            PhaseRecord {
+                name,
+                kind: PhaseKind::Measure,
+                cycle: 0,
+                rung: None,
+                start_ns: 0,
+                end_ns: 0,
+                slices: vec![slice],
+                notes: Vec::new(),
+            }
+        };
+        let trial = |number: u32| TrialRecord {
+            number,
+            cell: plan.cells[0].levels.clone(),
+            phases: measured(plan)
+                .into_iter()
+                .map(|(name, _)| phase(name, rate + u64::from(number * 37 % 11)))
+                .collect(),
+            ..TrialRecord::default()
+        };
+        (1..=count).map(trial).collect()
+    }
+
+    #[test]
+    fn a_run_at_half_the_rate_is_slower_in_every_phase_that_a_claim_measures() {
+        let plan = plan();
+        let (fast, slow) = (trials(&plan, 1000, 12), trials(&plan, 500, 10));
+        let found = runs((&plan, &fast), (&plan, &slow), 0.01, 0.01);
+        let phases: Vec<&str> = found.iter().map(|contrast| contrast.phase.as_str()).collect();
+        assert_eq!(phases, ["baseline", "after"]);
+        for contrast in &found {
+            assert_eq!(contrast.comparison.verdict.outcome, Outcome::Slower);
+            assert_eq!((contrast.a.len(), contrast.b.len()), (12, 10));
+            assert!(contrast.comparison.verdict.reason.contains("not paired"));
+        }
+    }
+
+    #[test]
+    fn a_run_whose_generator_was_the_bottleneck_is_invalid() {
+        let plan = plan();
+        let calm = trials(&plan, 1000, 5);
+        let mut saturated = calm.clone();
+        for slice in
+            saturated.iter_mut().flat_map(|trial| &mut trial.phases).flat_map(|phase| &mut phase.slices)
+        {
+            slice.result.user_us = 990_000;
+        }
+        let found = runs((&plan, &calm), (&plan, &saturated), 0.01, 0.01);
+        assert!(found.iter().all(|contrast| contrast.comparison.verdict.outcome == Outcome::Invalid));
+    }
+
+    #[test]
+    fn runs_without_a_common_cell_have_nothing_to_compare() {
+        let plan = plan();
+        let a = trials(&plan, 1000, 3);
+        let mut b = a.clone();
+        for trial in &mut b {
+            trial.cell.insert("kernel".into(), "other".into());
+        }
+        assert!(runs((&plan, &a), (&plan, &b), 0.01, 0.01).is_empty());
+    }
+}
