@@ -37,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const TESTS_MAY_USE: &[(&str, &[&str])] = &[("plimsoll-explain", &["plimsoll-import"])];
 
 /// Fails on any edge between the project's crates that is not allowed.
-pub fn check() -> Result<(), String> {
+pub(crate) fn check() -> Result<(), String> {
     let text = shell::output("cargo", &["metadata", "--format-version", "1", "--no-deps", "--locked"])?;
     let metadata: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;

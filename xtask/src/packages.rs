@@ -17,7 +17,7 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 
 /// Installs what is missing, after asking where somebody can answer.
-pub fn install(yes: bool) -> Result<(), String> {
+pub(crate) fn install(yes: bool) -> Result<(), String> {
     let missing: Vec<&str> = NEEDED
         .iter()
         .filter(|(file, _)| !Path::new(file).exists() && !Path::new(&file.replace("/usr", "")).exists())
@@ -56,6 +56,6 @@ fn agreed(names: &str) -> Result<bool, String> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-pub fn is_root() -> Result<bool, String> {
+pub(crate) fn is_root() -> Result<bool, String> {
     Ok(shell::output("id", &["-u"])?.trim() == "0")
 }

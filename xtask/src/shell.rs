@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 
 /// Runs cargo in the project, and fails when it does.
-pub fn cargo(args: &[&str]) -> Result<(), String> {
+pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
     run("cargo", args)
 }
 
 /// Runs a program, and fails when it does.
-pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
+pub(crate) fn run(program: &str, args: &[&str]) -> Result<(), String> {
     eprintln!("$ {program} {}", args.join(" "));
     let status = Command::new(program)
         .args(args)
@@ -18,7 +18,7 @@ pub fn run(program: &str, args: &[&str]) -> Result<(), String> {
 }
 
 /// What a program prints.
-pub fn output(program: &str, args: &[&str]) -> Result<String, String> {
+pub(crate) fn output(program: &str, args: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(args)
         .stderr(Stdio::inherit())

@@ -7,7 +7,7 @@ use crate::{layers, packages, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
-pub fn run(yes: bool) -> Result<(), String> {
+pub(crate) fn run(yes: bool) -> Result<(), String> {
     packages::install(yes)?;
     if !packages::is_root()? {
         return Err("some tests make hosts as root: run `sudo -E env PATH=\"$PATH\" cargo xtask test`".into());
@@ -21,7 +21,7 @@ pub fn run(yes: bool) -> Result<(), String> {
 }
 
 /// Fails when docs/reference is not what the program writes.
-pub fn docs_are_current() -> Result<(), String> {
+pub(crate) fn docs_are_current() -> Result<(), String> {
     let fresh = Path::new("target/reference");
     let write =
         ["run", "--quiet", "--package", "plimsoll", "--example", "reference", "--", "target/reference"];

@@ -18,7 +18,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
-use plimsoll_model::observation::SamplingCost;
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
 use load::Loads;
@@ -74,10 +73,6 @@ impl Agent {
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id } => self.services.stop(id),
             ToAgent::Run { id, load } => self.loads.run(id, load),
-            ToAgent::Abort { id } => {
-                self.loads.abort(id);
-                Ok(())
-            }
             ToAgent::Snapshot { id, deep } => self.snapshot(id, deep),
             ToAgent::Sample { hz } => self.sample(hz),
             ToAgent::Drain { id, time_wait, give_up_ms } => {
@@ -88,9 +83,6 @@ impl Agent {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),
                 Err(why) => self.outbox.fail(Some(id), why),
             },
-            ToAgent::Clock { id } => {
-                self.outbox.send(&FromAgent::Time { id, at_ns: plimsoll_probe::clock::raw_now_ns() })
-            }
         }
     }
 
@@ -142,9 +134,7 @@ impl Agent {
     fn sample(&mut self, hz: u32) -> io::Result<()> {
         let cost = self.sampler.take().map(Sampler::stop);
         if hz == 0 {
-            return self
-                .outbox
-                .send(&FromAgent::Sampled { cost: cost.unwrap_or_else(SamplingCost::default) });
+            return self.outbox.send(&FromAgent::Sampled { cost: cost.unwrap_or_default() });
         }
         let outbox = self.outbox.clone();
         let deliver = move |samples| outbox.send_or_drop(&FromAgent::Samples { samples });

@@ -1,4 +1,4 @@
-//! Loads: each in a thread of the agent, until it is done or aborted.
+//! Loads: each in a thread of the agent, until it is done or the agent ends.
 
 use std::io;
 use std::sync::Arc;
@@ -45,12 +45,6 @@ impl Loads {
         })?;
         self.running.insert(id, abort);
         Ok(())
-    }
-
-    pub(crate) fn abort(&mut self, id: Id) {
-        if let Some(abort) = self.running.remove(&id) {
-            abort.store(true, Ordering::Release);
-        }
     }
 }
 

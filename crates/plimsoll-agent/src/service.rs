@@ -21,7 +21,8 @@ use crate::{ById, exec, other};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
-/// How long a program of the user's own may take to end when it is asked to, before it is killed.
+/// How long a program of the user's own may take to end when it is asked to, before it is killed; and how long what was killed may take
+/// to be gone.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the last words of a service that has ended may be on their way to its watcher. Where a process that it left behind holds
 /// its standard error open, there is no end to wait for.
@@ -144,6 +145,11 @@ impl Running {
         kill(self.group, Signal::SIGKILL);
         // A watcher that panicked has nothing more to say.
         self.watcher.join().ok();
+        // The kernel ends the others in its own time, and until then they hold the service's ports, which it may be started on again.
+        let killed = Instant::now();
+        while killpg(self.group, None).is_ok() && killed.elapsed() < GRACE {
+            thread::sleep(READY_POLL);
+        }
     }
 }
 
@@ -210,7 +216,7 @@ impl Watch {
         let waiter = thread::spawn(move || ended.send(child.wait()));
         match self.become_ready(told.as_ref(), &end, &stderr) {
             Ok(()) => {
-                self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() })
+                self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() });
             }
             Err(why) => {
                 kill(self.group, Signal::SIGKILL);

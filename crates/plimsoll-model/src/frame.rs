@@ -56,11 +56,6 @@ pub enum ToAgent {
         /// What to run.
         load: LoadSpec,
     },
-    /// End a load early; it still answers with `Finished`.
-    Abort {
-        /// The load's id.
-        id: Id,
-    },
     /// Read all counters once; answered by `Counters`.
     Snapshot {
         /// Repeated in the answer.
@@ -84,11 +79,6 @@ pub enum ToAgent {
     },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
-        /// Repeated in the answer.
-        id: Id,
-    },
-    /// Tell the time; answered by `Time`.
-    Clock {
         /// Repeated in the answer.
         id: Id,
     },
@@ -174,13 +164,6 @@ pub enum FromAgent {
     Done {
         /// From the request.
         id: Id,
-    },
-    /// The time on this host.
-    Time {
-        /// From the request.
-        id: Id,
-        /// CLOCK_MONOTONIC_RAW, in nanoseconds.
-        at_ns: u64,
     },
     /// A request could not be carried out.
     Failed {
@@ -343,7 +326,7 @@ mod tests {
     #[test]
     fn frames_come_out_as_they_went_in_and_the_stream_ends_between_two() {
         let frames = [
-            ToAgent::Clock { id: 7 },
+            ToAgent::Stop { id: 7 },
             ToAgent::Sample { hz: 10 },
             ToAgent::Drain { id: 1, time_wait: true, give_up_ms: 5 },
         ];
@@ -361,7 +344,7 @@ mod tests {
     #[test]
     fn a_stream_that_ends_inside_a_frame_is_an_error() {
         let mut stream = Vec::new();
-        write(&mut stream, &ToAgent::Clock { id: 7 }).unwrap();
+        write(&mut stream, &ToAgent::Stop { id: 7 }).unwrap();
         for cut in 1..stream.len() {
             assert!(read::<ToAgent>(&mut &stream[..cut]).is_err(), "cut at {cut}");
         }

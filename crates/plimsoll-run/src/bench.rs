@@ -73,7 +73,7 @@ impl<'e> Bench<'e> {
         let id = fleet.id();
         let deadline = Instant::now() + spec.ready.within.0 * 2;
         let request = ToAgent::Start { id, service: spec.clone() };
-        let answers = fleet.ask_all(vec![(key.clone(), id, request)], deadline, &mut |_, _| {})?;
+        let answers = fleet.ask_all(&[(key.clone(), id, request)], deadline, &mut |_, _| {})?;
         match answers.into_iter().next() {
             // The ports that were chosen are kept, so that a restarted service is found where it was.
             Some(FromAgent::Ready { listen, .. }) => spec.listen = listen,
@@ -99,7 +99,7 @@ impl<'e> Bench<'e> {
             let id = started.id;
             fleet.release(&key, id);
             fleet.ask_all(
-                vec![(key.clone(), id, ToAgent::Stop { id })],
+                &[(key.clone(), id, ToAgent::Stop { id })],
                 Instant::now() + started.spec.ready.within.0,
                 &mut |_, _| {},
             )?;

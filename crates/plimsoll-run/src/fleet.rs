@@ -172,16 +172,16 @@ impl<'i> Fleet<'i> {
     /// Sends requests to several agents at once, and gives their answers in the order of the requests.
     pub(crate) fn ask_all(
         &mut self,
-        requests: Vec<(Key, Id, ToAgent)>,
+        requests: &[(Key, Id, ToAgent)],
         deadline: Instant,
         on_progress: OnProgress<'_>,
     ) -> Result<Vec<FromAgent>, TrialStop> {
         let mut answers: Vec<Option<FromAgent>> = requests.iter().map(|_| None).collect();
-        for (key, _, request) in &requests {
+        for (key, _, request) in requests {
             self.send(key, request)?;
         }
         while answers.iter().any(Option::is_none) {
-            let Some((key, what)) = self.next(deadline)? else { return Err(too_long(&requests, &answers)) };
+            let Some((key, what)) = self.next(deadline)? else { return Err(too_long(requests, &answers)) };
             if let FromAgent::Progress { progress, .. } = &what {
                 on_progress(key.twin, progress);
                 continue;
@@ -204,8 +204,8 @@ impl<'i> Fleet<'i> {
         request: impl FnOnce(Id) -> ToAgent,
     ) -> Result<FromAgent, TrialStop> {
         let id = self.id();
-        let requests = vec![(key.clone(), id, request(id))];
-        let answers = self.ask_all(requests, Instant::now() + PATIENCE, &mut |_, _| {})?;
+        let requests = [(key.clone(), id, request(id))];
+        let answers = self.ask_all(&requests, Instant::now() + PATIENCE, &mut |_, _| {})?;
         Ok(answers.into_iter().next().expect("one answer for one request"))
     }
 
@@ -285,8 +285,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Finished { id, .. }
         | FromAgent::Counters { id, .. }
         | FromAgent::Drained { id, .. }
-        | FromAgent::Done { id }
-        | FromAgent::Time { id, .. } => Some(*id),
+        | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
         FromAgent::Welcome { .. }
         | FromAgent::Died { .. }

@@ -8,7 +8,7 @@ use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
 
-use crate::bench::machine_host;
+use crate::bench::{Bench, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
 use crate::fleet::Key;
@@ -110,7 +110,7 @@ impl Trial<'_> {
         let observer = &mut self.observer;
         let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
         let mut answers =
-            self.fleet.ask_all(vec![(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
+            self.fleet.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
         let result = match answers.pop() {
             Some(FromAgent::Finished { result, .. }) => *result,
             Some(FromAgent::Failed { why, .. }) => {
@@ -135,7 +135,7 @@ impl Trial<'_> {
             let id = self.fleet.id();
             requests.push((host.clone(), id, ToAgent::Snapshot { id, deep }));
         }
-        let answers = self.fleet.ask_all(requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+        let answers = self.fleet.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
         let snapshots = answers.into_iter().zip(hosts).map(|(answer, host)| match answer {
             FromAgent::Counters { snapshot, .. } => Ok(snapshot),
             FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
@@ -149,7 +149,7 @@ impl Trial<'_> {
 
     /// Reads the expensive files of every host, too.
     fn deep(&mut self, phase: &str) -> Result<(), TrialStop> {
-        let hosts: Vec<Key> = self.benches.iter().flat_map(|bench| bench.keys()).collect();
+        let hosts: Vec<Key> = self.benches.iter().flat_map(Bench::keys).collect();
         let snapshots = self.snapshots(&hosts, true)?;
         let cycle = self.cycle;
         let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
@@ -181,7 +181,7 @@ impl Trial<'_> {
             requests.push((self.bench(twin).key(host), id, ToAgent::Drain { id, time_wait, give_up_ms }));
         }
         let keys: Vec<Key> = requests.iter().map(|(key, ..)| key.clone()).collect();
-        let answers = self.fleet.ask_all(requests, Instant::now() + limit * 2, &mut |_, _| {})?;
+        let answers = self.fleet.ask_all(&requests, Instant::now() + limit * 2, &mut |_, _| {})?;
         for (key, answer) in keys.iter().zip(answers) {
             let note = match answer {
                 FromAgent::Drained { waited_ms, left: 0, .. } => {

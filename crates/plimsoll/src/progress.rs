@@ -87,10 +87,14 @@ impl Observer for ProgressLine {
                 self.show("");
             }
             Event::Remedy { rung } => {
-                self.say(&format!("not recovered; trying: {}", rung.name().replace('_', " ")))
+                self.say(&format!("not recovered; trying: {}", rung.name().replace('_', " ")));
             }
-            Event::Fault { fault } => self.say(&format!("in {}: {}", fault.phase, fault.what)),
-            Event::TrialEnded { trial } => self.say(&format!("trial {} is stored", trial.number)),
+            Event::Fault { fault } => {
+                self.say(&format!("in {}: {}", fault.phase, fault.what));
+            }
+            Event::TrialEnded { trial } => {
+                self.say(&format!("trial {} is stored", trial.number));
+            }
         }
     }
 }

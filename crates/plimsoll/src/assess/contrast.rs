@@ -43,9 +43,12 @@ fn difference(claim: &DifferenceClaim, (a, b): (&str, &str), trials: &[TrialReco
     }
 }
 
+/// A block, and the levels of all factors but one.
+type Place<'t> = (u32, BTreeMap<&'t String, &'t String>);
+
 /// Figures of two levels that belong together: of the same block, with the same levels of all other factors.
 fn pairs(claim: &DifferenceClaim, (a, b): (&str, &str), trials: &[TrialRecord]) -> (Vec<f64>, Vec<f64>) {
-    let mut found: BTreeMap<(u32, BTreeMap<&String, &String>), [Option<f64>; 2]> = BTreeMap::new();
+    let mut found: BTreeMap<Place<'_>, [Option<f64>; 2]> = BTreeMap::new();
     for trial in trials {
         let side = match trial.cell.get(&claim.factor) {
             Some(level) if level == a => 0,

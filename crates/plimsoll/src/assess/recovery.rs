@@ -10,7 +10,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::validity;
+use super::{remedies, validity};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
 const SURE: f64 = 0.4;
@@ -19,12 +19,13 @@ const CONFIDENCE: f64 = 0.95;
 
 /// One verdict for each cell.
 pub(super) fn verdicts(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    plan.cells.iter().map(|cell| verdict(cell, claim, trials)).collect()
+    plan.cells.iter().map(|cell| verdict(plan, cell, claim, trials)).collect()
 }
 
-fn verdict(cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Verdict {
+fn verdict(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Verdict {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-    let whole: Vec<RecoveryTrial> = of_cell.iter().filter_map(|trial| windows(trial, claim)).collect();
+    let whole: Vec<RecoveryTrial> =
+        of_cell.iter().filter_map(|trial| in_the_end(plan, trial, claim)).collect();
     let metric = claim.metric.name();
     let mut verdict = if let Some(reason) = validity::objection(&of_cell) {
         Verdict::bare("recovery", metric, Outcome::Invalid, whole.len(), reason)
@@ -71,6 +72,17 @@ pub(super) fn windows(trial: &TrialRecord, claim: &RecoveryClaim) -> Option<Reco
     (!baseline.is_empty() && !cycles.is_empty()).then_some(RecoveryTrial { baseline, cycles })
 }
 
+/// The same, with what was measured after waiting longer in place of the last cycle, where that brought the figure back: it did come back by
+/// itself, only later than the watch saw.
+fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
+    let mut windows = windows(trial, claim)?;
+    if let (Some(phase), Some(last)) = (remedies::restored_by_waiting(plan, trial), windows.cycles.last_mut())
+    {
+        *last = pairs(phase, claim.metric);
+    }
+    Some(windows)
+}
+
 pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterator<Item = &'t PhaseRecord> {
     trial.phases.iter().filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure)
 }
@@ -107,21 +119,19 @@ fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
     WindowPair { flooded: figure(main), control: control.map(figure) }
 }
 
-/// Whether one window of a watch is as good as the baseline, adjusted by the control twin: it lies within the claim's margin of the median,
-/// or among what the baseline's own slices scattered to on this machine, less their worst tenth.
+/// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control twin.
 pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
         return false;
     };
-    let Some(now) = ratio(&pair(window, twin, claim.metric)) else { return false };
-    let mut before: Vec<f64> = pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
-    before.sort_by(f64::total_cmp);
-    let at = |share: f64| before.get((before.len() as f64 * share) as usize).copied();
-    let Some(middle) = at(0.5) else { return false };
+    let before = pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
+    let Some((reference, now)) = median(before).zip(ratio(&pair(window, twin, claim.metric))) else {
+        return false;
+    };
     if claim.metric.lower_is_better() {
-        at(0.9).is_some_and(|worst| now <= worst.max(middle * (1.0 + claim.margin.0)))
+        now <= reference * (1.0 + claim.margin.0)
     } else {
-        at(0.1).is_some_and(|worst| now >= worst.min(middle * (1.0 - claim.margin.0)))
+        now >= reference * (1.0 - claim.margin.0)
     }
 }
 
@@ -145,7 +155,7 @@ pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts
     let mut cycles = Vec::new();
     let mut whole = Vec::new();
     for trial in trials {
-        let Some(windows) = windows(trial, claim) else { continue };
+        let Some(windows) = in_the_end(plan, trial, claim) else { continue };
         for (index, estimate) in judged(claim, std::slice::from_ref(&windows)).per_cycle.iter().enumerate() {
             let cycle = u32::try_from(index + 1).unwrap_or(u32::MAX);
             cycles.push(CycleRatio {
@@ -191,6 +201,10 @@ fn times_to_recover(plan: &Plan, trial: &TrialRecord) -> Vec<Option<f64>> {
             }
             _ => {}
         }
+    }
+    let waited = remedies::restored_by_waiting(plan, trial).and_then(|phase| phase.slices.first());
+    if let (Some(first), Some(end_ns), Some(last)) = (waited, flooded_until, times.last_mut()) {
+        *last = Some(first.at_ns.saturating_sub(end_ns) as f64 / 1e9);
     }
     times
 }

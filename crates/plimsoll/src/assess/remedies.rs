@@ -2,7 +2,7 @@
 
 use plimsoll_judge::recovery::RecoveryTrial;
 use plimsoll_model::experiment::{RecoveryClaim, Rung};
-use plimsoll_model::observation::{PhaseKind, PhaseRecord, TrialRecord};
+use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RemedyResult, StateLivesIn};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -19,6 +19,12 @@ pub(super) fn called_for(plan: &Plan, trial: &TrialRecord) -> bool {
 pub(super) fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
     let last = rungs(trial).last();
     last.is_some_and(|(rung, phase)| result(plan, trial, rung, phase).outcome == Outcome::Recovered)
+}
+
+/// What was measured after waiting longer, where that brought the figure back.
+pub(super) fn restored_by_waiting<'t>(plan: &Plan, trial: &'t TrialRecord) -> Option<&'t PhaseRecord> {
+    let (rung, phase) = rungs(trial).find(|(rung, _)| *rung == Rung::WaitLonger)?;
+    (result(plan, trial, rung, phase).outcome == Outcome::Recovered).then_some(phase)
 }
 
 /// What each rung did, in the trial in which the ladder was climbed.

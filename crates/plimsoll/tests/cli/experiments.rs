@@ -41,6 +41,7 @@ name = "baseline"
 measure = "sequential"
 warm_up = 1
 slices = 20
+most_slices = 120
 
 [[phases]]
 name = "cycle"
@@ -58,6 +59,7 @@ settle = { at_least = "50ms", drained = "firewall" }
 name = "after"
 measure = "sequential"
 slices = 20
+most_slices = 120
 
 [control]
 idle_in = ["flood"]

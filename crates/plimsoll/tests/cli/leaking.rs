@@ -9,7 +9,7 @@ use crate::lab::{Lab, verdict_of};
 fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
     let lab = Lab::new();
     let leak = ["services.relay.relay.leak=routing_rule", "loads.flood.http.connections=2500"];
-    let report = not_recovered(&lab, &[&leak[..], &["claims.0.recovery.margin=45 %"]].concat());
+    let report = not_recovered(&lab, &[&leak[..], &["claims.0.recovery.margin=30 %"]].concat());
     assert_eq!(
         outcomes_of_remedies(&report),
         [("restart_service", "not_recovered"), ("rebuild_host", "recovered")]
@@ -27,7 +27,7 @@ fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
             "services.relay.relay.leak={ record = {} }",
             "services.relay.relay.listeners=1",
             "loads.flood.http.connections=2250",
-            "claims.0.recovery.margin=50 %",
+            "claims.0.recovery.margin=30 %",
         ],
     );
     assert_eq!(outcomes_of_remedies(&report), [("restart_service", "recovered")]);
