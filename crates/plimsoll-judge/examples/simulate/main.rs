@@ -3,7 +3,7 @@
 //! `cargo run --release -p plimsoll-judge --example simulate -- [--quick] [NAME ...]`
 //!
 //! One module per test, each with `rows(quick)`; without names all of them run. Everything is seeded, so that the same
-//! command prints the same table (times apart).
+//! command prints the same table (times apart). The last column says where a target is missed.
 
 mod bisect;
 mod changes;
@@ -38,10 +38,10 @@ fn main() -> std::process::ExitCode {
         eprintln!("usage: simulate [--quick] [{}] ...", topics.join(" | "));
         return std::process::ExitCode::from(2);
     }
-    println!("| method | figure | reached | target |\n| --- | --- | --- | --- |");
+    println!("| method | figure | reached | target | |\n| --- | --- | --- | --- | --- |");
     for (topic, rows) in TOPICS {
         if names.is_empty() || names.iter().any(|name| name == topic) {
-            rows(!options.is_empty()).iter().for_each(|row| println!("{row}"));
+            rows(!options.is_empty()).iter().for_each(|row| println!("{row} {} |", row::met(row)));
         }
     }
     std::process::ExitCode::SUCCESS
