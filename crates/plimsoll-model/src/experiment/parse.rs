@@ -177,7 +177,7 @@ impl FileError {
         let said = error.message();
         let mut parts = said.splitn(2, ", expected ");
         let message = parts.next().unwrap_or(said).to_owned();
-        let expected = parts.next().map(ToOwned::to_owned);
+        let expected = parts.next().map(in_words);
         let nearest = match (
             message.strip_prefix("unknown field ").or(message.strip_prefix("unknown variant ")),
             &expected,
@@ -186,6 +186,17 @@ impl FileError {
             _ => None,
         };
         Self { message, expected, nearest, span: error.span(), text: text.to_owned() }
+    }
+}
+
+/// What a user calls the types of the program.
+fn in_words(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more".into(),
+        "i32" | "i64" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        other => other.into(),
     }
 }
 
@@ -307,7 +318,7 @@ measure = "some"
     fn a_value_of_the_wrong_type_says_what_was_expected() {
         let (error, at) = error_of(&SMALL.replace("connections = 10", "connections = \"ten\""));
         assert_eq!(at, "\"ten\"");
-        assert!(error.expected.is_some(), "{error:?}");
+        assert_eq!(error.expected.as_deref(), Some("a whole number, 0 or more"));
     }
 
     #[test]
