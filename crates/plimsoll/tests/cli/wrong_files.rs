@@ -23,7 +23,9 @@ fn an_unknown_key_gets_its_line_a_caret_and_the_nearest_key() {
 
 #[test]
 fn a_wrong_type_is_shown_with_what_was_expected() {
-    wrong("repeat = 1", "repeat = \"often\"").says("repeat = \"often\"").says("expected u32");
+    wrong("repeat = 1", "repeat = \"often\"")
+        .says("repeat = \"often\"")
+        .says("expected a whole number, 0 or more");
     wrong("at_least = \"50ms\"", "at_least = \"soon\"")
         .says("at_least = \"soon\"")
         .says("`soon` is not a length of time such as \"250ms\"");
