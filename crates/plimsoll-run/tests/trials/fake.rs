@@ -1,0 +1,112 @@
+//! Hosts without a kernel: agents that are threads, and answer what a script says.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use plimsoll_host::HostError;
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent};
+use plimsoll_model::observation::{LoadResult, SamplingCost, Snapshot};
+use plimsoll_run::{Ground, Hosts, Pipes};
+
+/// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
+pub(crate) type Log = Arc<Mutex<Vec<String>>>;
+
+/// Makes rigs of fake hosts, and remembers what they were asked.
+#[derive(Clone, Default)]
+pub(crate) struct FakeGround {
+    pub(crate) log: Log,
+    rigs: Arc<Mutex<usize>>,
+    /// The service dies when a load of this name is to run.
+    pub(crate) dies_at: Option<&'static str>,
+}
+
+impl FakeGround {
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+impl Ground for FakeGround {
+    fn build(&self, _: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
+        let mut rigs = self.rigs.lock().unwrap();
+        *rigs += 1;
+        Ok(Box::new(FakeHosts { rig: *rigs - 1, ground: self.clone() }))
+    }
+
+    fn drop_caches(&self) -> Result<(), HostError> {
+        self.log.lock().unwrap().push("drop caches".into());
+        Ok(())
+    }
+}
+
+struct FakeHosts {
+    rig: usize,
+    ground: FakeGround,
+}
+
+impl Hosts for FakeHosts {
+    fn pipes(&mut self, _: &str) -> Result<Pipes, HostError> {
+        let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+        let (rig, ground) = (self.rig, self.ground.clone());
+        thread::spawn(move || answer_all(rig, &ground, theirs));
+        Ok(Pipes { to: Box::new(ours.try_clone().expect("a second handle")), from: Box::new(ours) })
+    }
+
+    fn address(&self, _: &str, _: &str) -> Result<IpAddr, HostError> {
+        Ok(Ipv4Addr::new(10, 0, 0, 1).into())
+    }
+
+    fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
+        self.ground.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
+        Ok(())
+    }
+}
+
+fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
+    let mut input = stream.try_clone().expect("a second handle");
+    let mut service = 0;
+    while let Ok(Some(request)) = frame::read::<ToAgent>(&mut input) {
+        let say = |what: String| ground.log.lock().unwrap().push(format!("rig {rig}: {what}"));
+        let answer = match request {
+            ToAgent::Hello { .. } => {
+                FromAgent::Welcome { protocol: PROTOCOL, pid: 1, at_ns: 0, absent: Vec::new() }
+            }
+            ToAgent::Start { id, service: spec } => {
+                say(format!("start {}", spec.name));
+                service = id;
+                FromAgent::Ready { id, listen: vec![SocketAddr::from(([10, 0, 0, 1], 8000))] }
+            }
+            ToAgent::Stop { id } => {
+                say("stop".into());
+                FromAgent::Stopped { id }
+            }
+            ToAgent::Run { id, load } => {
+                let LoadKind::Http(http) = &load.kind;
+                let connections = http.connections.unwrap_or(0);
+                say(format!("run {} {connections}", load.name));
+                if ground.dies_at == Some(load.name.as_str()) {
+                    FromAgent::Died { id: service, how: "exit status 1".into(), stderr: "out of luck".into() }
+                } else {
+                    let result = LoadResult {
+                        connections,
+                        elapsed_ns: 1_000_000,
+                        threads: 1,
+                        ..LoadResult::default()
+                    };
+                    FromAgent::Finished { id, result: Box::new(result) }
+                }
+            }
+            ToAgent::Snapshot { id, .. } => FromAgent::Counters { id, snapshot: Snapshot::default() },
+            ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
+            ToAgent::Sample { .. } => continue,
+            ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },
+            ToAgent::FlushCaches { id } => FromAgent::Done { id },
+        };
+        if frame::write(&mut stream, &answer).is_err() {
+            return;
+        }
+    }
+}

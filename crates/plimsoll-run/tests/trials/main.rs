@@ -1,0 +1,248 @@
+//! How trials are carried out, on hosts that are threads.
+
+mod fake;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fake::FakeGround;
+use plimsoll_model::experiment::Rung;
+use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::{Plan, Settings};
+use plimsoll_model::report::RunStatus;
+use plimsoll_run::{Ended, Event, Judge, Limits, Run};
+use plimsoll_store::{RunEntry, Store};
+
+const FLOOD: &str = r#"
+question = "does it come back?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.few]
+from = "a"
+to = "web"
+http = { connections = 6 }
+[loads.flood]
+from = "a"
+to = "web"
+http = { connections = 100 }
+[[phases]]
+name = "before"
+measure = "few"
+warm_up = 1
+slices = 3
+[[phases]]
+name = "cycle"
+repeat = 2
+[[phases.steps]]
+name = "flood"
+drive = "flood"
+[[phases.steps]]
+name = "settle"
+settle = { drained = "a" }
+[[phases.steps]]
+name = "after"
+measure = "few"
+slices = 3
+[control]
+idle_in = ["flood"]
+[[claims]]
+recovery = { baseline = "before", after = "after" }
+[remedies]
+service = "web"
+wait = "1ms"
+"#;
+
+/// A judge with fixed answers.
+#[derive(Clone, Copy)]
+struct Fixed {
+    calls_for_remedies: bool,
+    restored_by: Option<Rung>,
+    decided_after: usize,
+}
+
+const CONTENT: Fixed = Fixed { calls_for_remedies: false, restored_by: None, decided_after: 1 };
+
+impl Judge for Fixed {
+    fn sure_enough(&self, _: &Plan, _: &[Slice]) -> bool {
+        true
+    }
+    fn window_passes(&self, _: &Plan, _: &[Slice], _: &Slice, _: Option<&Slice>) -> bool {
+        true
+    }
+    fn calls_for_remedies(&self, _: &Plan, _: &TrialRecord) -> bool {
+        self.calls_for_remedies
+    }
+    fn last_rung_restored(&self, _: &Plan, trial: &TrialRecord) -> bool {
+        trial.phases.last().is_some_and(|phase| phase.rung.is_some() && phase.rung == self.restored_by)
+    }
+    fn decided(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
+        trials.len() >= self.decided_after
+    }
+}
+
+/// A laboratory with a store of its own.
+struct Lab {
+    _folder: tempfile::TempDir,
+    store: Store,
+    plan: Plan,
+    ground: FakeGround,
+    interrupt: AtomicBool,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        let plan = Plan::read("flood", FLOOD, &Settings::default()).unwrap();
+        Self {
+            _folder: folder,
+            store,
+            plan,
+            ground: FakeGround::default(),
+            interrupt: AtomicBool::new(false),
+        }
+    }
+
+    fn entry(&self, seed: u64) -> RunEntry {
+        RunEntry {
+            id: "run".into(),
+            experiment: "flood".into(),
+            source: FLOOD.into(),
+            settings: serde_json::json!({}),
+            seed,
+            started_unix_s: 0,
+            elapsed: Duration::ZERO,
+            status: RunStatus::Interrupted,
+            notes: Vec::new(),
+        }
+    }
+
+    fn run(&self, judge: Fixed, max_trials: u32, mut observer: impl FnMut(&Event<'_>)) -> Ended {
+        let limits = Limits { min_trials: 1, max_trials, budget: None };
+        let (plan, ground, store, interrupt) = (&self.plan, &self.ground, &self.store, &self.interrupt);
+        let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
+        Run { plan, ground, judge: &judge, store, interrupt, limits }.carry_out(entry, &mut observer)
+    }
+}
+
+#[test]
+fn phases_come_in_order_and_the_control_twin_sits_the_flood_out() {
+    let lab = Lab::new();
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
+    let trial = &ended.trials[0];
+    let phases: Vec<(&str, PhaseKind, u32)> =
+        trial.phases.iter().map(|phase| (phase.name.as_str(), phase.kind, phase.cycle)).collect();
+    let cycle = |n| {
+        [("flood", PhaseKind::Drive, n), ("settle", PhaseKind::Settle, n), ("after", PhaseKind::Measure, n)]
+    };
+    let mut expected = vec![("before", PhaseKind::WarmUp, 0), ("before", PhaseKind::Measure, 0)];
+    expected.extend(cycle(1).into_iter().chain(cycle(2)));
+    assert_eq!(phases, expected);
+    let floods: Vec<String> = lab.ground.said().into_iter().filter(|said| said.contains("flood")).collect();
+    assert_eq!(floods, ["rig 0: run flood 100", "rig 0: run flood 100"]);
+}
+
+#[test]
+fn every_slice_is_measured_on_both_rigs_one_right_after_the_other() {
+    let lab = Lab::new();
+    let ended = lab.run(CONTENT, 1, |_| {});
+    for phase in ended.trials[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        let numbers: Vec<u32> = phase.slices.iter().map(|slice| slice.number).collect();
+        assert_eq!(numbers, [0, 0, 1, 1, 2, 2]);
+        for pair in phase.slices.chunks(2) {
+            assert_ne!(pair[0].twin, pair[1].twin);
+        }
+        let connections: u64 = phase
+            .slices
+            .iter()
+            .filter(|slice| slice.twin == Twin::Main)
+            .map(|slice| slice.result.connections)
+            .sum();
+        assert_eq!(connections, 6, "the slices make up the whole load");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order_and_another_seed_another() {
+    let order = |seed| {
+        let lab = Lab::new();
+        lab.store.put_run(&lab.entry(seed)).unwrap();
+        lab.run(CONTENT, 1, |_| {});
+        lab.ground.said()
+    };
+    assert_eq!(order(1), order(1));
+    assert!((2..12).any(|seed| order(seed) != order(1)), "ten seeds, and never another order");
+}
+
+#[test]
+fn the_ladder_is_climbed_up_to_the_rung_that_restores_the_figure() {
+    let lab = Lab::new();
+    let judge = Fixed { calls_for_remedies: true, restored_by: Some(Rung::DropCaches), ..CONTENT };
+    let ended = lab.run(judge, 1, |_| {});
+    let rungs: Vec<Rung> = ended.trials[0].phases.iter().filter_map(|phase| phase.rung).collect();
+    assert_eq!(rungs, [Rung::WaitLonger, Rung::RestartService, Rung::DropCaches]);
+    let said = lab.ground.said();
+    let of = |what: &str| said.iter().position(|line| line == what);
+    assert!(of("rig 0: stop") < of("drop caches"), "{said:?}");
+    assert_eq!(of("rig 0: rebuild a"), None, "it was not needed any more");
+}
+
+#[test]
+fn the_last_rung_makes_the_host_anew_and_starts_its_services_again() {
+    let lab = Lab::new();
+    let judge = Fixed { calls_for_remedies: true, restored_by: None, ..CONTENT };
+    lab.run(judge, 1, |_| {});
+    let said = lab.ground.said();
+    let rebuilt = said.iter().position(|line| line == "rig 0: rebuild a").expect("it was made anew");
+    assert!(said[rebuilt..].contains(&"rig 0: start web".to_owned()), "{said:?}");
+    assert!(!said.contains(&"rig 1: rebuild a".to_owned()), "the control twin is left alone");
+}
+
+#[test]
+fn trials_go_on_until_the_claims_are_decided() {
+    let lab = Lab::new();
+    let ended = lab.run(Fixed { decided_after: 3, ..CONTENT }, 10, |_| {});
+    assert_eq!(ended.trials.len(), 3);
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_was_measured_and_goes_on_with_the_trial_that_was_cut_short() {
+    let lab = Lab::new();
+    let mut ended_trials = 0;
+    let judge = Fixed { decided_after: 3, ..CONTENT };
+    let first = lab.run(judge, 3, |event| match event {
+        Event::TrialEnded { .. } => ended_trials += 1,
+        Event::PhaseEnded { phase } if ended_trials == 1 && phase.name == "flood" => {
+            lab.interrupt.store(true, Ordering::Release);
+        }
+        _ => {}
+    });
+    assert_eq!(first.entry.status, RunStatus::Interrupted);
+    let stored = lab.store.trials("run").unwrap();
+    assert_eq!(stored.len(), 2);
+    let names: Vec<&str> = stored[1].phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names[..3], ["before", "before", "flood"], "what was measured of the second trial is there");
+    assert_eq!(lab.store.ended("run").unwrap(), [1]);
+
+    lab.interrupt.store(false, Ordering::Release);
+    let second = lab.run(judge, 3, |_| {});
+    assert_eq!(second.entry.status, RunStatus::Complete);
+    let numbers: Vec<u32> = second.trials.iter().map(|trial| trial.number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(second.trials[0], stored[0], "a trial that had ended is not carried out again");
+}
+
+#[test]
+fn a_service_that_dies_spoils_its_trial_and_twice_in_a_row_the_run() {
+    let mut lab = Lab::new();
+    lab.ground.dies_at = Some("flood");
+    let ended = lab.run(Fixed { decided_after: 9, ..CONTENT }, 9, |_| {});
+    assert_eq!(ended.entry.status, RunStatus::Failed);
+    assert_eq!(ended.trials.len(), 2);
+    let fault = &ended.trials[0].faults[0];
+    assert_eq!(fault.phase, "flood");
+    assert!(fault.what.contains("`web`") && fault.what.contains("out of luck"), "{}", fault.what);
+}
