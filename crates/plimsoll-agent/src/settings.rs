@@ -10,6 +10,10 @@ use plimsoll_model::frame::Failure;
 
 use crate::other;
 
+/// The settings that belong to namespaces which every host has to itself: network, IPC and user (network_namespaces(7), ipc_namespaces(7)).
+/// Anything else would change the machine for everybody, and outlive the run.
+const OWN: [&str; 6] = ["net.", "fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm", "user."];
+
 pub(crate) fn apply(sysctls: &[(String, String)], cpus: &[u32]) -> Result<(), Failure> {
     for (name, value) in sysctls {
         write(&sysctl_path(name)?, &format!("set {name} = {value}"), value)?;
@@ -25,6 +29,13 @@ pub(crate) fn flush_routes() -> Result<(), Failure> {
 /// The file of a setting: dots separate folders, and a `/` stands for a dot inside a name, as in sysctl(8).
 fn sysctl_path(name: &str) -> Result<PathBuf, Failure> {
     let parts: Vec<String> = name.split('.').map(|part| part.replace('/', ".")).collect();
+    if !OWN.iter().any(|start| name.starts_with(start)) {
+        let error = format!(
+            "this is a setting of the whole machine; a host of its own namespaces has those that start with {}",
+            OWN.join(" or ")
+        );
+        return Err(other(format!("set {name}"), error));
+    }
     if parts.iter().any(|part| part.is_empty() || part == "..") {
         return Err(other(
             format!("set {name}"),
@@ -67,6 +78,14 @@ mod tests {
         let path = |name| sysctl_path(name).unwrap().display().to_string();
         assert_eq!(path("net.ipv4.tcp_syncookies"), "/proc/sys/net/ipv4/tcp_syncookies");
         assert_eq!(path("net.ipv4.conf.eth0/7.forwarding"), "/proc/sys/net/ipv4/conf/eth0.7/forwarding");
+    }
+
+    #[test]
+    fn a_setting_of_the_whole_machine_is_refused() {
+        for name in ["vm.drop_caches", "kernel.panic", "fs.file-max"] {
+            let error = sysctl_path(name).unwrap_err().to_string();
+            assert!(error.contains("the whole machine"), "{error}");
+        }
     }
 
     #[test]

@@ -75,6 +75,9 @@ pub struct PlanArgs {
     /// Run only these levels of a factor.
     #[arg(long = "factor", value_name = "NAME=A,B")]
     pub factor: Vec<String>,
+    /// Where the experiment was read from: a path, or a shipped name. Set by the program.
+    #[arg(skip)]
+    pub origin: String,
     /// Whether all hosts had to be local ones, because namespaces are forbidden. Found out, not given.
     #[arg(skip)]
     pub on_loopback: bool,

@@ -109,6 +109,15 @@ fn hosts(experiment: &Experiment) -> Checked {
             ));
         }
     }
+    for (name, host) in &experiment.hosts {
+        if host.kind == HostKind::Local && !host.sysctls.is_empty() {
+            return Err(problem(
+                path!["hosts", name, "sysctls"],
+                "a local host shares the kernel settings of the machine",
+                "settings only on a host of kind \"namespace\"",
+            ));
+        }
+    }
     for (index, link) in experiment.links.iter().enumerate() {
         for (end, name) in link.between.iter().enumerate() {
             declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;

@@ -47,9 +47,9 @@ fn split(text: &str) -> Option<(&str, &str)> {
 
 /// The command line that carries out a stored run again.
 pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
-    let mut words: Vec<String> = ["plimsoll", "run", &entry.experiment].map(ToOwned::to_owned).into();
     // Settings that cannot be read any more are told where the run is planned from them.
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
+    let mut words: Vec<String> = ["plimsoll", "run", &args.origin].map(ToOwned::to_owned).into();
     words.extend(args.quick.then(|| "--quick".to_owned()));
     words.extend(args.set.into_iter().flat_map(|set| ["--set".to_owned(), set]));
     words.extend(args.factor.into_iter().flat_map(|factor| ["--factor".to_owned(), factor]));

@@ -107,7 +107,11 @@ fn write_page(
 fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
     let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
     let source = shipped::find(experiment)?;
-    let mut settings = PlanArgs { on_loopback: matches!(access, Access::Local(_)), ..args.plan.clone() };
+    let mut settings = PlanArgs {
+        origin: experiment.clone(),
+        on_loopback: matches!(access, Access::Local(_)),
+        ..args.plan.clone()
+    };
     let plan = command::plan(&source, &settings)?;
     settings.on_loopback &=
         plan.experiment.hosts.values().any(|host| host.kind != plimsoll_model::experiment::HostKind::Local);

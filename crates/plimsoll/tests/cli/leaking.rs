@@ -57,7 +57,10 @@ fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
     assert_eq!(verdict_of(&report)["outcome"], "recovered");
     let time = report["recovery"]["time_to_recover_s"].as_f64().expect("it was watched");
     let share = time / FORGET_AFTER_S;
-    assert!((0.25..2.5).contains(&share), "records are forgotten after {FORGET_AFTER_S} s, and it took {time} s");
+    assert!(
+        (0.25..2.5).contains(&share),
+        "records are forgotten after {FORGET_AFTER_S} s, and it took {time} s"
+    );
 }
 
 /// Carries out a flood with these settings, which must be found to leave something behind.
