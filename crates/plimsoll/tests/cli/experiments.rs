@@ -83,7 +83,7 @@ pub(crate) fn long_flood() -> String {
 /// The same with a look at when the rate comes back.
 pub(crate) fn watched_flood() -> String {
     let after = "[[phases.steps]]\nname = \"after\"";
-    let watch = "watch = { load = \"sequential\", against = \"baseline\", give_up = \"60s\" }";
+    let watch = "watch = { load = \"sequential\", against = \"baseline\", give_up = \"30s\" }";
     FLOOD.replace(after, &format!("[[phases.steps]]\nname = \"watch\"\n{watch}\n\n{after}"))
 }
 

@@ -8,7 +8,7 @@ use crate::lab::{Lab, verdict_of};
 #[test]
 fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
     let lab = Lab::new();
-    let leak = ["services.relay.relay.leak=routing_rule", "loads.flood.http.connections=6000"];
+    let leak = ["services.relay.relay.leak=routing_rule", "loads.flood.http.connections=2500"];
     let report = not_recovered(&lab, &[&leak[..], &["claims.0.recovery.margin=30 %"]].concat());
     let [restarted, rebuilt] = outcomes_of_remedies(&report)[..] else {
         panic!("two rungs: {}", report["remedies"])
@@ -28,7 +28,7 @@ fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
         &[
             "services.relay.relay.leak={ record = {} }",
             "services.relay.relay.listeners=1",
-            "loads.flood.http.connections=7000",
+            "loads.flood.http.connections=2250",
             "claims.0.recovery.margin=30 %",
         ],
     );
@@ -41,13 +41,13 @@ fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
 
 #[test]
 fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
-    const FORGET_AFTER_S: f64 = 15.0;
+    const FORGET_AFTER_S: f64 = 10.0;
     let lab = Lab::new();
     let experiment = lab.file("slow.toml", &watched_flood());
     let forget =
         format!("services.relay.relay.leak={{ record = {{ forget_after = \"{FORGET_AFTER_S}s\" }} }}");
     let one = "services.relay.relay.listeners=1";
-    let many = "loads.flood.http.connections=6000";
+    let many = "loads.flood.http.connections=2500";
     let margin = "claims.0.recovery.margin=40 %";
     let mut args = vec!["run", experiment.as_str(), "--format", "json"];
     for setting in [&forget, one, many, margin] {
