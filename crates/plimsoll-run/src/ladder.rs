@@ -10,7 +10,7 @@ use plimsoll_model::observation::{PhaseKind, Twin};
 use crate::bench::Bench;
 use crate::error::TrialStop;
 use crate::event::Event;
-use crate::phase::slices_of;
+use crate::phase::{PHASE_LIMIT, slices_of};
 use crate::trial::Trial;
 
 impl<'t> Trial<'t> {
@@ -32,7 +32,7 @@ impl<'t> Trial<'t> {
                 self.end()?;
                 continue;
             }
-            let limit = Instant::now() + std::time::Duration::from_secs(600);
+            let limit = Instant::now() + PHASE_LIMIT;
             // What was just started or made anew warms up first, in a slice that is not kept.
             self.slices(load, 1, 1, limit)?;
             self.current().slices.clear();

@@ -15,7 +15,7 @@ use crate::fleet::Key;
 use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
-const PHASE_LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const PHASE_LIMIT: Duration = Duration::from_secs(600);
 /// So many slices beyond the fewest are run between two looks at whether it is enough.
 const SLICES_BETWEEN_LOOKS: u32 = 10;
 /// The name under which the counters of the whole machine are kept.
