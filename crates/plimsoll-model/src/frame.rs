@@ -8,7 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{ExecService, HttpLoad, Ready, RelayService, WebService};
+pub use crate::experiment::LoadKind;
+use crate::experiment::{ExecService, Ready, RelayService, WebService};
 use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
@@ -272,14 +273,6 @@ pub struct LoadSpec {
     pub source: Option<IpAddr>,
     /// What it is.
     pub kind: LoadKind,
-}
-
-/// What a load is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoadKind {
-    /// HTTP/1.1 in closed loop.
-    Http(HttpLoad),
 }
 
 /// Writes one frame and flushes it.

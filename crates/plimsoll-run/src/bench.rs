@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{ExecService, Experiment, HostKind, HttpLoad, Load, Service};
+use plimsoll_model::experiment::{ExecService, Experiment, HostKind, Load, Service};
 use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::Twin;
 
@@ -128,17 +128,12 @@ impl<'e> Bench<'e> {
     }
 
     /// A load with its names resolved.
-    pub(crate) fn load(&self, name: &str, load: &Load, http: HttpLoad) -> Result<LoadSpec, TrialStop> {
+    pub(crate) fn load(&self, name: &str, load: &Load, kind: LoadKind) -> Result<LoadSpec, TrialStop> {
         let source = match self.experiment.hosts[&load.from].kind {
             HostKind::Local => Some(self.hosts.address(&load.from, &load.from)?),
             HostKind::Namespace => None,
         };
-        Ok(LoadSpec {
-            name: name.to_owned(),
-            targets: self.reach(&load.from, &load.to)?,
-            source,
-            kind: LoadKind::Http(http),
-        })
+        Ok(LoadSpec { name: name.to_owned(), targets: self.reach(&load.from, &load.to)?, source, kind })
     }
 
     /// Where `from` reaches a service.

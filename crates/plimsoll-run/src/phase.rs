@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::{HttpLoad, Load, Phase, Settle, Watch};
+use plimsoll_model::experiment::{Load, LoadKind, Phase, Settle, Watch};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
@@ -44,7 +44,7 @@ impl Trial<'_> {
         let twins: Vec<Twin> = self.twins().filter(|twin| *twin == Twin::Main || !idle).collect();
         let limit = deadline(phase);
         for twin in twins {
-            let slice = self.slice(twin, 0, load, &self.http(load).clone(), limit)?;
+            let slice = self.slice(twin, 0, load, self.kind(load), limit)?;
             self.current().slices.push(slice);
         }
         self.end()
@@ -59,13 +59,13 @@ impl Trial<'_> {
         most: u32,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
-        let whole = self.http(load).clone();
+        let whole = self.kind(load);
         for place in 0..most {
             let due = place >= slices && (place - slices).is_multiple_of(SLICES_BETWEEN_LOOKS);
             if due && self.judge.sure_enough(self.plan, &self.latest().slices) {
                 break;
             }
-            let part = part_of(&whole, place % slices, slices);
+            let part = whole.part(place % slices, slices);
             self.round(load, place, &part, deadline)?;
         }
         Ok(())
@@ -76,13 +76,13 @@ impl Trial<'_> {
         &mut self,
         load: &str,
         number: u32,
-        part: &HttpLoad,
+        part: &LoadKind,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
         let mut twins: Vec<Twin> = self.twins().collect();
         twins.shuffle(&mut self.random);
         for twin in twins {
-            let slice = self.slice(twin, number, load, part, deadline)?;
+            let slice = self.slice(twin, number, load, part.clone(), deadline)?;
             self.current().slices.push(slice);
         }
         Ok(())
@@ -93,14 +93,13 @@ impl Trial<'_> {
         twin: Twin,
         number: u32,
         name: &str,
-        http: &HttpLoad,
+        kind: LoadKind,
         deadline: Instant,
     ) -> Result<Slice, TrialStop> {
         let experiment = self.experiment;
         let load: &Load = &experiment.loads[name];
         let bench = self.bench(twin);
-        let (key, spec, mut hosts) =
-            (bench.key(&load.from), bench.load(name, load, http.clone())?, bench.keys());
+        let (key, spec, mut hosts) = (bench.key(&load.from), bench.load(name, load, kind)?, bench.keys());
         if !hosts.contains(&machine_host(experiment)) {
             hosts.push(machine_host(experiment));
         }
@@ -210,11 +209,7 @@ impl Trial<'_> {
     pub(crate) fn watch(&mut self, phase: &Phase, watch: &Watch) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Watch, None);
         let baseline: Vec<Slice> = self.measured(&watch.against).cloned().collect();
-        let part = HttpLoad {
-            connections: Some(watch.connections),
-            duration: None,
-            ..self.http(&watch.load).clone()
-        };
+        let part = self.kind(&watch.load).window(watch.connections);
         let start = Instant::now();
         let mut in_a_row = 0;
         for number in 0.. {
@@ -246,11 +241,8 @@ impl Trial<'_> {
             .is_some_and(|main| self.judge.window_passes(self.plan, baseline, main, window(Twin::Control)))
     }
 
-    fn http(&self, load: &str) -> &HttpLoad {
-        self.experiment.loads[load]
-            .http
-            .as_ref()
-            .expect("an experiment that was checked has a kind for each load")
+    fn kind(&self, load: &str) -> LoadKind {
+        self.experiment.loads[load].kind().expect("an experiment that was checked has a kind for each load")
     }
 }
 
@@ -262,16 +254,6 @@ pub(crate) fn slices_of(phase: &Phase) -> (u32, u32) {
 
 fn deadline(phase: &Phase) -> Instant {
     Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
-}
-
-/// One of `number` parts of a load. What does not divide evenly goes to the first ones; no part is empty.
-fn part_of(whole: &HttpLoad, place: u32, number: u32) -> HttpLoad {
-    let (place, parts) = (u64::from(place), u64::from(number));
-    HttpLoad {
-        connections: whole.connections.map(|all| (all / parts + u64::from(place < all % parts)).max(1)),
-        duration: whole.duration.map(|all| plimsoll_model::units::Span(all.0 / number)),
-        ..whole.clone()
-    }
 }
 
 /// What the counters of a rig changed by, without those that did not change; the machine's own under a name of their own.
@@ -298,14 +280,6 @@ fn changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_parts_of_a_load_add_up_to_the_whole() {
-        let whole = HttpLoad { connections: Some(403), ..HttpLoad::default() };
-        let parts: Vec<u64> = (0..10).filter_map(|place| part_of(&whole, place, 10).connections).collect();
-        assert_eq!(parts.iter().sum::<u64>(), 403);
-        assert_eq!((parts[0], parts[9]), (41, 40));
-    }
 
     #[test]
     fn the_machines_counters_are_kept_once_and_the_other_rigs_not_at_all() {

@@ -1,4 +1,7 @@
 //! Loads: what drives the services.
+//!
+//! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What a phase needs of any kind stands
+//! here: its parts, and a window of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,52 @@ pub struct Load {
     /// HTTP/1.1 requests in closed loop: so many at a time, each sent when the one before it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpLoad>,
+}
+
+/// What a load is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadKind {
+    /// HTTP/1.1 in closed loop.
+    Http(HttpLoad),
+}
+
+impl Load {
+    /// What it is; nothing where the file does not say, which [`super::parse`] refuses.
+    #[must_use]
+    pub fn kind(&self) -> Option<LoadKind> {
+        self.http.clone().map(LoadKind::Http)
+    }
+}
+
+impl LoadKind {
+    /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
+    #[must_use]
+    pub fn part(&self, place: u32, number: u32) -> Self {
+        match self {
+            Self::Http(http) => Self::Http(HttpLoad {
+                connections: http.connections.map(|all| share(all, place, number)),
+                duration: http.duration.map(|all| Span(all.0 / number)),
+                ..http.clone()
+            }),
+        }
+    }
+
+    /// A small piece of it: so many connections (or requests, messages ...).
+    #[must_use]
+    pub fn window(&self, connections: u64) -> Self {
+        match self {
+            Self::Http(http) => {
+                Self::Http(HttpLoad { connections: Some(connections), duration: None, ..http.clone() })
+            }
+        }
+    }
+}
+
+/// One of `number` parts of a whole number, at least 1.
+fn share(all: u64, place: u32, number: u32) -> u64 {
+    let (place, number) = (u64::from(place), u64::from(number));
+    (all / number + u64::from(place < all % number)).max(1)
 }
 
 /// HTTP/1.1 in closed loop.
@@ -51,5 +100,21 @@ impl Default for HttpLoad {
             path: "/".into(),
             timeout: Span::secs(10),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_load_add_up_to_the_whole() {
+        let whole = LoadKind::Http(HttpLoad { connections: Some(403), ..HttpLoad::default() });
+        let connections = |place| match whole.part(place, 10) {
+            LoadKind::Http(http) => http.connections.expect("the whole says how many"),
+        };
+        let parts: Vec<u64> = (0..10).map(connections).collect();
+        assert_eq!(parts.iter().sum::<u64>(), 403);
+        assert_eq!((parts[0], parts[9]), (41, 40));
     }
 }

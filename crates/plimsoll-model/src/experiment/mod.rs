@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use load::{HttpLoad, Load};
+pub use load::{HttpLoad, Load, LoadKind};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use service::{ExecService, Leak, Ready, RelayService, Service, WebService};
 
