@@ -1,6 +1,6 @@
 //! Runs an HTTP load from flags, and prints what it found and what it cost:
 //!
-//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [path=/] [timeout=10s]`
+//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [close_first=server|client] [path=/] [timeout=10s]`
 //!
 //! `requests` is the number of requests per connection; 0 keeps connections for good.
 
@@ -33,6 +33,7 @@ fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Bo
             Some(("concurrency", value)) => load.concurrency = value.parse()?,
             Some(("generators", value)) => load.generators = value.parse()?,
             Some(("requests", value)) => load.requests_per_connection = value.parse()?,
+            Some(("close_first", value)) => load.close_first = serde_json::from_value(value.into())?,
             Some(("path", value)) => load.path = value.into(),
             Some(("timeout", value)) => load.timeout = value.parse()?,
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),

@@ -80,7 +80,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         requests: AtomicU64::new(0),
         errors: AtomicU64::new(0),
     };
-    let protocol = Http::new(&load.path, &spec.targets);
+    let protocol = Http::new(load, &spec.targets);
     let engine = |nth| {
         let dialer = Dialer::new(&spec.targets, spec.source, nth as usize)?;
         let terms = Terms { timeout: load.timeout.0, requests_per_connection: load.requests_per_connection };

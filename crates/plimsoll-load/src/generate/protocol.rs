@@ -7,7 +7,8 @@ pub(super) trait Protocol {
     /// What is known of an answer between two pieces of it.
     type Answer: Default;
 
-    /// The bytes to send to the target with this index; `last` when no other will follow on the connection.
+    /// The bytes to send to the target with this index; `last` when no other will follow on the
+    /// connection.
     fn request(&self, target: usize, last: bool) -> &[u8];
 
     /// Takes bytes of an answer.

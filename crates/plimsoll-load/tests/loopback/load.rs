@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::HttpLoad;
+use plimsoll_model::experiment::load::Side;
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 use plimsoll_model::units::Span;
@@ -58,6 +59,36 @@ fn a_kept_connection_carries_as_many_requests_as_it_may() {
     let web = Service::small_web();
     let found = result(&web.addresses, HttpLoad { requests_per_connection: 25, ..connections(40, 4) });
     assert_eq!((found.connections, found.requests, found.failed()), (40, 1000, 0));
+}
+
+/// How many connections between 127.0.0.1 and a port are in TIME_WAIT at the end that has the port, and at the other.
+fn in_time_wait(port: u16) -> (usize, usize) {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let of_port = format!(":{port:04X}");
+    let waiting = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let waiting: Vec<_> = waiting.filter(|fields| fields[3] == "06").collect();
+    let at = |field: usize| waiting.iter().filter(|fields| fields[field].ends_with(&of_port)).count();
+    (at(1), at(2))
+}
+
+#[test]
+fn the_side_that_closes_first_keeps_the_time_wait() {
+    for requests_per_connection in [1, 3] {
+        for (close_first, expected) in [(Side::Server, (20, 0)), (Side::Client, (0, 20))] {
+            let web = Service::small_web();
+            let load = HttpLoad { close_first, requests_per_connection, ..connections(20, 1) };
+            let found = result(&web.addresses, load);
+            assert_eq!((found.connections, found.failed()), (20, 0));
+            // The last of them may still be on their way there.
+            let end = Instant::now() + Duration::from_secs(5);
+            let mut waiting = in_time_wait(web.address().port());
+            while waiting.0 + waiting.1 < 20 && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+                waiting = in_time_wait(web.address().port());
+            }
+            assert_eq!(waiting, expected, "{close_first:?}");
+        }
+    }
 }
 
 #[test]

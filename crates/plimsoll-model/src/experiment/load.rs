@@ -81,8 +81,10 @@ pub struct HttpLoad {
     pub duration: Option<Span>,
     /// How many connections each generator keeps going at a time (1 to 100000).
     pub concurrency: u32,
-    /// How many requests are sent on a connection before it is closed: 1 asks the server to close it, 0 keeps it for good.
+    /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
     pub requests_per_connection: u64,
+    /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute.
+    pub close_first: Side,
     /// The path that is asked for.
     pub path: String,
     /// How long a connection or a request may take before it counts as an error.
@@ -97,10 +99,22 @@ impl Default for HttpLoad {
             duration: None,
             concurrency: 1,
             requests_per_connection: 1,
+            close_first: Side::Server,
             path: "/".into(),
             timeout: Span::secs(10),
         }
     }
+}
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The server: the last request on a connection asks it to close (`Connection: close`).
+    #[default]
+    Server,
+    /// The client: it closes as soon as it has the last answer, without having told the server that it would.
+    Client,
 }
 
 #[cfg(test)]
