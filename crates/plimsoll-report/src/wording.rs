@@ -140,10 +140,12 @@ fn time_to_recover(report: &RunReport) -> Option<String> {
     match recovery.time_to_recover_s {
         Some(s) if missed == 0 => Some(format!("It took {} to recover (median of {cycles}).", seconds(s))),
         Some(s) => Some(format!(
-            "It took {} to recover (median); in {missed} of {cycles} it was not seen to recover while it was watched.",
+            "It took {} to recover (median); in {missed} of {cycles} there were never enough windows in a row as good as the baseline while it was watched.",
             seconds(s)
         )),
-        None if !each.is_empty() => Some(format!("It was watched for {cycles}, and not seen to recover.")),
+        None if !each.is_empty() => Some(format!(
+            "No time to recover: in none of {cycles} were enough windows in a row as good as the baseline while it was watched."
+        )),
         None => None,
     }
 }

@@ -10,7 +10,7 @@ use plimsoll_model::observation::{PhaseKind, Twin};
 use crate::bench::Bench;
 use crate::error::TrialStop;
 use crate::event::Event;
-use crate::phase::{PHASE_LIMIT, slices_of};
+use crate::phase::{Extent, PHASE_LIMIT};
 use crate::trial::Trial;
 
 impl<'t> Trial<'t> {
@@ -21,7 +21,7 @@ impl<'t> Trial<'t> {
         let experiment = self.experiment;
         let Some(remedies) = &experiment.remedies else { return Ok(()) };
         let claim = experiment.claims.iter().find_map(|claim| claim.recovery.as_ref());
-        let Some((load, slices)) = claim.and_then(|claim| find(&experiment.phases, &claim.after)) else {
+        let Some((load, extent)) = claim.and_then(|claim| find(&experiment.phases, &claim.after)) else {
             return Ok(());
         };
         for &rung in &remedies.ladder {
@@ -34,9 +34,9 @@ impl<'t> Trial<'t> {
             }
             let limit = Instant::now() + PHASE_LIMIT;
             // What was just started or made anew warms up first, in a slice that is not kept.
-            self.slices(load, 1, 1, limit)?;
+            self.slices(load, &Extent::just(1), limit)?;
             self.current().slices.clear();
-            self.slices(load, slices, slices, limit)?;
+            self.slices(load, &extent, limit)?;
             self.end()?;
             if self.judge.last_rung_restored(self.plan, &self.record) {
                 break;
@@ -88,10 +88,10 @@ impl<'t> Trial<'t> {
     }
 }
 
-/// The load that a phase measures, and in how many slices at least.
-fn find<'p>(phases: &'p [Phase], name: &str) -> Option<(&'p str, u32)> {
+/// The load that a phase measures, and in how many slices.
+fn find<'p>(phases: &'p [Phase], name: &str) -> Option<(&'p str, Extent)> {
     phases.iter().find_map(|phase| match &phase.measure {
-        Some(load) if phase.name == name => Some((load.as_str(), slices_of(phase).0)),
+        Some(load) if phase.name == name => Some((load.as_str(), Extent::of(phase))),
         _ => find(&phase.steps, name),
     })
 }

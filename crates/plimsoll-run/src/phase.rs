@@ -26,12 +26,11 @@ impl Trial<'_> {
     pub(crate) fn measure(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         for _ in 0..phase.warm_up.unwrap_or(0) {
             self.begin(&phase.name, PhaseKind::WarmUp, None);
-            self.slices(load, 1, 1, deadline(phase))?;
+            self.slices(load, &Extent::just(1), deadline(phase))?;
             self.end()?;
         }
         self.begin(&phase.name, PhaseKind::Measure, None);
-        let (slices, most) = slices_of(phase);
-        self.slices(load, slices, most, deadline(phase))?;
+        self.slices(load, &Extent::of(phase), deadline(phase))?;
         self.deep(&phase.name)?;
         self.end()
     }
@@ -52,18 +51,17 @@ impl Trial<'_> {
 
     /// Runs a load in so many slices, the two rigs in random order within each, and more of the same size while its figure is not sure
     /// enough.
-    pub(crate) fn slices(
-        &mut self,
-        load: &str,
-        slices: u32,
-        most: u32,
-        deadline: Instant,
-    ) -> Result<(), TrialStop> {
+    pub(crate) fn slices(&mut self, load: &str, extent: &Extent, deadline: Instant) -> Result<(), TrialStop> {
         let whole = self.kind(load);
-        for place in 0..most {
-            let due = place >= slices && (place - slices).is_multiple_of(SLICES_BETWEEN_LOOKS);
-            if due && self.judge.sure_enough(self.plan, &self.latest().slices) {
-                break;
+        let slices = extent.slices;
+        let mut extended_from = None;
+        for place in 0..extent.most {
+            if place >= slices && (place - slices).is_multiple_of(SLICES_BETWEEN_LOOKS) {
+                let since = *extended_from.get_or_insert_with(Instant::now);
+                let too_long = extent.extend_for.is_some_and(|limit| since.elapsed() >= limit);
+                if too_long || self.judge.sure_enough(self.plan, &self.latest().slices) {
+                    break;
+                }
             }
             let part = whole.part(place % slices, slices);
             self.round(load, place, &part, deadline)?;
@@ -246,10 +244,30 @@ impl Trial<'_> {
     }
 }
 
-/// The fewest and the most slices of a measured phase.
-pub(crate) fn slices_of(phase: &Phase) -> (u32, u32) {
-    let slices = phase.slices.unwrap_or(1);
-    (slices, phase.most_slices.unwrap_or(slices))
+/// How many slices are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// At least so many.
+    slices: u32,
+    /// At most so many.
+    most: u32,
+    /// How long those beyond the fewest may take.
+    extend_for: Option<Duration>,
+}
+
+impl Extent {
+    pub(crate) fn of(phase: &Phase) -> Self {
+        let slices = phase.slices.unwrap_or(1);
+        Self {
+            slices,
+            most: phase.most_slices.unwrap_or(slices),
+            extend_for: phase.extend_for.map(|span| span.0),
+        }
+    }
+
+    pub(crate) fn just(slices: u32) -> Self {
+        Self { slices, most: slices, extend_for: None }
+    }
 }
 
 fn deadline(phase: &Phase) -> Instant {

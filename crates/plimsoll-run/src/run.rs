@@ -27,7 +27,7 @@ pub struct Limits {
     pub min_trials: u32,
     /// The most trials of each cell.
     pub max_trials: u32,
-    /// No trial begins after this.
+    /// No trial begins after the run has gone on for so long, in all of its sessions together.
     pub budget: Option<Duration>,
 }
 
@@ -102,7 +102,7 @@ impl Run<'_> {
                 continue;
             }
             let block = (number - 1) / cells + 1;
-            if (number - 1) % cells == 0 && self.enough(block, trials, start) {
+            if (number - 1) % cells == 0 && self.enough(block, trials, entry.elapsed + start.elapsed()) {
                 break;
             }
             observer.on(&Event::TrialStarted { number, of: cells.saturating_mul(self.limits.max_trials) });
@@ -146,10 +146,10 @@ impl Run<'_> {
     }
 
     /// Whether the run can end before this block.
-    fn enough(&self, block: u32, trials: &[TrialRecord], start: Instant) -> bool {
+    fn enough(&self, block: u32, trials: &[TrialRecord], elapsed: Duration) -> bool {
         block > self.limits.max_trials
             || block > self.limits.min_trials
-                && (self.limits.budget.is_some_and(|budget| start.elapsed() >= budget)
+                && (self.limits.budget.is_some_and(|budget| elapsed >= budget)
                     || self.judge.decided(self.plan, trials))
     }
 

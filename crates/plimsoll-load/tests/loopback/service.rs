@@ -33,7 +33,8 @@ impl Service {
     }
 
     pub(crate) fn relay(listeners: usize, to: &[SocketAddr], leak: Option<Leak>) -> Self {
-        let options = RelayService { to: "web".into(), listeners: listeners as u32, backlog: 511, leak };
+        let options =
+            RelayService { to: "web".into(), listeners: listeners as u32, backlog: 511, leak, leak_count: 1 };
         Self::start(ServiceKind::Relay(options), listeners, to.to_vec())
     }
 

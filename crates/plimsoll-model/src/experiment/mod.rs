@@ -137,6 +137,9 @@ pub struct Phase {
     /// good or bad does not matter for that, only how much the slices scatter, so that the figure stays unbiased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_slices: Option<u32>,
+    /// How long such further slices may go on; without it, as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extend_for: Option<Span>,
     /// How often to run the measured load beforehand without counting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<u32>,
@@ -390,12 +393,15 @@ pub struct RunOptions {
     pub min_trials: u32,
     /// The most trials of each cell; the run ends sooner when every claim is decided.
     pub max_trials: u32,
+    /// No trial begins after so long, once the fewest are done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Span>,
     /// How often the kernel's counters are sampled, per second (1 to 100).
     pub sample_hz: u32,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { min_trials: 1, max_trials: 3, sample_hz: 2 }
+        Self { min_trials: 1, max_trials: 3, budget: None, sample_hz: 2 }
     }
 }

@@ -100,6 +100,9 @@ pub struct RelayService {
     /// A fault to build in on purpose, so that the judge has something to find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leak: Option<Leak>,
+    /// How many rules or records each connection leaves behind (1 to 1000): with more, a smaller flood shows the same fault.
+    #[serde(default = "RelayService::default_leak_count")]
+    pub leak_count: u32,
 }
 
 impl RelayService {
@@ -108,6 +111,9 @@ impl RelayService {
     }
     fn default_backlog() -> u32 {
         511
+    }
+    fn default_leak_count() -> u32 {
+        1
     }
 }
 

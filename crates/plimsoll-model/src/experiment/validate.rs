@@ -162,6 +162,7 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         declared(&relay.to, &experiment.services, "service", path!["services", name, "relay", "to"])?;
         in_range(u64::from(relay.listeners), 1, 64, path!["services", name, "relay", "listeners"])?;
         in_range(u64::from(relay.backlog), 1, 65_535, path!["services", name, "relay", "backlog"])?;
+        in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
     }
     if service.exec.as_ref().is_some_and(Vec::is_empty) {
         return Err(problem(
@@ -266,6 +267,9 @@ fn check_phases<'e>(
         only_with(phase.measure.is_some(), "measure", &with_measure, &here)?;
         if let Some(most) = phase.most_slices {
             in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
+        }
+        if phase.extend_for.is_some() && phase.most_slices.is_none() {
+            return Err(problem(here("extend_for"), "there is nothing to extend", "it beside `most_slices`"));
         }
         only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], &here)?;
         if let Some(settle) = &phase.settle

@@ -112,6 +112,13 @@ fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
         on_loopback: matches!(access, Access::Local(_)),
         ..args.plan.clone()
     };
+    // As settings they are stored with the run, and hold when it is resumed.
+    settings.set.extend(
+        args.reps
+            .iter()
+            .flat_map(|reps| ["min_trials", "max_trials"].map(|limit| format!("run.{limit}={reps}"))),
+    );
+    settings.set.extend(args.budget.map(|budget| format!("run.budget={budget}")));
     let plan = command::plan(&source, &settings)?;
     settings.on_loopback &=
         plan.experiment.hosts.values().any(|host| host.kind != plimsoll_model::experiment::HostKind::Local);
@@ -183,6 +190,6 @@ fn limits(args: &RunArgs, plan: &Plan) -> Limits {
     Limits {
         min_trials: args.reps.unwrap_or(run.min_trials),
         max_trials: args.reps.unwrap_or(run.max_trials),
-        budget: args.budget.map(|span| span.0),
+        budget: args.budget.or(run.budget).map(|span| span.0),
     }
 }

@@ -8,8 +8,15 @@ use crate::lab::{Lab, verdict_of};
 #[test]
 fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
     let lab = Lab::new();
-    let leak = ["services.relay.relay.leak=routing_rule", "loads.flood.http.connections=2500"];
-    let report = not_recovered(&lab, &[&leak[..], &["claims.0.recovery.margin=30 %"]].concat());
+    let report = not_recovered(
+        &lab,
+        &[
+            "services.relay.relay.leak=routing_rule",
+            "services.relay.relay.leak_count=8",
+            "loads.flood.http.connections=1000",
+            "claims.0.recovery.margin=30 %",
+        ],
+    );
     let [restarted, rebuilt] = outcomes_of_remedies(&report)[..] else {
         panic!("two rungs: {}", report["remedies"])
     };
@@ -28,7 +35,8 @@ fn records_kept_by_the_service_are_told_from_state_in_the_kernel() {
         &[
             "services.relay.relay.leak={ record = {} }",
             "services.relay.relay.listeners=1",
-            "loads.flood.http.connections=2250",
+            "services.relay.relay.leak_count=6",
+            "loads.flood.http.connections=1000",
             "claims.0.recovery.margin=30 %",
         ],
     );
@@ -47,10 +55,11 @@ fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
     let forget =
         format!("services.relay.relay.leak={{ record = {{ forget_after = \"{FORGET_AFTER_S}s\" }} }}");
     let one = "services.relay.relay.listeners=1";
-    let many = "loads.flood.http.connections=2500";
+    let count = "services.relay.relay.leak_count=4";
+    let many = "loads.flood.http.connections=1500";
     let margin = "claims.0.recovery.margin=40 %";
     let mut args = vec!["run", experiment.as_str(), "--format", "json"];
-    for setting in [&forget, one, many, margin] {
+    for setting in [&forget, one, count, many, margin] {
         args.extend(["--set", setting]);
     }
     let report = lab.plimsoll(&args).exits(0).json();

@@ -8,8 +8,14 @@ use plimsoll_model::frame::Failure;
 use super::record::Records;
 use super::rule::Rules;
 
-/// A fault of one relay.
-pub(super) enum Leaking {
+/// The fault of one relay.
+pub(super) struct Leaking {
+    kind: Kind,
+    /// How many rules or records a connection leaves.
+    count: u32,
+}
+
+enum Kind {
     /// It leaves a routing-policy rule in the kernel for each connection.
     Rule(Rules),
     /// It keeps a record of each connection, and walks them all for the next.
@@ -21,18 +27,19 @@ impl Leaking {
     ///
     /// # Errors
     /// When the kernel does not let this process change its routing rules.
-    pub(super) fn prepare(leak: Leak, nth: u32, address: SocketAddr) -> Result<Self, Failure> {
-        match leak {
-            Leak::RoutingRule => Rules::open(nth, address.is_ipv4()).map(Self::Rule),
-            Leak::Record { forget_after } => Ok(Self::Record(Records::new(forget_after.map(|span| span.0)))),
-        }
+    pub(super) fn prepare(leak: Leak, count: u32, nth: u32, address: SocketAddr) -> Result<Self, Failure> {
+        let kind = match leak {
+            Leak::RoutingRule => Kind::Rule(Rules::open(nth, address.is_ipv4())?),
+            Leak::Record { forget_after } => Kind::Record(Records::new(forget_after.map(|span| span.0))),
+        };
+        Ok(Self { kind, count })
     }
 
     /// Leaks what one connection leaks.
     pub(super) fn one_connection(&mut self) {
-        match self {
-            Self::Rule(rules) => rules.add(),
-            Self::Record(records) => records.walk_and_add(),
+        match &mut self.kind {
+            Kind::Rule(rules) => (0..self.count).for_each(|_| rules.add()),
+            Kind::Record(records) => records.walk_and_add(self.count),
         }
     }
 }

@@ -37,7 +37,9 @@ pub(super) fn serve(
     process::survive_broken_pipes()?;
     let leaks: Result<Vec<_>, _> = (0u32..)
         .zip(&addresses)
-        .map(|(nth, address)| options.leak.map(|leak| Leaking::prepare(leak, nth, *address)).transpose())
+        .map(|(nth, address)| {
+            options.leak.map(|leak| Leaking::prepare(leak, options.leak_count, nth, *address)).transpose()
+        })
         .collect();
     let parent = Parent::this();
     for ((listener, leak), nth) in listeners.into_iter().zip(leaks?).zip(1..) {
