@@ -66,7 +66,7 @@ impl Rules {
     }
 
     fn request(&self, kind: u16) -> nix::Result<()> {
-        let message = message(kind, self.ipv4, source(self.ipv4, self.relay, self.made), self.priority);
+        let message = message(kind, self.ipv4, &source(self.ipv4, self.relay, self.made), self.priority);
         send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
         let mut answer = [0; 512];
         let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
@@ -161,7 +161,7 @@ fn family(ipv4: bool) -> u8 {
 }
 
 /// A request about a rule.
-fn message(kind: u16, ipv4: bool, source: Vec<u8>, priority: u32) -> Vec<u8> {
+fn message(kind: u16, ipv4: bool, source: &[u8], priority: u32) -> Vec<u8> {
     let mut message = Vec::with_capacity(80);
     let creates = if kind == libc::RTM_NEWRULE { libc::NLM_F_CREATE } else { 0 };
     let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | creates) as u16;
@@ -181,7 +181,7 @@ fn message(kind: u16, ipv4: bool, source: Vec<u8>, priority: u32) -> Vec<u8> {
         FR_ACT_TO_TBL,
     ]);
     message.extend_from_slice(&[0; 4]);
-    attribute(&mut message, FRA_SRC, &source);
+    attribute(&mut message, FRA_SRC, source);
     attribute(&mut message, FRA_PRIORITY, &priority.to_ne_bytes());
     attribute(&mut message, FRA_TABLE, &RT_TABLE_MAIN.to_ne_bytes());
     let length = message.len() as u32;
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_message_states_its_own_length_and_the_priority() {
         for ipv4 in [true, false] {
-            let message = message(libc::RTM_DELRULE, ipv4, source(ipv4, 3, 4), 77);
+            let message = message(libc::RTM_DELRULE, ipv4, &source(ipv4, 3, 4), 77);
             assert_eq!(message[..4], (message.len() as u32).to_ne_bytes());
             assert_eq!(message.len() % 4, 0);
             assert_eq!(priority_of(&message[HEADER + RULE_HEADER..]), Some(77));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_priorities_of_a_dump_are_told_up_to_its_end() {
-        let rule = |priority| message(libc::RTM_NEWRULE, true, source(true, 0, 0), priority);
+        let rule = |priority| message(libc::RTM_NEWRULE, true, &source(true, 0, 0), priority);
         let mut done = vec![20, 0, 0, 0, 3, 0, 2, 0];
         done.extend([0; 12]);
         let told = |part: &[u8]| {
