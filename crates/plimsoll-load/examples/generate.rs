@@ -1,8 +1,9 @@
 //! Runs an HTTP load from flags, and prints what it found and what it cost:
 //!
-//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [close_first=server|client] [path=/] [timeout=10s]`
+//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [close_first=server|client] [path=/] [timeout=10s]
+//! [rate=N] [arrivals=constant|poisson] [ramp_to=N] [steps=N,N,..] [mix=RATE] [seed=N]`
 //!
-//! `requests` is the number of requests per connection; 0 keeps connections for good.
+//! `requests` is the number of requests per connection; 0 keeps connections for good. `rate` or `steps` make it an open loop.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -10,6 +11,8 @@ use std::time::Duration;
 
 use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::HttpLoad;
+use plimsoll_model::experiment::load::Mix;
+use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::Span;
@@ -25,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Box<dyn Error>> {
     let mut targets = Vec::new();
     let mut load = HttpLoad::default();
+    let mut open = OpenLoop::default();
     for argument in arguments {
         match argument.split_once('=') {
             None => targets.push(argument.parse()?),
@@ -34,6 +38,14 @@ fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Bo
             Some(("generators", value)) => load.generators = value.parse()?,
             Some(("requests", value)) => load.requests_per_connection = value.parse()?,
             Some(("close_first", value)) => load.close_first = serde_json::from_value(value.into())?,
+            Some(("rate", value)) => open.rate = value.parse()?,
+            Some(("arrivals", value)) => open.arrivals = serde_json::from_value(value.into())?,
+            Some(("ramp_to", value)) => open.ramp_to = Some(value.parse()?),
+            Some(("steps", value)) => {
+                open.steps = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
+            }
+            Some(("mix", value)) => load.mix = Some(Mix { rate: Some(value.parse()?) }),
+            Some(("seed", value)) => load.seed = Some(value.parse()?),
             Some(("path", value)) => load.path = value.into(),
             Some(("timeout", value)) => load.timeout = value.parse()?,
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
@@ -42,6 +54,7 @@ fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Bo
     if load.connections.is_some() == load.duration.is_some() {
         return Err("give either `connections=` or `seconds=`".into());
     }
+    load.open = (open != OpenLoop::default()).then_some(open);
     Ok(LoadSpec { name: "load".into(), targets, source: None, kind: LoadKind::Http(load) })
 }
 
@@ -69,6 +82,30 @@ fn show(result: &LoadResult) {
         "latency      p50 {} us, p90 {} us, p99 {} us, max {} us",
         latency.p50, latency.p90, latency.p99, latency.max
     );
+    if let Some(offer) = &result.offer {
+        let late = &offer.lateness_us;
+        println!(
+            "offered      {:.0}/s of {:.0}/s, {} held back",
+            offer.achieved().unwrap_or(f64::NAN),
+            offer.offered().unwrap_or(f64::NAN),
+            offer.held_back
+        );
+        println!(
+            "lateness     p50 {} us, p90 {} us, p99 {} us, max {} us",
+            late.p50, late.p90, late.p99, late.max
+        );
+        for step in &offer.steps {
+            let seconds = (step.end_ns - step.start_ns) as f64 / 1e9;
+            println!(
+                "step         {:.0}/s: {:.0}/s answered, {} errors, p50 {} us, p99 {} us",
+                step.rate,
+                step.requests as f64 / seconds,
+                step.errors,
+                step.latency_us.p50,
+                step.latency_us.p99
+            );
+        }
+    }
     for (kind, count) in &result.errors {
         println!("error        {count} x {}", kind.title());
     }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod documents;
 pub mod experiment;
 pub mod frame;
 pub mod observation;

@@ -31,6 +31,10 @@ pub enum ErrorKind {
     NoDescriptor,
     /// There is no route to the target.
     Unreachable,
+    /// A request of an open loop was given up before it was sent: as many connections as allowed were busy for as long as it may take.
+    NoConnection,
+    /// A request of an open loop was given up before it was sent, though a connection was free: the generator could not offer the rate.
+    GeneratorLate,
     /// Anything else.
     Other,
 }
@@ -50,6 +54,8 @@ impl ErrorKind {
             Self::NoPort => "no local port",
             Self::NoDescriptor => "no file descriptor",
             Self::Unreachable => "unreachable",
+            Self::NoConnection => "no free connection",
+            Self::GeneratorLate => "generator too late",
             Self::Other => "other error",
         }
     }
@@ -80,6 +86,70 @@ pub struct LoadResult {
     pub system_us: u64,
     /// Threads that generated.
     pub threads: u32,
+    /// What an open loop was to offer, and what it did; absent in closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Offer>,
+}
+
+/// What an open loop was to offer, and what it did. All latencies are in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Over how long requests were due, in nanoseconds.
+    pub length_ns: u64,
+    /// Requests that were due.
+    pub due: u64,
+    /// Requests that were begun, whatever became of them. The others were given up, and are among the errors.
+    pub begun: u64,
+    /// Of those that were begun, how many had to wait for a connection because as many as allowed were busy.
+    pub held_back: u64,
+    /// When the last one was begun, in nanoseconds after the load's start.
+    pub last_begun_ns: u64,
+    /// How late the generator began those that had not to wait: percentiles of its scheduling error.
+    pub lateness_us: Percentiles,
+    /// The same as a histogram, encoded as those of [`Latencies`].
+    pub lateness: String,
+    /// What happened in each step, for a load that has steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// One step of an open loop. A request is due and begun in the step of its intended time, and answered or failed in the step in which that
+/// happens; what happens after the last step is in none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Requests per second that were to be offered.
+    pub rate: f64,
+    /// When it began, in nanoseconds after the load's start.
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Requests that were due.
+    pub due: u64,
+    /// Requests that were begun.
+    pub begun: u64,
+    /// Requests that were answered without error.
+    pub requests: u64,
+    /// Failures.
+    pub errors: u64,
+    /// From the intended time of a request to the last byte of its answer, in microseconds.
+    pub latency_us: Percentiles,
+    /// The same as a histogram, encoded as those of [`Latencies`].
+    pub latency: String,
+}
+
+impl Offer {
+    /// Requests per second that were to be offered; absent where nothing was.
+    #[must_use]
+    pub fn offered(&self) -> Option<f64> {
+        (self.length_ns > 0).then(|| self.due as f64 * 1e9 / self.length_ns as f64)
+    }
+
+    /// Requests per second that were begun.
+    #[must_use]
+    pub fn achieved(&self) -> Option<f64> {
+        let length = self.length_ns.max(self.last_begun_ns);
+        (length > 0).then(|| self.begun as f64 * 1e9 / length as f64)
+    }
 }
 
 /// Histograms of latency in microseconds: HdrHistogram's V2 encoding in Base64, three significant digits; empty where nothing was recorded.

@@ -5,14 +5,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, shutdown};
 
+use super::protocol::Protocol;
+
 /// A connection, and what is known of its present request.
-pub(super) struct Connection<A> {
+pub(super) struct Connection<P: Protocol> {
     pub(super) fd: OwnedFd,
     /// The index of its target.
     pub(super) target: usize,
     pub(super) phase: Phase,
+    /// What is asked for.
+    pub(super) asked: P::Asked,
     /// What is known of the present answer.
-    pub(super) answer: A,
+    pub(super) answer: P::Answer,
     /// How many requests were answered on it.
     pub(super) requests: u64,
     /// When the present request was to begin; the connection itself, for the first.
@@ -38,18 +42,21 @@ pub(super) enum Phase {
     Receiving,
     /// The server to close it, as it said that it would.
     Closing,
+    /// A request to be due.
+    Resting,
     /// Nothing: it is over, and its socket can be connected anew.
     Spare,
 }
 
-impl<A: Default> Connection<A> {
+impl<P: Protocol> Connection<P> {
     /// A connection that was to begin at `begun`, and is not established yet.
-    pub(super) fn new(fd: OwnedFd, target: usize, begun: u64) -> Self {
+    pub(super) fn new(fd: OwnedFd, target: usize, asked: P::Asked, begun: u64) -> Self {
         Self {
             fd,
             target,
             phase: Phase::Connecting,
-            answer: A::default(),
+            asked,
+            answer: P::Answer::default(),
             requests: 0,
             begun,
             sent: begun,
@@ -59,17 +66,18 @@ impl<A: Default> Connection<A> {
         }
     }
 
-    /// Another request begins at `now`.
-    pub(super) fn ask_again(&mut self, now: u64) {
-        self.answer = A::default();
+    /// Another request begins, which was to begin at `begun`.
+    pub(super) fn ask_again(&mut self, asked: P::Asked, begun: u64) {
+        self.asked = asked;
+        self.answer = P::Answer::default();
         self.first_byte = None;
-        self.begun = now;
+        self.begun = begun;
         self.phase = Phase::Sending(0);
     }
 
     /// Becomes another connection, with the socket of one that is over.
-    pub(super) fn renew(&mut self, target: usize, begun: u64) {
-        self.ask_again(begun);
+    pub(super) fn renew(&mut self, target: usize, asked: P::Asked, begun: u64) {
+        self.ask_again(asked, begun);
         (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
     }
 

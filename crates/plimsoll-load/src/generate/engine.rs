@@ -21,12 +21,13 @@ use plimsoll_model::observation::ErrorKind;
 use slab::Slab;
 
 use super::Shared;
+use super::alarm::{ALARM, Alarm};
 use super::clock::{self, CpuTime};
 use super::connection::{Connection, Phase};
 use super::deadlines::Deadlines;
 use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
-use super::pacing::{Pacing, Start};
+use super::pacing::{Afterwards, Pacing, Start};
 use super::protocol::{Protocol, Turn};
 use super::tally::Tally;
 use crate::failure::refused;
@@ -55,12 +56,13 @@ pub(super) struct Terms {
 
 /// A generator.
 pub(super) struct Engine<'a, P: Protocol> {
-    protocol: &'a P,
+    protocol: P,
     dialer: Dialer,
     requests_per_connection: u64,
     shared: &'a Shared<'a>,
     epoll: Epoll,
-    connections: Slab<Connection<P::Answer>>,
+    alarm: Alarm,
+    connections: Slab<Connection<P>>,
     deadlines: Deadlines,
     inbox: Box<[u8]>,
     tally: Tally,
@@ -71,6 +73,8 @@ pub(super) struct Engine<'a, P: Protocol> {
     recycling: Habit,
     /// Keys of connections that are over, with sockets that can be connected anew.
     spare: Vec<usize>,
+    /// Keys of connections that rest until a request is due.
+    resting: Vec<usize>,
 }
 
 /// What an event led to.
@@ -97,27 +101,30 @@ enum Outcome {
 
 impl<'a, P: Protocol> Engine<'a, P> {
     pub(super) fn new(
-        protocol: &'a P,
+        protocol: P,
         dialer: Dialer,
         terms: Terms,
         shared: &'a Shared<'a>,
     ) -> Result<Self, Failure> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
-            .map_err(|error| refused("wait for events on sockets", error))?;
+        let failed = |error| refused("wait for events on sockets", error);
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?;
+        let alarm = Alarm::new(&epoll).map_err(failed)?;
         Ok(Self {
             protocol,
             dialer,
             requests_per_connection: terms.requests_per_connection,
             shared,
             epoll,
+            alarm,
             connections: Slab::new(),
             deadlines: Deadlines::new(u64::try_from(terms.timeout.as_nanos()).unwrap_or(u64::MAX)),
             inbox: vec![0; INBOX].into(),
-            tally: Tally::new(0),
+            tally: Tally::new(0, None),
             told: (0, 0, 0),
             early: Habit::default(),
             recycling: Habit::default(),
             spare: Vec::new(),
+            resting: Vec::new(),
         })
     }
 
@@ -125,18 +132,19 @@ impl<'a, P: Protocol> Engine<'a, P> {
         self.shared
     }
 
-    /// Generates until the pacing is over and every connection has ended, or the load is aborted.
-    pub(super) fn run(mut self, mut pacing: impl Pacing) -> Tally {
+    /// Generates until the pacing is over and every connection has ended, or the load is aborted. What happens is added to `tally`.
+    pub(super) fn run(mut self, mut pacing: impl Pacing, tally: Tally) -> Tally {
         let cpu = CpuTime::of_this_thread();
         let mut now = clock::now();
-        self.tally = Tally::new(*self.shared.start.wait());
+        self.tally = tally;
         let mut events = [EpollEvent::empty(); EVENTS];
         loop {
             let next = self.begin(&mut pacing, now);
-            if (next == Start::Over && self.under_way() == 0) || self.shared.must_end() {
+            if (next == Start::Over && self.busy() == 0) || self.shared.must_end() {
                 break;
             }
-            let arrived = self.epoll.wait(&mut events, self.sleep(next, now)).unwrap_or(0);
+            let sleep = self.sleep(next, clock::now());
+            let arrived = self.epoll.wait(&mut events, sleep).unwrap_or(0);
             now = clock::now();
             for &event in &events[..arrived] {
                 now = self.take(event, &pacing, now);
@@ -144,6 +152,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             self.expire(now);
             self.tell();
         }
+        self.close_resting(now);
         self.tell();
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);
         self.tally
@@ -153,26 +162,53 @@ impl<'a, P: Protocol> Engine<'a, P> {
     fn begin(&mut self, pacing: &mut impl Pacing, mut now: u64) -> Start {
         let mut next = Start::WhenOneEnds;
         for _ in 0..BEGUN_AT_A_TIME {
-            next = pacing.next(now, self.under_way());
-            let Start::Now { intended } = next else { break };
-            now = self.connect(pacing, intended, now);
+            next = pacing.next(now, self.busy());
+            match next {
+                Start::Now { intended, held } => {
+                    self.tally.begun(intended, held, now);
+                    now = match self.resting.pop() {
+                        Some(key) => self.ask(key, pacing, intended, now),
+                        None => self.connect(pacing, intended, now),
+                    };
+                }
+                Start::TooLate { intended, why } => self.tally.given_up(intended, why, now),
+                Start::At(_) | Start::WhenOneEnds | Start::Over => break,
+            }
         }
         next
     }
 
-    /// How many connections are under way.
-    fn under_way(&self) -> usize {
-        self.connections.len() - self.spare.len()
+    /// How many connections have something to do.
+    fn busy(&self) -> usize {
+        self.connections.len() - self.spare.len() - self.resting.len()
     }
 
     /// How long to wait for events.
-    fn sleep(&self, next: Start, now: u64) -> EpollTimeout {
-        if matches!(next, Start::Now { .. }) {
-            return EpollTimeout::ZERO;
+    fn sleep(&mut self, next: Start, now: u64) -> EpollTimeout {
+        match next {
+            Start::Now { .. } | Start::TooLate { .. } => return EpollTimeout::ZERO,
+            Start::At(due) if due <= now => return EpollTimeout::ZERO,
+            // Without the alarm the wait ends a little later, which is then counted as the generator's lateness.
+            Start::At(due) => self.alarm.set(due, now).unwrap_or(()),
+            Start::WhenOneEnds | Start::Over => {}
         }
         let until_expiry = self.deadlines.earliest().map_or(u64::MAX, |expiry| expiry.saturating_sub(now));
         let millis = until_expiry.min(LONGEST_SLEEP).div_ceil(1_000_000);
         EpollTimeout::try_from(millis).unwrap_or(EpollTimeout::ZERO)
+    }
+
+    /// Sends a request on a connection that rests. Gives the time afterwards.
+    fn ask(&mut self, key: usize, pacing: &impl Pacing, intended: u64, now: u64) -> u64 {
+        let asked = self.protocol.choose();
+        self.connections[key].ask_again(asked, intended);
+        self.deadlines.start(key, now);
+        let outcome = match self.send(key, now) {
+            Outcome::Waits => self.watch(key),
+            outcome => outcome,
+        };
+        let now = clock::now();
+        self.settle(key, outcome, pacing, now);
+        now
     }
 
     /// Begins a connection, and sends its first request at once where that works. Gives the time afterwards.
@@ -206,12 +242,13 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// A socket for a connection to a target: one that is left over, or a new one.
     fn socket(&mut self, target: usize, begun: u64) -> Result<usize, Errno> {
+        let asked = self.protocol.choose();
         if let Some(key) = self.spare.pop() {
-            self.connections[key].renew(target, begun);
+            self.connections[key].renew(target, asked, begun);
             return Ok(key);
         }
         let fd = self.dialer.open(target)?;
-        Ok(self.connections.insert(Connection::new(fd, target, begun)))
+        Ok(self.connections.insert(Connection::new(fd, target, asked, begun)))
     }
 
     /// Asks for the events on a connection that it has to wait for; one that is past already is reported as well.
@@ -233,12 +270,20 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// Takes an event. Gives the time afterwards.
     fn take(&mut self, event: EpollEvent, pacing: &impl Pacing, now: u64) -> u64 {
+        if event.data() == ALARM {
+            self.alarm.gone_off();
+            return now;
+        }
         let (key, flags) = (event.data() as usize, event.events());
         let before = self.connections[key].phase;
         let mut outcome = match before {
             Phase::Connecting | Phase::Sending(_) => self.send(key, now),
             Phase::Receiving => Outcome::Waits,
             Phase::Closing => closing(flags),
+            Phase::Resting => {
+                self.disturbed(key, now);
+                return now;
+            }
             // It has come to rest; what is reported late is of no interest.
             Phase::Spare => return now,
         };
@@ -256,7 +301,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     fn send(&mut self, key: usize, now: u64) -> Outcome {
         let connection = &mut self.connections[key];
         let last = connection.requests + 1 == self.requests_per_connection;
-        let request = self.protocol.request(connection.target, last);
+        let request = self.protocol.request(connection.asked, connection.target, last);
         let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
         match connection.send(&request[from..]) {
             Ok(taken) => {
@@ -355,15 +400,50 @@ impl<'a, P: Protocol> Engine<'a, P> {
             connection.phase = Phase::Closing;
             return Outcome::Waits;
         }
-        if connection.requests == self.requests_per_connection || !pacing.goes_on(now) {
+        if connection.requests == self.requests_per_connection {
             return Outcome::Done;
         }
-        connection.ask_again(now);
-        self.deadlines.end(key);
-        self.deadlines.start(key, now);
-        match self.send(key, now) {
-            Outcome::Waits => self.watch(key),
-            outcome => outcome,
+        match pacing.afterwards(now) {
+            Afterwards::Close => Outcome::Done,
+            Afterwards::Rest => {
+                connection.phase = Phase::Resting;
+                self.deadlines.end(key);
+                self.resting.push(key);
+                Outcome::Waits
+            }
+            Afterwards::AskAgain => {
+                connection.ask_again(self.protocol.choose(), now);
+                self.deadlines.end(key);
+                self.deadlines.start(key, now);
+                match self.send(key, now) {
+                    Outcome::Waits => self.watch(key),
+                    outcome => outcome,
+                }
+            }
+        }
+    }
+
+    /// Something has happened on a connection that rests: most often that the server has closed it.
+    fn disturbed(&mut self, key: usize, now: u64) {
+        let received = self.connections[key].receive(&mut self.inbox);
+        if received == Err(Errno::EAGAIN) {
+            return;
+        }
+        self.resting.retain(|&resting| resting != key);
+        let connection = self.connections.remove(key);
+        match received {
+            Ok(0) => self.count(connection.faulty, now),
+            // Nothing was asked that this could answer.
+            Ok(_) => self.tally.error(ErrorKind::Garbage, now),
+            Err(error) => self.tally.error(kind_of(error, true), now),
+        }
+    }
+
+    /// Closes the connections that rest: nothing will be due any more.
+    fn close_resting(&mut self, now: u64) {
+        for key in std::mem::take(&mut self.resting) {
+            let connection = self.connections.remove(key);
+            self.count(connection.faulty, now);
         }
     }
 
@@ -398,7 +478,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         self.connections.remove(key);
     }
 
-    fn remove(&mut self, key: usize) -> Connection<P::Answer> {
+    fn remove(&mut self, key: usize) -> Connection<P> {
         self.deadlines.end(key);
         self.connections.remove(key)
     }
@@ -420,7 +500,7 @@ fn interest(phase: Phase) -> EpollFlags {
     let always = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
     match phase {
         Phase::Connecting | Phase::Sending(_) => always | EpollFlags::EPOLLOUT,
-        Phase::Receiving | Phase::Closing | Phase::Spare => always,
+        Phase::Receiving | Phase::Closing | Phase::Resting | Phase::Spare => always,
     }
 }
 

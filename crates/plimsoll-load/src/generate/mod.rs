@@ -3,15 +3,16 @@
 //! One event loop serves every protocol and every pacing: a [`Protocol`](protocol::Protocol) knows what is said, a
 //! [`Pacing`](pacing::Pacing) knows when to begin, and the [`engine`] knows sockets and time.
 
+mod alarm;
 mod clock;
 mod connection;
 mod deadlines;
-mod descriptors;
 mod dialer;
 mod engine;
 mod habit;
 mod http;
 mod intervals;
+mod offering;
 mod pacing;
 mod protocol;
 mod tally;
@@ -29,9 +30,15 @@ use plimsoll_model::observation::{LoadResult, Progress};
 use self::dialer::Dialer;
 use self::engine::{Engine, Terms};
 use self::http::Http;
-use self::pacing::ClosedLoop;
+use self::offering::Offering;
+use self::pacing::{ClosedLoop, OpenLoop};
+use self::protocol::Protocol;
 use self::tally::Tally;
+use crate::descriptors;
 use crate::failure::other;
+
+/// What a generator opens beside its connections.
+const DESCRIPTORS: u64 = 2;
 
 /// A hand on a load while it runs.
 pub struct Control<'a> {
@@ -71,7 +78,7 @@ impl Shared<'_> {
 pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
     let LoadKind::Http(load) = &spec.kind;
     let threads = load.generators.max(1);
-    descriptors::make_room(u64::from(threads) * (u64::from(load.concurrency) + 1))?;
+    descriptors::make_room(u64::from(threads) * (u64::from(load.concurrency) + DESCRIPTORS))?;
     let shared = Shared {
         start: OnceLock::new(),
         abort: control.abort,
@@ -80,11 +87,12 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         requests: AtomicU64::new(0),
         errors: AtomicU64::new(0),
     };
-    let protocol = Http::new(load, &spec.targets);
+    let seed = load.seed.unwrap_or_else(clock::now);
     let engine = |nth| {
+        let protocol = Http::new(load, &spec.targets, seed.wrapping_add(u64::from(nth)));
         let dialer = Dialer::new(&spec.targets, spec.source, nth as usize)?;
         let terms = Terms { timeout: load.timeout.0, requests_per_connection: load.requests_per_connection };
-        Engine::new(&protocol, dialer, terms, &shared)
+        Engine::new(protocol, dialer, terms, &shared)
     };
     let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
     let watch = Watch::new(load, control);
@@ -94,8 +102,9 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
             let done = done.clone();
             let body = move || {
                 let start = *engine.shared().start.wait();
+                let tally = generate(engine, load, start, nth - 1, seed);
                 // The receiver is there until every thread has ended.
-                let _ = done.send(engine.run(ClosedLoop::new(load, start)));
+                let _ = done.send(tally);
             };
             if let Err(error) = Builder::new().name(format!("generator {nth}")).spawn_scoped(scope, body) {
                 shared.broken.store(true, Ordering::Relaxed);
@@ -105,7 +114,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         }
         drop(done);
         let start = *shared.start.get_or_init(clock::now);
-        let mut total = Tally::new(start);
+        let mut total = Tally::new(start, offering(load, start));
         for _ in 0..threads {
             let Some(tally) = watch.wait(&finished, &shared) else {
                 return Err(other("generate load", &"a generator has panicked"));
@@ -114,6 +123,23 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         }
         Ok(total.into_result(start, threads))
     })
+}
+
+/// Runs the `nth` generator of a load, from 0.
+fn generate<P: Protocol>(engine: Engine<'_, P>, load: &HttpLoad, start: u64, nth: u32, seed: u64) -> Tally {
+    let tally = Tally::new(start, offering(load, start));
+    match &load.open {
+        Some(open) => {
+            engine.run(OpenLoop::new(load, open, start, (nth, load.generators.max(1)), seed), tally)
+        }
+        None => engine.run(ClosedLoop::new(load, start), tally),
+    }
+}
+
+/// What an open loop is to offer from `start` on.
+fn offering(load: &HttpLoad, start: u64) -> Option<Offering> {
+    let open = load.open.as_ref()?;
+    Some(Offering::new(start, (pacing::length(load, open) * 1e9) as u64, &open.steps))
 }
 
 /// Tells how far a load is while it waits for it.
@@ -126,7 +152,8 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(load: &HttpLoad, control: &'a Control<'a>) -> Self {
         let of = load.connections.map(|each| each * u64::from(load.generators));
-        Self { control, counts_requests: load.requests_per_connection != 1 && of.is_none(), of }
+        let kept = load.requests_per_connection != 1;
+        Self { control, counts_requests: load.open.is_some() || (kept && of.is_none()), of }
     }
 
     /// The tally of the next generator that ends; `None` when none can end any more.

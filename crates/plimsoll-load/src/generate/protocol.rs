@@ -6,10 +6,15 @@ use plimsoll_model::observation::ErrorKind;
 pub(super) trait Protocol {
     /// What is known of an answer between two pieces of it.
     type Answer: Default;
+    /// What is asked for.
+    type Asked: Copy;
 
-    /// The bytes to send to the target with this index; `last` when no other will follow on the
-    /// connection.
-    fn request(&self, target: usize, last: bool) -> &[u8];
+    /// What the next request asks for.
+    fn choose(&mut self) -> Self::Asked;
+
+    /// The bytes to send to the target with this index for what is `asked`, the same each time; `last` when no other request will
+    /// follow on the connection.
+    fn request(&mut self, asked: Self::Asked, target: usize, last: bool) -> &[u8];
 
     /// Takes bytes of an answer.
     ///

@@ -10,6 +10,7 @@ use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Percentiles}
 
 use super::clock::CpuTime;
 use super::intervals::Intervals;
+use super::offering::Offering;
 
 /// The longest latency that is told apart, in microseconds: an hour.
 const LONGEST_US: u64 = 3_600_000_000;
@@ -26,14 +27,15 @@ pub(super) struct Tally {
     pub(super) total: Histogram<u64>,
     pub(super) intervals: Intervals,
     pub(super) cpu: CpuTime,
+    /// What an open loop offers.
+    offering: Option<Offering>,
     /// When the last connection ended.
     pub(super) end: u64,
 }
 
 impl Tally {
     /// Nothing has happened yet, at `start`.
-    pub(super) fn new(start: u64) -> Self {
-        let histogram = || Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid");
+    pub(super) fn new(start: u64, offering: Option<Offering>) -> Self {
         Self {
             connections: 0,
             requests: 0,
@@ -44,6 +46,7 @@ impl Tally {
             total: histogram(),
             intervals: Intervals::new(start),
             cpu: CpuTime::default(),
+            offering,
             end: start,
         }
     }
@@ -55,12 +58,30 @@ impl Tally {
         self.end = self.end.max(now);
     }
 
+    /// A request of an open loop that was due at `intended` begins at `now`; `held` when it had to wait for a connection.
+    pub(super) fn begun(&mut self, intended: u64, held: bool, now: u64) {
+        if let Some(offering) = &mut self.offering {
+            offering.begun(intended, held, now);
+        }
+    }
+
+    /// A request of an open loop that was due at `intended` will never begin.
+    pub(super) fn given_up(&mut self, intended: u64, why: ErrorKind, now: u64) {
+        if let Some(offering) = &mut self.offering {
+            offering.given_up(intended);
+        }
+        self.error(why, now);
+    }
+
     /// A request that was to begin at `begun` and was sent at `sent` was answered from `first_byte` to `now`.
     pub(super) fn request(&mut self, begun: u64, sent: u64, first_byte: u64, now: u64) {
         self.requests += 1;
         self.intervals.at(now).requests += 1;
         record(&mut self.first_byte, sent, first_byte);
         record(&mut self.total, begun, now);
+        if let Some(offering) = &mut self.offering {
+            offering.answered(begun, now);
+        }
     }
 
     /// A connection that was begun at `begun` was established at `now`.
@@ -72,6 +93,9 @@ impl Tally {
     pub(super) fn error(&mut self, kind: ErrorKind, now: u64) {
         *self.errors.entry(kind).or_default() += 1;
         self.intervals.at(now).errors += 1;
+        if let Some(offering) = &mut self.offering {
+            offering.failed(now);
+        }
         self.end = self.end.max(now);
     }
 
@@ -100,18 +124,19 @@ impl Tally {
         self.cpu.user_us += other.cpu.user_us;
         self.cpu.system_us += other.cpu.system_us;
         self.end = self.end.max(other.end);
+        if let (Some(mine), Some(theirs)) = (&mut self.offering, &other.offering) {
+            mine.merge(theirs);
+        }
     }
 
     /// The result of a load that began at `start` and had so many threads.
     pub(super) fn into_result(self, start: u64, threads: u32) -> LoadResult {
         let elapsed_ns = self.end.saturating_sub(start);
-        let at = |quantile| self.total.value_at_quantile(quantile);
-        let percentiles = Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: self.total.max() };
         let latency = Latencies {
             connect: encode(&self.connect),
             first_byte: encode(&self.first_byte),
             total: encode(&self.total),
-            percentiles,
+            percentiles: percentiles(&self.total),
         };
         LoadResult {
             started_ns: start,
@@ -125,15 +150,29 @@ impl Tally {
             user_us: self.cpu.user_us,
             system_us: self.cpu.system_us,
             threads,
+            offer: self.offering.map(Offering::into_offer),
         }
     }
 }
 
-fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
+/// A histogram of latencies in microseconds.
+pub(super) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid")
+}
+
+/// The percentiles of a histogram.
+pub(super) fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+    let at = |quantile| histogram.value_at_quantile(quantile);
+    Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: histogram.max() }
+}
+
+/// Records a length of time in nanoseconds.
+pub(super) fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
     histogram.saturating_record(to.saturating_sub(from) / 1000);
 }
 
-fn encode(histogram: &Histogram<u64>) -> String {
+/// HdrHistogram's V2 encoding in Base64; nothing where nothing was recorded.
+pub(super) fn encode(histogram: &Histogram<u64>) -> String {
     if histogram.is_empty() {
         return String::new();
     }
@@ -150,8 +189,8 @@ mod tests {
 
     #[test]
     fn two_generators_make_one_result() {
-        let mut a = Tally::new(1000);
-        let mut b = Tally::new(1000);
+        let mut a = Tally::new(1000, None);
+        let mut b = Tally::new(1000, None);
         a.connected(1000, 6_000);
         a.request(1000, 6_000, 2_001_000, 3_001_000);
         a.connection(3_001_000);
@@ -168,7 +207,7 @@ mod tests {
 
     #[test]
     fn histograms_can_be_read_back() {
-        let mut tally = Tally::new(0);
+        let mut tally = Tally::new(0, None);
         (1..=1000).for_each(|ms| tally.request(0, 0, 0, ms * 1_000_000));
         let bytes = STANDARD.decode(tally.into_result(0, 1).latency.total).unwrap();
         let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
@@ -179,6 +218,6 @@ mod tests {
 
     #[test]
     fn a_histogram_without_values_is_left_out() {
-        assert_eq!(Tally::new(0).into_result(0, 1).latency, Latencies::default());
+        assert_eq!(Tally::new(0, None).into_result(0, 1).latency, Latencies::default());
     }
 }

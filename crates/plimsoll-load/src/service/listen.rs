@@ -10,12 +10,17 @@ use plimsoll_model::frame::Failure;
 
 use crate::failure::{other, refused};
 
-/// A socket for each address, listening, in the same order.
-pub(super) fn listen_all(addresses: &[SocketAddr], backlog: u32) -> Result<Vec<TcpListener>, Failure> {
+/// A socket for each address, listening, in the same order; with `shared`, others may listen at the same addresses, and the kernel
+/// spreads connections over them (SO_REUSEPORT).
+pub(super) fn listen_all(
+    addresses: &[SocketAddr],
+    backlog: u32,
+    shared: bool,
+) -> Result<Vec<TcpListener>, Failure> {
     if addresses.is_empty() {
         return Err(other("listen", &"no address is given"));
     }
-    addresses.iter().map(|&address| listen_at(address, backlog)).collect()
+    addresses.iter().map(|&address| listen_at(address, backlog, shared)).collect()
 }
 
 /// The addresses that `listeners` are bound to.
@@ -24,21 +29,24 @@ pub(super) fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, Fa
     found.map_err(|error| other("read a listening address", &error))
 }
 
-fn listen_at(address: SocketAddr, backlog: u32) -> Result<TcpListener, Failure> {
+fn listen_at(address: SocketAddr, backlog: u32, shared: bool) -> Result<TcpListener, Failure> {
     let failed = |error| match error {
         nix::Error::EADDRINUSE => Failure::AddressInUse { address },
         error => refused(format!("listen on {address}"), error),
     };
-    open(address, backlog).map(TcpListener::from).map_err(failed)
+    open(address, backlog, shared).map(TcpListener::from).map_err(failed)
 }
 
 /// The kernel cuts the backlog down to `net.core.somaxconn`. What is set here is inherited by each accepted connection,
 /// which saves a system call on each.
-fn open(address: SocketAddr, backlog: u32) -> nix::Result<OwnedFd> {
+fn open(address: SocketAddr, backlog: u32, shared: bool) -> nix::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&fd, sockopt::ReuseAddr, &true)?;
     setsockopt(&fd, sockopt::TcpNoDelay, &true)?;
+    if shared {
+        setsockopt(&fd, sockopt::ReusePort, &true)?;
+    }
     if address.is_ipv6() {
         setsockopt(&fd, sockopt::Ipv6V6Only, &true)?;
     }

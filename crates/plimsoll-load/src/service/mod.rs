@@ -29,17 +29,17 @@ pub fn serve(
     on_listening: impl FnOnce(&[SocketAddr]) -> std::io::Result<()>,
 ) -> Result<Infallible, Failure> {
     process::require_single_thread()?;
-    let backlog = match &spec.kind {
-        ServiceKind::Web(web) => web.backlog,
-        ServiceKind::Relay(relay) => relay.backlog,
+    let (backlog, shared) = match &spec.kind {
+        ServiceKind::Web(web) => (web.backlog, web.reuse_port),
+        ServiceKind::Relay(relay) => (relay.backlog, false),
         ServiceKind::Exec(_) => return Err(other("start the service", &"it is not built in")),
     };
-    let listeners = listen::listen_all(&spec.listen, backlog)?;
+    let listeners = listen::listen_all(&spec.listen, backlog, shared)?;
     let tell = |addresses: &[SocketAddr]| {
         on_listening(addresses).map_err(|error| other("say where the service listens", &error))
     };
     match &spec.kind {
-        ServiceKind::Web(options) => web::serve(options, &listeners, tell),
+        ServiceKind::Web(options) => web::serve(options, listeners, tell),
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
         ServiceKind::Exec(_) => Err(other("start the service", &"it is not built in")),
     }

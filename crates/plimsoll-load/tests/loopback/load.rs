@@ -74,19 +74,20 @@ fn in_time_wait(port: u16) -> (usize, usize) {
 #[test]
 fn the_side_that_closes_first_keeps_the_time_wait() {
     for requests_per_connection in [1, 3] {
-        for (close_first, expected) in [(Side::Server, (20, 0)), (Side::Client, (0, 20))] {
+        for close_first in [Side::Server, Side::Client] {
             let web = Service::small_web();
             let load = HttpLoad { close_first, requests_per_connection, ..connections(20, 1) };
             let found = result(&web.addresses, load);
             assert_eq!((found.connections, found.failed()), (20, 0));
-            // The last of them may still be on their way there.
-            let end = Instant::now() + Duration::from_secs(5);
-            let mut waiting = in_time_wait(web.address().port());
-            while waiting.0 + waiting.1 < 20 && Instant::now() < end {
-                thread::sleep(Duration::from_millis(5));
+            // The last of them may still be on their way there, and a port that is used again takes another along.
+            let end = Instant::now() + Duration::from_secs(10);
+            let mut waiting = (0, 0);
+            while waiting.0 + waiting.1 < 18 && Instant::now() < end {
                 waiting = in_time_wait(web.address().port());
+                thread::sleep(Duration::from_millis(5));
             }
-            assert_eq!(waiting, expected, "{close_first:?}");
+            let (its, others) = if close_first == Side::Server { waiting } else { (waiting.1, waiting.0) };
+            assert!(its >= 18 && others == 0, "{close_first:?}: {waiting:?}");
         }
     }
 }

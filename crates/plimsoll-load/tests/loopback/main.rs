@@ -6,6 +6,8 @@ mod errors;
 mod fake;
 mod lifetime;
 mod load;
+mod models;
+mod open_loop;
 mod relay;
 mod service;
 mod web;

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::open_loop::OpenLoop;
 use crate::units::Span;
 
 /// A generator. Exactly one of the kinds is given.
@@ -16,7 +17,7 @@ pub struct Load {
     pub from: String,
     /// The service that it aims at. There is no other way to name a target.
     pub to: String,
-    /// HTTP/1.1 requests in closed loop: so many at a time, each sent when the one before it is done.
+    /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpLoad>,
 }
@@ -25,7 +26,7 @@ pub struct Load {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadKind {
-    /// HTTP/1.1 in closed loop.
+    /// HTTP/1.1.
     Http(HttpLoad),
 }
 
@@ -67,28 +68,38 @@ fn share(all: u64, place: u32, number: u32) -> u64 {
     (all / number + u64::from(place < all % number)).max(1)
 }
 
-/// HTTP/1.1 in closed loop.
+/// HTTP/1.1, in closed loop unless `open` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpLoad {
     /// How many generators work side by side, each a thread of its own (1 to 64).
     pub generators: u32,
-    /// How many connections each generator makes in all. Give this or `duration`.
+    /// How many connections each generator makes in all (how many requests it sends, in open loop). Give this or `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
     /// How long each generator works. Give this or `connections`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
-    /// How many connections each generator keeps going at a time (1 to 100000).
+    /// How many connections each generator keeps going at a time (1 to 100000). In open loop it is the most that it may; a request for
+    /// which none is free waits, and its latency counts all the same.
     pub concurrency: u32,
+    /// Send requests at a rate, each when it is due, and time each from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
     /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
     pub requests_per_connection: u64,
     /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute.
     pub close_first: Side,
     /// The path that is asked for.
     pub path: String,
+    /// Ask for documents of many sizes instead, as the clients of SPECweb96 did. The built-in web server has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
     /// How long a connection or a request may take before it counts as an error.
     pub timeout: Span,
+    /// Where the random numbers of `open` and `mix` begin; by default somewhere else each time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 impl Default for HttpLoad {
@@ -98,12 +109,26 @@ impl Default for HttpLoad {
             connections: None,
             duration: None,
             concurrency: 1,
+            open: None,
             requests_per_connection: 1,
             close_first: Side::Server,
             path: "/".into(),
+            mix: None,
             timeout: Span::secs(10),
+            seed: None,
         }
     }
+}
+
+/// Documents of four classes of size: 35 % below 1 KB, 50 % below 10 KB, 14 % below 100 KB, 1 % below 1 MB. Inside of a class the n-th
+/// most popular document is asked for in proportion to 1/n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mix {
+    /// The rate that the server is to carry, in requests per second: there are 10·√(rate/5) directories of 36 documents and 5 MB. By
+    /// default it is the highest rate of `open`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
 
 /// One of the two ends of a connection.

@@ -4,6 +4,7 @@
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
 pub mod load;
+pub mod open_loop;
 pub mod service;
 
 mod parse;

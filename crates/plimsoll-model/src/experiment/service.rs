@@ -53,14 +53,17 @@ impl Default for Ready {
     }
 }
 
-/// The built-in web server: static documents, and documents of any size at `/?s=SIZE`.
+/// The built-in web server: static documents, documents of any size at `/?s=SIZE`, and those of a load's `mix`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebService {
     /// How it handles connections.
     pub model: WebModel,
-    /// The most connections served at a time: the number of processes (1 to 10000).
+    /// The most connections served at a time (1 to 10000): the number of processes or threads, or for `event_loop` of connections of
+    /// each process.
     pub clients: u32,
+    /// How many processes an `event_loop` has (1 to 64).
+    pub workers: u32,
     /// The size of the document at `/`.
     pub document: ByteSize,
     /// A folder whose files are served below `/`.
@@ -68,11 +71,30 @@ pub struct WebService {
     pub root: Option<String>,
     /// The length of the listen queue (`listen(2)`).
     pub backlog: u32,
+    /// Whether each process or thread has a listening socket of its own, over which the kernel spreads connections (SO_REUSEPORT).
+    pub reuse_port: bool,
+    /// How long a client may keep silent, between requests or within one, before its connection is closed.
+    pub keep_alive: Span,
+    /// After how many requests a connection is closed; 0 for any number.
+    pub keep_alive_requests: u64,
+    /// CPU time that each request costs, beside what the answer takes anyway (up to 10 s).
+    pub work: Span,
 }
 
 impl Default for WebService {
     fn default() -> Self {
-        Self { model: WebModel::Prefork, clients: 250, document: ByteSize(1024), root: None, backlog: 511 }
+        Self {
+            model: WebModel::Prefork,
+            clients: 250,
+            workers: 1,
+            document: ByteSize(1024),
+            root: None,
+            backlog: 511,
+            reuse_port: false,
+            keep_alive: Span::secs(20),
+            keep_alive_requests: 0,
+            work: Span::millis(0),
+        }
     }
 }
 
@@ -83,6 +105,14 @@ pub enum WebModel {
     /// As many processes as clients, made beforehand; all wait in accept.
     #[default]
     Prefork,
+    /// The same, but only one process at a time is in accept; the others wait for a lock.
+    PreforkSerialised,
+    /// A process for each connection, made when it comes; one process accepts.
+    ForkPerConnection,
+    /// As many threads of one process as clients; all wait in accept.
+    Threads,
+    /// A few processes (`workers`), each with many connections, of which it serves those that something can be done for (`epoll(7)`).
+    EventLoop,
 }
 
 /// The built-in relay: for each connection it forks a process that connects onward, copies both ways, and exits.

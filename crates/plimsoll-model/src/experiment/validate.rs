@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::open_loop::OpenLoop;
 use super::parse::{Part, Problem, nearest};
-use super::{Claim, Experiment, HostKind, Load, Phase, RecoveryClaim, Service};
+use super::service::WebModel;
+use super::{Claim, Experiment, HostKind, Load, Phase, RecoveryClaim, Service, WebService};
+use crate::units::Span;
 
 type Checked = Result<(), Problem>;
 
@@ -156,7 +159,7 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
     }
     if let Some(web) = &service.web {
         in_range(u64::from(web.clients), 1, 10_000, path!["services", name, "web", "clients"])?;
-        in_range(u64::from(web.backlog), 1, 65_535, path!["services", name, "web", "backlog"])?;
+        check_web(name, web)?;
     }
     if let Some(relay) = &service.relay {
         declared(&relay.to, &experiment.services, "service", path!["services", name, "relay", "to"])?;
@@ -175,6 +178,30 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
         None => Ok(()),
     }
+}
+
+fn check_web(name: &String, web: &WebService) -> Checked {
+    let here = |key: &str| path!["services", name, "web", key];
+    in_range(u64::from(web.backlog), 1, 65_535, here("backlog"))?;
+    in_range(u64::from(web.workers), 1, 64, here("workers"))?;
+    if web.keep_alive.0.is_zero() {
+        return Err(problem(
+            here("keep_alive"),
+            "a client needs some time",
+            "a length of time of more than 0",
+        ));
+    }
+    if web.reuse_port && matches!(web.model, WebModel::PreforkSerialised | WebModel::ForkPerConnection) {
+        return Err(problem(
+            here("reuse_port"),
+            "this model accepts at one place",
+            "`reuse_port` with the models `prefork`, `threads` and `event_loop`",
+        ));
+    }
+    if web.work > Span::secs(10) {
+        return Err(problem(here("work"), format!("{} is too long for a request", web.work), "at most 10 s"));
+    }
+    Ok(())
 }
 
 /// No service passes connections on to itself, over however many others.
@@ -220,6 +247,23 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
             "`duration` instead of `connections`, or at least one request per connection",
         ));
     }
+    if let Some(open) = &http.open {
+        check_open(name, open)?;
+    }
+    if let Some(mix) = &http.mix {
+        let here = path!["loads", name, "http", "mix"];
+        match mix.rate {
+            Some(rate) => check_rate(rate, here)?,
+            None if http.open.is_none() => {
+                return Err(problem(
+                    here,
+                    "how many documents there are follows from a rate",
+                    "`rate`, or `open`",
+                ));
+            }
+            None => {}
+        }
+    }
     if !http.path.starts_with('/') || http.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return Err(problem(
             path!["loads", name, "http", "path"],
@@ -228,6 +272,50 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ));
     }
     Ok(())
+}
+
+/// An open loop has one form, and rates that can be meant.
+fn check_open(name: &String, open: &OpenLoop) -> Checked {
+    let here = |key: &str| path!["loads", name, "http", "open", key];
+    let forms = [
+        ("rate", open.rate > 0.0 && open.ramp_to.is_none() && open.sine.is_none()),
+        ("ramp_to", open.ramp_to.is_some()),
+        ("sine", open.sine.is_some()),
+        ("steps", !open.steps.is_empty()),
+    ];
+    one_of(&forms, &format!("the rate of the load `{name}`"), path!["loads", name, "http", "open"])?;
+    for (index, rate) in open.steps.iter().enumerate() {
+        check_rate(*rate, [here("steps").as_slice(), &path![index]].concat())?;
+    }
+    if let Some(to) = open.ramp_to {
+        // Either end may be nothing, but not both.
+        check_rate(to.max(open.rate), here("ramp_to"))?;
+        check_rate(if to.min(open.rate) == 0.0 { 1.0 } else { to.min(open.rate) }, here("ramp_to"))?;
+    } else if open.steps.is_empty() {
+        check_rate(open.highest_rate(), here("rate"))?;
+    }
+    match &open.sine {
+        Some(sine) if !(0.0..=open.rate).contains(&sine.amplitude) || open.rate <= 0.0 => Err(problem(
+            here("sine"),
+            "the rate would fall below nothing",
+            "an amplitude from 0 to `rate`, and a `rate` of more than 0",
+        )),
+        Some(sine) if sine.period.0.is_zero() => {
+            Err(problem(here("sine"), "the period is empty", "a length of time of more than 0"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_rate(rate: f64, path: impl Into<Vec<Part>>) -> Checked {
+    if rate > 0.0 && rate <= 1e7 {
+        return Ok(());
+    }
+    Err(problem(
+        path,
+        format!("{rate} is out of range"),
+        "requests per second: more than 0, at most 10 million",
+    ))
 }
 
 /// Checks phases and the steps inside them, and notes which measured load stands behind each name.

@@ -1,6 +1,6 @@
 //! What makes a measurement unable to carry any answer.
 
-use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{ErrorKind, Offer, PhaseKind, Slice, TrialRecord};
 
 use super::figures;
 
@@ -8,6 +8,12 @@ use super::figures;
 const SATURATED: f64 = 0.95;
 /// A hypervisor that takes more than this share of the CPUs' time decides the figures. Both rigs lose alike, so less is borne.
 const STOLEN: f64 = 0.25;
+/// A generator that gives up more than this share of what it was to send does not offer the rate.
+const NOT_OFFERED: f64 = 0.01;
+/// A generator that sends half of its requests later than this, in microseconds ..
+const LATE_US: u64 = 1000;
+/// .. and later than this share of the time that they take, measures itself.
+const LATE: f64 = 0.1;
 /// More failed connections than this share, in a measured phase, and the rate is not that of the service any more.
 const FAILED: f64 = 0.05;
 
@@ -27,6 +33,34 @@ pub(super) fn objection(trials: &[&TrialRecord]) -> Option<String> {
     saturated(&measured).or_else(|| stolen(&measured)).or_else(|| failing(&measured))
 }
 
+/// Why open loops did not offer what they were to; nothing where they did, or there is none.
+fn not_offered(slices: &[&Slice]) -> Option<String> {
+    let offers: Vec<&Offer> = slices.iter().filter_map(|slice| slice.result.offer.as_ref()).collect();
+    let due: u64 = offers.iter().map(|offer| offer.due).sum();
+    let given_up = |slice: &&Slice| slice.result.errors.get(&ErrorKind::GeneratorLate).copied().unwrap_or(0);
+    let given_up: u64 = slices.iter().map(given_up).sum();
+    if given_up as f64 > NOT_OFFERED * due as f64 {
+        return Some(format!(
+            "the generator was the bottleneck: it could not send {given_up} of the {due} requests that were due"
+        ));
+    }
+    let mut late: Vec<u64> = offers.iter().map(|offer| offer.lateness_us.p50).collect();
+    let mut took: Vec<u64> = slices.iter().map(|slice| slice.result.latency.percentiles.p50).collect();
+    let late = median(&mut late)?;
+    let took = median(&mut took)?;
+    (late > LATE_US && late as f64 > LATE * took as f64).then(|| {
+        format!(
+            "the generator was the bottleneck: half of its requests were {:.1} ms late",
+            late as f64 / 1e3
+        )
+    })
+}
+
+fn median(values: &mut [u64]) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
 fn saturated(slices: &[&Slice]) -> Option<String> {
     let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
     let had: f64 = slices
@@ -34,12 +68,13 @@ fn saturated(slices: &[&Slice]) -> Option<String> {
         .map(|slice| slice.result.elapsed_ns as f64 / 1e3 * f64::from(slice.result.threads))
         .sum();
     let share = busy as f64 / had;
-    (share >= SATURATED).then(|| {
+    let busy = (share >= SATURATED).then(|| {
         format!(
             "the generator was the bottleneck: its threads were busy for {:.0} % of the measured time",
             share * 100.0
         )
-    })
+    });
+    busy.or_else(|| not_offered(slices))
 }
 
 fn stolen(slices: &[&Slice]) -> Option<String> {
@@ -51,11 +86,11 @@ fn stolen(slices: &[&Slice]) -> Option<String> {
 /// Only the baseline tells here: that connections fail after a flood is a finding, and no fault of the measurement.
 fn failing(slices: &[&Slice]) -> Option<String> {
     let failed: u64 = slices.iter().map(|slice| slice.result.failed()).sum();
-    let all: u64 = failed + slices.iter().map(|slice| slice.result.connections).sum::<u64>();
+    let all: u64 = failed + slices.iter().map(|slice| done(slice)).sum::<u64>();
     (all > 0 && failed == all).then(|| "every connection failed in every measured phase".to_owned()).or_else(
         || {
             let first = slices.first()?;
-            let (failed, done) = (first.result.failed() as f64, first.result.connections as f64);
+            let (failed, done) = (first.result.failed() as f64, done(first) as f64);
             (failed > FAILED * (failed + done)).then(|| {
                 let kinds: Vec<&str> = first.result.errors.keys().map(|kind| kind.title()).collect();
                 format!(
@@ -68,10 +103,17 @@ fn failing(slices: &[&Slice]) -> Option<String> {
     )
 }
 
+/// What was done without error: connections, or requests where connections are kept.
+fn done(slice: &Slice) -> u64 {
+    slice.result.connections.max(slice.result.requests)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::observation::{ErrorKind, Fault, FaultKind, LoadResult, PhaseRecord, Twin};
+    use plimsoll_model::observation::{
+        Fault, FaultKind, Latencies, LoadResult, Percentiles, PhaseRecord, Twin,
+    };
 
     fn trial(result: LoadResult) -> TrialRecord {
         let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: Default::default() };
@@ -111,6 +153,31 @@ mod tests {
     fn a_busy_generator_is_named() {
         let busy = LoadResult { system_us: 680_000, ..result() };
         assert!(objection_to(&trial(busy)).unwrap().contains("busy for 98 %"));
+    }
+
+    fn offering(offer: Offer, errors: &[(ErrorKind, u64)]) -> TrialRecord {
+        let latency = Latencies {
+            percentiles: Percentiles { p50: 3_000, ..Percentiles::default() },
+            ..Latencies::default()
+        };
+        let errors = errors.iter().copied().collect();
+        trial(LoadResult { requests: 1000, errors, latency, offer: Some(offer), ..result() })
+    }
+
+    #[test]
+    fn a_rate_that_was_not_offered_is_the_generators_fault_and_not_the_systems() {
+        let offer = Offer { due: 1000, begun: 980, ..Offer::default() };
+        let late = offering(offer.clone(), &[(ErrorKind::GeneratorLate, 20)]);
+        assert!(objection_to(&late).unwrap().contains("could not send 20 of the 1000"));
+        assert_eq!(objection_to(&offering(offer, &[(ErrorKind::NoConnection, 20)])), None);
+    }
+
+    #[test]
+    fn a_generator_that_is_late_by_a_good_part_of_what_it_measures_is_named() {
+        let late_by =
+            |p50| Offer { lateness_us: Percentiles { p50, ..Percentiles::default() }, ..Offer::default() };
+        assert!(objection_to(&offering(late_by(1_500), &[])).unwrap().contains("1.5 ms late"));
+        assert_eq!(objection_to(&offering(late_by(200), &[])), None);
     }
 
     #[test]

@@ -9,46 +9,30 @@ use std::time::{Duration, Instant};
 use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{MsgFlags, send};
 
-use super::date::Clock;
-use super::request::{self, LONGEST_HEAD, Method, Request};
+use super::answer::{Answers, Body, CHUNK, TEXT, Terms};
+use super::request::{self, LONGEST_HEAD};
 use super::response::{self, Afterwards};
-use super::site::{Document, Site};
+use super::site::Site;
 
 /// How long a client may take to send a head, from its first byte on.
-const HEAD_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(30);
 /// How long a client is listened to after an answer that it may not have read yet.
-const LINGER: Duration = Duration::from_secs(2);
+pub(super) const LINGER: Duration = Duration::from_secs(2);
 /// More follows at once; nothing is sent before a segment is full or the connection is closed.
-const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
-/// How much of a document is written at a time.
-const CHUNK: usize = 64 << 10;
-
-/// What the text documents are made of.
-static TEXT: [u8; CHUNK] = text();
-
-const fn text() -> [u8; CHUNK] {
-    let line = b"Her line shows how much load she may safely carry, and no more.\n";
-    let mut bytes = [0; CHUNK];
-    let mut n = 0;
-    while n < CHUNK {
-        bytes[n] = line[n % line.len()];
-        n += 1;
-    }
-    bytes
-}
+pub(super) const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
 
 /// Holds one conversation after the other, and keeps what they share: buffers and the clock.
 pub(super) struct Conversations<'a> {
-    site: &'a Site,
-    clock: Clock,
+    answers: Answers<'a>,
     inbox: Box<[u8]>,
     /// How many bytes of the inbox are filled.
     filled: usize,
     out: Vec<u8>,
+    /// How many requests of the present conversation were answered.
+    served: u64,
 }
 
 /// How a conversation goes on.
-#[derive(PartialEq, Eq)]
 enum Next {
     GoOn,
     Close,
@@ -57,14 +41,15 @@ enum Next {
 }
 
 impl<'a> Conversations<'a> {
-    pub(super) fn new(site: &'a Site) -> Self {
+    pub(super) fn new(site: &'a Site, terms: Terms) -> Self {
         let inbox = vec![0; LONGEST_HEAD].into();
-        Self { site, clock: Clock::default(), inbox, filled: 0, out: Vec::with_capacity(2 * CHUNK) }
+        let answers = Answers::new(site, terms);
+        Self { answers, inbox, filled: 0, out: Vec::with_capacity(2 * CHUNK), served: 0 }
     }
 
     /// Serves a connection to its end. Whatever goes wrong on it ends it, and nothing else.
     pub(super) fn hold(&mut self, stream: &TcpStream) {
-        self.filled = 0;
+        (self.filled, self.served) = (0, 0);
         loop {
             match self.exchange(stream) {
                 Ok(Next::GoOn) => {}
@@ -82,15 +67,21 @@ impl<'a> Conversations<'a> {
             match parsed {
                 Ok(Some(request)) => {
                     let (head, body) = (request.head, request.body);
-                    let next = answer(self.site, &mut self.clock, &mut self.out, stream, &request)?;
+                    self.out.clear();
+                    let (content, goes_on) = self.answers.prepare(&mut self.out, &request, self.served);
+                    self.served += 1;
+                    self.send(stream, content, goes_on)?;
                     self.skip(stream, head, body)?;
-                    let unread = self.filled > 0;
-                    return Ok(if next == Next::Close && unread { Next::LingeringClose } else { next });
+                    return Ok(match (goes_on, self.filled > 0) {
+                        (true, _) => Next::GoOn,
+                        (false, true) => Next::LingeringClose,
+                        (false, false) => Next::Close,
+                    });
                 }
                 Ok(None) => {}
                 Err(status) => {
                     self.out.clear();
-                    response::error(&mut self.out, &mut self.clock, status, Afterwards::Close, true);
+                    response::error(&mut self.out, &mut self.answers.clock, status, Afterwards::Close, true);
                     send_all(stream, &self.out, MsgFlags::empty())?;
                     return Ok(Next::LingeringClose);
                 }
@@ -105,6 +96,16 @@ impl<'a> Conversations<'a> {
         }
     }
 
+    /// Sends the head that is in `out`, and the body.
+    fn send(&mut self, stream: &TcpStream, body: Body, goes_on: bool) -> io::Result<()> {
+        // The last segment waits for the FIN, and both go out as one.
+        let last = if goes_on { MsgFlags::empty() } else { MORE };
+        match body {
+            Body::Text(length) => send_text(stream, &mut self.out, length, last),
+            Body::File(file, length) => send_file(stream, &self.out, &file, length),
+        }
+    }
+
     /// Takes a request out of the inbox, and reads what is left of its body.
     fn skip(&mut self, mut stream: &TcpStream, head: usize, body: u64) -> io::Result<()> {
         let end = head as u64 + body;
@@ -113,40 +114,6 @@ impl<'a> Conversations<'a> {
         self.filled -= taken;
         io::copy(&mut Read::take(&mut stream, end - taken as u64), &mut io::sink()).map(drop)
     }
-}
-
-/// Writes the answer to a request.
-fn answer(
-    site: &Site,
-    clock: &mut Clock,
-    out: &mut Vec<u8>,
-    stream: &TcpStream,
-    request: &Request<'_>,
-) -> io::Result<Next> {
-    out.clear();
-    let afterwards = match (request.keep_alive, request.is_1_0) {
-        (false, _) => Afterwards::Close,
-        (true, false) => Afterwards::Keep,
-        (true, true) => Afterwards::KeepAlive,
-    };
-    let with_body = request.method == Method::Get;
-    // The last segment waits for the FIN, and both go out as one.
-    let last = if request.keep_alive { MsgFlags::empty() } else { MORE };
-    match site.find(request.target) {
-        Err(status) => {
-            response::error(out, clock, status, afterwards, with_body);
-            send_all(stream, out, last)?;
-        }
-        Ok(document) => {
-            response::ok(out, clock, &document, afterwards);
-            match document {
-                _ if !with_body => send_all(stream, out, last)?,
-                Document::Text(length) => send_text(stream, out, length, last)?,
-                Document::File(file, length, _) => send_file(stream, out, &file, length)?,
-            }
-        }
-    }
-    Ok(if request.keep_alive { Next::GoOn } else { Next::Close })
 }
 
 /// Sends the head that is in `out`, and so many bytes of text.

@@ -1,4 +1,5 @@
-//! What there is to be served: a document at `/`, documents of any size at `/?s=SIZE`, and the files of a folder.
+//! What there is to be served: a document at `/`, documents of any size at `/?s=SIZE`, the files of a folder, and the [`documents`] of
+//! a web workload where the folder does not have them.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -7,6 +8,7 @@ use std::path::Path;
 
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::sys::stat::Mode;
+use plimsoll_model::documents;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::ByteSize;
 
@@ -64,7 +66,10 @@ impl Site {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let path = decode(path.strip_prefix('/').ok_or(Status::BadRequest)?)?;
         if !path.is_empty() {
-            return self.file(&path);
+            return match (self.file(&path), format!("/{path}").parse::<documents::Document>()) {
+                (Err(Status::NotFound), Ok(document)) => Ok(Document::Text(document.length())),
+                (found, _) => found,
+            };
         }
         let size = query.split('&').find_map(|pair| pair.strip_prefix("s="));
         let size = size.map(str::parse::<ByteSize>).transpose().map_err(|_| Status::BadRequest)?;
@@ -191,6 +196,13 @@ mod tests {
         }
         assert_eq!(length(&site, "/link"), Err(Status::Forbidden));
         assert_eq!(length(&site, "//etc/passwd"), Err(Status::NotFound));
+    }
+
+    #[test]
+    fn the_documents_of_the_workload_are_there() {
+        let (_folder, site) = site();
+        assert_eq!(length(&site, "/dir00003/class1_2"), Ok(2048));
+        assert_eq!(length(&site, "/dir00003/class4_2"), Err(Status::NotFound));
     }
 
     #[test]

@@ -5,14 +5,14 @@ use plimsoll_model::frame::Failure;
 
 use crate::failure::{other, refused};
 
-/// For what this process opens besides while a load runs.
+/// For what this process opens besides.
 const SPARE: u64 = 32;
 
 /// Makes sure that `connections` can be open at a time, raising this process's limit when it has to.
 ///
 /// # Errors
 /// When the hard limit is too low, and this process may not raise it.
-pub(super) fn make_room(connections: u64) -> Result<(), Failure> {
+pub(crate) fn make_room(connections: u64) -> Result<(), Failure> {
     let (soft, hard) =
         getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| refused("read the descriptor limit", error))?;
     let needed = connections.saturating_add(open_now()).saturating_add(SPARE);

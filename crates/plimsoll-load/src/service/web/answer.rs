@@ -1,0 +1,122 @@
+//! Answers to requests: what is found, how much of the CPU it costs, and whether the connection goes on.
+
+use std::fs::File;
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use plimsoll_model::experiment::WebService;
+
+use super::date::Clock;
+use super::request::{Method, Request};
+use super::response::{self, Afterwards};
+use super::site::{Document, Site};
+
+/// How much of a document is written at a time.
+pub(super) const CHUNK: usize = 64 << 10;
+
+/// What the text documents are made of.
+pub(super) static TEXT: [u8; CHUNK] = text();
+
+const fn text() -> [u8; CHUNK] {
+    let line = b"Her line shows how much load she may safely carry, and no more.\n";
+    let mut bytes = [0; CHUNK];
+    let mut n = 0;
+    while n < CHUNK {
+        bytes[n] = line[n % line.len()];
+        n += 1;
+    }
+    bytes
+}
+
+/// What holds for every request.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// How many requests are answered on a connection; 0 for any number.
+    requests: u64,
+    /// CPU time that each request costs.
+    work: Duration,
+}
+
+impl Terms {
+    pub(super) fn new(options: &WebService) -> Self {
+        Self { requests: options.keep_alive_requests, work: options.work.0 }
+    }
+}
+
+/// What follows the head of an answer.
+pub(super) enum Body {
+    /// So many bytes of text.
+    Text(u64),
+    /// So many bytes of a file.
+    File(File, u64),
+}
+
+/// What a connection needs to answer requests.
+pub(super) struct Answers<'a> {
+    site: &'a Site,
+    terms: Terms,
+    pub(super) clock: Clock,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn new(site: &'a Site, terms: Terms) -> Self {
+        Self { site, terms, clock: Clock::default() }
+    }
+
+    /// Puts the head of the answer to a request at the end of `out`, after the work that it costs. Gives the body that has to follow, and
+    /// whether the connection goes on. `served` requests of the connection were answered before.
+    pub(super) fn prepare(&mut self, out: &mut Vec<u8>, request: &Request<'_>, served: u64) -> (Body, bool) {
+        burn(self.terms.work);
+        let goes_on = request.keep_alive && served + 1 != self.terms.requests;
+        let afterwards = match (goes_on, request.is_1_0) {
+            (false, _) => Afterwards::Close,
+            (true, false) => Afterwards::Keep,
+            (true, true) => Afterwards::KeepAlive,
+        };
+        let with_body = request.method == Method::Get;
+        let body = match self.site.find(request.target) {
+            Err(status) => {
+                response::error(out, &mut self.clock, status, afterwards, with_body);
+                Body::Text(0)
+            }
+            Ok(document) => {
+                response::ok(out, &mut self.clock, &document, afterwards);
+                match document {
+                    _ if !with_body => Body::Text(0),
+                    Document::Text(length) => Body::Text(length),
+                    Document::File(file, length, _) => Body::File(file, length),
+                }
+            }
+        };
+        (body, goes_on)
+    }
+}
+
+/// Uses so much CPU time of this thread, however long that takes.
+fn burn(work: Duration) {
+    if work.is_zero() {
+        return;
+    }
+    let used = || {
+        let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+        used.map_or(Duration::MAX, Duration::from)
+    };
+    let end = used().saturating_add(work);
+    while used() < end {
+        std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn work_takes_the_cpu_time_that_it_should() {
+        let start = Instant::now();
+        burn(Duration::from_millis(20));
+        assert!(start.elapsed() >= Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,63 @@
+//! The forking model: one process accepts, and makes another for each connection.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::thread::sleep;
+
+use nix::errno::Errno;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use plimsoll_model::frame::Failure;
+
+use super::answer::Terms;
+use super::conversation::Conversations;
+use super::prefork::{accept, prepare};
+use super::site::Site;
+use crate::service::process::{Parent, SHORTAGE};
+
+/// Forks a process for each connection, up to `clients` at a time; further connections wait in the listen queue.
+pub(super) fn serve(
+    clients: u32,
+    site: &Site,
+    terms: Terms,
+    listeners: &[TcpListener],
+    ready: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Infallible, Failure> {
+    prepare(listeners)?;
+    ready()?;
+    let parent = Parent::this();
+    let mut living = 0;
+    loop {
+        living -= ended(living == clients);
+        let stream = match accept(listeners) {
+            Ok(stream) => stream,
+            Err(error) if is_transient(error) => continue,
+            Err(_) => {
+                sleep(SHORTAGE);
+                continue;
+            }
+        };
+        // A connection for which there is no process is closed, as it would be by any server of this kind.
+        match parent.spawn(|| Conversations::new(site, terms).hold(&stream)) {
+            Ok(_) => living += 1,
+            Err(_) => sleep(SHORTAGE),
+        }
+    }
+}
+
+/// Errors of accept that concern one connection, or nothing.
+pub(super) fn is_transient(error: Errno) -> bool {
+    matches!(error, Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED)
+}
+
+/// Takes leave of processes that have ended, and waits for at least one if `wait`; says how many they were.
+fn ended(wait: bool) -> u32 {
+    let mut count = 0;
+    loop {
+        let flags = if wait && count == 0 { WaitPidFlag::empty() } else { WaitPidFlag::WNOHANG };
+        match waitpid(None, Some(flags)) {
+            Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => count += 1,
+            Err(Errno::EINTR) => {}
+            _ => return count,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Open loop, end to end: what it offers, what it finds, and what a closed loop would not.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::open_loop::{Arrivals, OpenLoop, Sine};
+use plimsoll_model::experiment::service::WebModel;
+use plimsoll_model::experiment::{HttpLoad, WebService};
+use plimsoll_model::observation::{ErrorKind, LoadResult, Offer};
+use plimsoll_model::units::Span;
+
+use crate::fake;
+use crate::load::result;
+use crate::service::Service;
+
+fn events() -> Service {
+    Service::web(WebService { model: WebModel::EventLoop, clients: 2000, ..WebService::default() })
+}
+
+/// Requests on kept connections, in open loop.
+fn open(open: OpenLoop, length: Span) -> HttpLoad {
+    HttpLoad {
+        open: Some(open),
+        duration: Some(length),
+        concurrency: 500,
+        requests_per_connection: 0,
+        ..HttpLoad::default()
+    }
+}
+
+fn at(rate: f64) -> OpenLoop {
+    OpenLoop { rate, ..OpenLoop::default() }
+}
+
+fn offer(found: &LoadResult) -> &Offer {
+    found.offer.as_ref().expect("an open loop says what it offered")
+}
+
+#[test]
+fn every_request_that_is_due_is_sent_and_answered() {
+    let web = events();
+    let load = HttpLoad { generators: 2, ..open(at(1000.0), Span::millis(1500)) };
+    let found = result(&web.addresses, load);
+    let offer = offer(&found);
+    assert_eq!((offer.due, offer.begun, found.requests, found.failed()), (1500, 1500, 1500, 0));
+    assert_eq!(offer.length_ns, 1_500_000_000);
+    assert!((offer.offered().unwrap() - 1000.0).abs() < 1e-9);
+    assert!(found.connections <= found.requests && !offer.lateness.is_empty());
+}
+
+#[test]
+fn every_form_of_a_rate_offers_its_number_of_requests() {
+    let web = events();
+    let forms = [
+        (OpenLoop { ramp_to: Some(1000.0), ..at(0.0) }, 500),
+        (OpenLoop { steps: vec![100.0, 700.0, 100.0], ..OpenLoop::default() }, 300),
+        (OpenLoop { sine: Some(Sine { amplitude: 400.0, period: Span::millis(500) }), ..at(400.0) }, 400),
+    ];
+    for (form, expected) in forms {
+        let found = result(&web.addresses, open(form.clone(), Span::secs(1)));
+        assert!(found.requests.abs_diff(expected) <= 1, "{form:?}: {} requests", found.requests);
+        assert_eq!(found.failed(), 0);
+        let of_steps: Vec<_> = offer(&found).steps.iter().map(|step| (step.rate, step.end_ns)).collect();
+        assert_eq!(of_steps.len(), form.steps.len());
+    }
+    let poisson = OpenLoop { arrivals: Arrivals::Poisson, ..at(1000.0) };
+    let found = result(&web.addresses, HttpLoad { seed: Some(1), ..open(poisson, Span::secs(1)) });
+    // Five standard deviations.
+    assert!(found.requests.abs_diff(1000) < 160, "{} requests", found.requests);
+}
+
+#[test]
+fn an_open_loop_may_make_a_connection_for_each_request() {
+    let web = events();
+    let load = HttpLoad { requests_per_connection: 1, ..open(at(500.0), Span::secs(1)) };
+    let found = result(&web.addresses, load);
+    assert_eq!((found.connections, found.requests, found.failed()), (500, 500, 0));
+}
+
+/// A server that answers at once, but lets everybody wait for a second once a first request was answered some time ago.
+fn pausing(pause_after: Duration, pause: Duration) -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let begun = std::sync::Arc::new(std::sync::OnceLock::new());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let begun = std::sync::Arc::clone(&begun);
+            thread::spawn(move || {
+                converse(&stream.unwrap(), *begun.get_or_init(Instant::now) + pause_after, pause)
+            });
+        }
+    });
+    address
+}
+
+/// Answers each request, and none between `from` and `from` + `pause`.
+fn converse(mut stream: &TcpStream, from: Instant, pause: Duration) {
+    stream.set_nodelay(true).unwrap();
+    let mut request = [0; 4096];
+    while stream.read(&mut request).is_ok_and(|length| length > 0) {
+        if Instant::now() >= from {
+            thread::sleep((from + pause).saturating_duration_since(Instant::now()));
+        }
+        if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+            return;
+        }
+    }
+}
+
+/// After a pause of P, a fraction q of the requests of a test of length T waits for less than the quantile
+/// P − (1 − q)·T: those that were due in the first part of the pause wait longest.
+#[test]
+fn an_open_loop_sees_a_pause_in_full_and_a_closed_loop_does_not() {
+    let (pause, length) = (Duration::from_secs(1), Duration::from_secs(4));
+    let load = HttpLoad { concurrency: 1200, ..open(at(1000.0), Span(length)) };
+    let found = result(&[pausing(Duration::from_secs(1), pause)], load);
+    assert_eq!((found.requests, found.failed()), (4000, 0), "{:?}", found.errors);
+    let expected = (pause.as_secs_f64() - 0.01 * length.as_secs_f64()) * 1e6;
+    let p99 = found.latency.percentiles.p99 as f64;
+    assert!((p99 / expected - 1.0).abs() < 0.05, "p99 of {p99} µs instead of {expected}");
+
+    let closed = HttpLoad {
+        duration: Some(Span(length)),
+        concurrency: 1,
+        requests_per_connection: 0,
+        ..HttpLoad::default()
+    };
+    let found = result(&[pausing(Duration::from_secs(1), pause)], closed);
+    assert!(found.requests > 1000, "{} requests", found.requests);
+    let p99 = found.latency.percentiles.p99 as f64;
+    assert!(p99 < expected / 20.0, "the one slow request of many does not show: {p99} µs");
+    assert!(found.latency.percentiles.max as f64 > 0.8e6);
+}
+
+#[test]
+fn requests_for_which_no_connection_is_free_wait_and_are_given_up_in_the_end() {
+    let slow = fake::server(|mut stream| {
+        thread::sleep(Duration::from_millis(100));
+        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    });
+    let load = HttpLoad {
+        concurrency: 1,
+        requests_per_connection: 1,
+        timeout: Span::millis(500),
+        ..open(at(100.0), Span::secs(1))
+    };
+    let found = result(&[slow], load);
+    let offer = offer(&found);
+    assert_eq!(offer.due, 100);
+    assert_eq!(offer.due, offer.begun + found.errors[&ErrorKind::NoConnection], "{:?}", found.errors);
+    assert!(offer.held_back > 0 && offer.begun < 20, "{offer:?}");
+    assert!(!found.errors.contains_key(&ErrorKind::GeneratorLate), "{:?}", found.errors);
+    assert!(found.latency.percentiles.max > 400_000, "the wait counts: {:?}", found.latency.percentiles);
+}
+
+#[test]
+fn a_rate_that_the_generator_cannot_offer_is_its_own_error() {
+    let web = events();
+    let load = HttpLoad { concurrency: 4000, ..open(at(5_000_000.0), Span::millis(200)) };
+    let found = result(&web.addresses, load);
+    let offer = offer(&found);
+    assert_eq!(offer.due, 1_000_000);
+    assert!(offer.begun < offer.due);
+    let late = found.errors.get(&ErrorKind::GeneratorLate).copied().unwrap_or(0);
+    let held = found.errors.get(&ErrorKind::NoConnection).copied().unwrap_or(0);
+    assert!(late > 0, "{:?}", found.errors);
+    assert_eq!(offer.due, offer.begun + late + held);
+}
+
+#[test]
+fn connections_that_rest_may_be_closed_by_the_server() {
+    let web = Service::web(WebService {
+        model: WebModel::EventLoop,
+        keep_alive: Span::millis(100),
+        ..WebService::default()
+    });
+    let found = result(&web.addresses, open(at(0.5), Span::secs(3)));
+    assert_eq!((found.requests, found.connections, found.failed()), (2, 2, 0), "{:?}", found.errors);
+}
+
+#[test]
+fn steps_are_told_one_by_one() {
+    let web = Service::web(WebService {
+        model: WebModel::EventLoop,
+        work: Span::millis(5),
+        ..WebService::default()
+    });
+    let steps = vec![50.0, 1000.0, 50.0];
+    let load = HttpLoad {
+        timeout: Span::millis(300),
+        concurrency: 20,
+        ..open(OpenLoop { steps, ..OpenLoop::default() }, Span::secs(3))
+    };
+    let found = result(&web.addresses, load);
+    let [up, flood, down] = &offer(&found).steps[..] else { panic!("three steps: {found:?}") };
+    assert_eq!((up.due, flood.due, down.due), (50, 1000, 50));
+    // 5 ms of CPU time each leave at most 200 of the 1000.
+    assert!(flood.requests < 400 && flood.errors > 300, "{flood:?}");
+    assert!(flood.latency_us.p90 > 100_000, "{flood:?}");
+    let (answered, failed) =
+        (up.requests + flood.requests + down.requests, up.errors + flood.errors + down.errors);
+    assert!(answered <= found.requests && failed <= found.failed(), "what comes after the end is in no step");
+    assert_eq!(found.requests + found.failed(), 1100);
+}
