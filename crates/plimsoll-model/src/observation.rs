@@ -137,6 +137,15 @@ pub struct Step {
     pub latency: String,
 }
 
+impl Step {
+    /// Requests answered without error per second; absent where the step took no time.
+    #[must_use]
+    pub fn answered(&self) -> Option<f64> {
+        let length = self.end_ns.saturating_sub(self.start_ns);
+        (length > 0).then(|| self.requests as f64 * 1e9 / length as f64)
+    }
+}
+
 impl Offer {
     /// Requests per second that were to be offered; absent where nothing was.
     #[must_use]

@@ -201,12 +201,43 @@ pub struct PhaseReport {
     pub latency_us: Percentiles,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
+    /// What open loops offered; null in closed loop.
+    #[serde(default)]
+    pub offer: Option<OfferReport>,
     /// Where the machine's CPU time went while the load ran; null where it was too short to tell.
     pub cpu: Option<CpuShares>,
     /// From the trial's start to the phase's, in seconds.
     pub start_s: f64,
     /// From the trial's start to the phase's end, in seconds.
     pub end_s: f64,
+}
+
+/// What open loops were to offer, and what they did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OfferReport {
+    /// Requests per second that were to be sent.
+    pub offered_per_second: f64,
+    /// Requests per second that were sent.
+    pub sent_per_second: f64,
+    /// Requests that had to wait for a connection, because as many as allowed were busy.
+    pub held_back: u64,
+    /// How late the generator sent the others, in microseconds: the greatest of each percentile over slices.
+    pub lateness_us: Percentiles,
+    /// Each step of a load that has steps.
+    pub steps: Vec<StepReport>,
+}
+
+/// What happened at one step of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepReport {
+    /// Requests per second that were to be sent.
+    pub offered_per_second: f64,
+    /// Requests per second that were answered without error.
+    pub answered_per_second: f64,
+    /// Failures.
+    pub errors: u64,
+    /// Time of a request from when it was due, in microseconds.
+    pub latency_us: Percentiles,
 }
 
 /// Where the machine's CPU time went, as shares of all CPUs.

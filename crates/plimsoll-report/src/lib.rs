@@ -17,5 +17,6 @@ pub mod markdown;
 pub mod text;
 
 mod number;
+mod steps;
 mod summary;
 mod wording;

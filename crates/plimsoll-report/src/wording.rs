@@ -80,6 +80,14 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
         ("recovery", Outcome::Recovered) => format!("{metric} came back to {value} of the baseline"),
         ("recovery", Outcome::NotRecovered) => format!("{metric} stayed at {value} of the baseline"),
         ("recovery", _) => format!("{metric} came to {value} of the baseline"),
+        ("hysteresis", _) => {
+            let percent = |share: f64| format!("{} %", figure((share * 1000.0).round() / 10.0));
+            let sure = match verdict.interval {
+                Some(i) => format!("({}, {n})", interval(i, verdict.confidence, percent)),
+                None => format!("({n}, no interval)"),
+            };
+            return format!("{}: {} lost on the way down {sure}.", capitalised(&metric), percent(estimate));
+        }
         ("difference", _) => format!("B came to {value} of A in {metric}"),
         _ => format!("{metric}: {value}"),
     };

@@ -1,7 +1,9 @@
 //! Hysteresis: does the figure on the way down the load take the path that it took on the way up?
 
 use crate::input::JudgeError;
+use crate::stats::shift::centre;
 use crate::stats::{mean, sorted};
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The loop between the way up and the way down.
@@ -43,6 +45,73 @@ pub fn hysteresis(up: &[(f64, f64)], down: &[(f64, f64)]) -> Result<Hysteresis, 
     let widest_at =
         loads.iter().copied().max_by(|a, b| gap(*a).abs().total_cmp(&gap(*b).abs())).unwrap_or(from);
     Ok(Hysteresis { area: area(&gap) / under, widest_at, ratio_there: down.at(widest_at) / up.at(widest_at) })
+}
+
+/// What is asked of loops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HysteresisSettings {
+    /// How large a loop counts as none: 0.1 as shipped.
+    pub margin: f64,
+    /// The confidence of the interval: 0.95 as shipped.
+    pub confidence: f64,
+    /// False for rates (as shipped), true for times and costs.
+    pub lower_is_better: bool,
+}
+
+impl Default for HysteresisSettings {
+    fn default() -> Self {
+        Self { margin: 0.1, confidence: 0.95, lower_is_better: false }
+    }
+}
+
+/// Judges the loops of several trials, one of each: `recovered` when what is lost on the way down is surely within the margin,
+/// `not_recovered` when it is surely more, else `undecided`. The estimate is the share of the figure that is lost on the way down
+/// (for times: by which they are longer), with its interval over trials ([`centre`]).
+///
+/// # Errors
+/// No loop at all.
+pub fn judge_loops(
+    metric: &str,
+    loops: &[Hysteresis],
+    settings: &HysteresisSettings,
+) -> Result<Verdict, JudgeError> {
+    if loops.is_empty() {
+        return Err(JudgeError::Empty { what: "loops".into(), expected: "a way up and a way down" });
+    }
+    let sign = if settings.lower_is_better { -1.0 } else { 1.0 };
+    let lost: Vec<f64> = loops.iter().map(|each| sign * each.area).collect();
+    let found = centre(&lost, settings.confidence);
+    let (worse, than) = if settings.lower_is_better { ("higher", "longer") } else { ("lower", "less") };
+    let (outcome, says) = if found.hi <= settings.margin {
+        (Outcome::Recovered, "the way down is as good as the way up".to_owned())
+    } else if found.lo > settings.margin {
+        (Outcome::NotRecovered, format!("the figure is {worse} on the way down at the same offered load"))
+    } else {
+        (Outcome::Undecided, "more trials are needed to tell".to_owned())
+    };
+    let widest = loops.iter().max_by(|a, b| (sign * a.area).total_cmp(&(sign * b.area)));
+    let widest = widest.map_or(String::new(), |widest| {
+        let percent = 100.0 * (widest.ratio_there - 1.0).abs();
+        format!(
+            "; furthest apart at {:.0} requests/s, {percent:.0} % from the way up in the worst trial",
+            widest.widest_at
+        )
+    });
+    let reason = format!(
+        "{says}: {:.1} % {than} over the loop, where {:.1} % counts as none{widest}",
+        100.0 * found.estimate,
+        100.0 * settings.margin
+    );
+    Ok(Verdict {
+        claim: "hysteresis".into(),
+        metric: metric.into(),
+        outcome,
+        estimate: Some(found.estimate),
+        interval: (loops.len() > 1).then_some(Interval(found.lo, found.hi)),
+        confidence: settings.confidence,
+        n: loops.len(),
+        reason,
+    })
 }
 
 /// Points by rising load, one figure for each load.
@@ -105,6 +174,27 @@ mod tests {
     fn the_same_way_back_has_no_hysteresis() {
         let up = [(1.0, 10.0), (2.0, 20.0), (3.0, 25.0)];
         assert_eq!(hysteresis(&up, &up).unwrap().area, 0.0);
+    }
+
+    fn judged(areas: &[f64], lower_is_better: bool) -> Outcome {
+        let each = |area: &f64| Hysteresis { area: *area, widest_at: 100.0, ratio_there: 0.5 };
+        let loops: Vec<_> = areas.iter().map(each).collect();
+        let settings = HysteresisSettings { lower_is_better, ..HysteresisSettings::default() };
+        judge_loops("requests_per_second", &loops, &settings).unwrap().outcome
+    }
+
+    #[test]
+    fn a_loop_within_the_margin_is_none_and_one_trial_decides_nothing() {
+        assert_eq!(judged(&[0.01, 0.0, 0.02, -0.01, 0.01], false), Outcome::Recovered);
+        assert_eq!(judged(&[0.31, 0.25, 0.4, 0.33, 0.3], false), Outcome::NotRecovered);
+        assert_eq!(judged(&[0.05, 0.15, 0.2, 0.0, 0.1], false), Outcome::Undecided);
+        assert_eq!(judged(&[0.5], false), Outcome::Undecided);
+    }
+
+    #[test]
+    fn times_that_are_longer_on_the_way_down_are_lost_too() {
+        assert_eq!(judged(&[-0.31, -0.25, -0.4, -0.33, -0.3], true), Outcome::NotRecovered);
+        assert_eq!(judged(&[0.31, 0.25, 0.4, 0.33, 0.3], true), Outcome::Recovered);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod pool;
 mod step;
 mod time;
 
-pub use hysteresis::{Hysteresis, hysteresis};
+pub use hysteresis::{Hysteresis, HysteresisSettings, hysteresis, judge_loops};
 pub use pool::pool;
 pub use step::Step;
 pub use time::{first_of_run, time_to_recover};

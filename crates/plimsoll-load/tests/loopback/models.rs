@@ -2,16 +2,18 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::load::Mix;
 use plimsoll_model::experiment::service::WebModel;
 use plimsoll_model::experiment::{HttpLoad, WebService};
 use plimsoll_model::units::{ByteSize, Span};
+use wait4::Wait4;
 
 use crate::lifetime::children;
 use crate::load::{connections, result};
-use crate::service::Service;
+use crate::service::{Service, example};
 
 const MODELS: [WebModel; 5] = [
     WebModel::Prefork,
@@ -173,4 +175,22 @@ fn the_documents_of_the_mix_are_served_with_their_sizes() {
     // 35 % of about 0.5 KB, 50 % of 5, 14 % of 50 and 1 % of 500 KB.
     let mean = found.bytes as f64 / 2000.0 / 1024.0;
     assert!((9.0..20.0).contains(&mean), "{mean} KB each");
+}
+
+#[test]
+fn ten_thousand_kept_connections_of_one_generator_fit_into_300_megabytes() {
+    let web = Service::web(WebService { clients: 10_000, backlog: 10_000, ..small(WebModel::EventLoop) });
+    let mut generate = example("generate");
+    generate.arg(web.address().to_string()).args([
+        "seconds=4",
+        "concurrency=10000",
+        "requests=0",
+        "timeout=60s",
+    ]);
+    let mut child = generate.stdout(Stdio::piped()).spawn().unwrap();
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    let used = child.wait4().unwrap().rusage;
+    assert!(printed.contains("connections  10000 ") && !printed.contains("error"), "{printed}");
+    assert!(used.maxrss < 300 << 20, "{} bytes", used.maxrss);
 }

@@ -62,14 +62,19 @@ impl Drop for Service {
 
 /// The command that serves `spec`.
 pub(crate) fn command(spec: &ServiceSpec) -> Command {
+    let mut command = example("serve");
+    command.arg(serde_json::to_string(spec).unwrap());
+    command
+}
+
+/// An example of this package, as a program.
+pub(crate) fn example(name: &str) -> Command {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
     if path.ends_with("deps") {
         path.pop();
     }
-    let path = path.join("examples/serve");
+    let path = path.join("examples").join(name);
     assert!(path.exists(), "{} is missing: build the examples", path.display());
-    let mut command = Command::new(path);
-    command.arg(serde_json::to_string(spec).unwrap());
-    command
+    Command::new(path)
 }

@@ -3,6 +3,7 @@
 //! These are the types of the TOML text as written; [`parse`] reads them and tells where an error stands, and [`crate::plan`]
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
+pub mod hysteresis;
 pub mod load;
 pub mod open_loop;
 pub mod service;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use hysteresis::HysteresisClaim;
 pub use load::{HttpLoad, Load, LoadKind};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use service::{ExecService, Leak, Ready, RelayService, Service, WebService};
@@ -243,6 +245,9 @@ pub struct Claim {
     /// Two factors do not act on each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<InteractionClaim>,
+    /// A load that rises and falls meets the same figures on its way down as on its way up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hysteresis: Option<HysteresisClaim>,
 }
 
 /// The figure after the flood is as good as before it.

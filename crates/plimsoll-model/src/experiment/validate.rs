@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::hysteresis::{self, HysteresisClaim};
 use super::open_loop::OpenLoop;
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
@@ -466,6 +467,7 @@ fn check_claim(
         ("recovery", claim.recovery.is_some()),
         ("difference", claim.difference.is_some()),
         ("interaction", claim.interaction.is_some()),
+        ("hysteresis", claim.hysteresis.is_some()),
     ];
     one_of(&kinds, "the claim", path!["claims", index])?;
     if let Some(recovery) = &claim.recovery {
@@ -480,6 +482,9 @@ fn check_claim(
             path!["claims", index, "difference", "factor"],
         )?;
         margin(difference.margin.0, path!["claims", index, "difference", "margin"])?;
+    }
+    if let Some(hysteresis) = &claim.hysteresis {
+        hysteresis_claim(experiment, hysteresis, index, names)?;
     }
     if let Some(interaction) = &claim.interaction {
         measured(&interaction.phase, names, path!["claims", index, "interaction", "phase"])?;
@@ -501,6 +506,27 @@ fn check_claim(
         }
     }
     Ok(())
+}
+
+fn hysteresis_claim(
+    experiment: &Experiment,
+    claim: &HysteresisClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "hysteresis", key];
+    measured(&claim.phase, names, here("phase"))?;
+    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let steps = load.and_then(|load| Some(&load.http.as_ref()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
+    let (up, down) = hysteresis::ways(steps, |rate| *rate);
+    if up.len() < 2 || down.len() < 2 {
+        return Err(problem(
+            here("phase"),
+            "the load of this phase does not go up and down",
+            "a load with `open.steps` that rise and then fall",
+        ));
+    }
+    margin(claim.margin.0, here("margin"))
 }
 
 fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {

@@ -7,7 +7,7 @@ use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{Figure, bars, cpu, cycles, latency, load, rate};
+use super::chart::{Figure, bars, cpu, cycles, latency, load, rate, steps};
 use super::{TRIAL_PICKER, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
@@ -26,6 +26,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], claims: &[Claim]
     let sections: Vec<Section> = [
         remedies(report, claims),
         causes(report),
+        up_and_down(report),
         rates(report, &cells, records, claims),
         over_time(report, records),
         latencies(&cells),
@@ -205,6 +206,16 @@ fn rates(
     };
     let cycles = report.recovery.as_ref().and_then(|facts| cycles::chart(facts, limit));
     figures("rate", "Rate", charts.chain(cycles))
+}
+
+/// What loads met that go up and down in steps.
+fn up_and_down(report: &RunReport) -> Option<Section> {
+    let all = crate::steps::all(report);
+    figures(
+        "steps",
+        "Up and down the load",
+        (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped)),
+    )
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {

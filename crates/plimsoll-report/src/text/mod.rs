@@ -84,6 +84,8 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
         page.paragraph(&sentence, 0)?;
     }
     sections::figures(&mut page, report)?;
+    sections::steps(&mut page, report)?;
+    sections::offers(&mut page, report)?;
     sections::ladder(&mut page, report)?;
     sections::causes(&mut page, report)?;
     sections::evidence(&mut page, report)?;

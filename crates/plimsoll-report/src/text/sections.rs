@@ -2,7 +2,7 @@
 
 use std::io;
 
-use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, RunReport, StepReport, TrialReport};
 
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
@@ -53,6 +53,72 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// What loads met that go up and down in steps, step by step.
+pub(super) fn steps(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = [
+        column("way", Align::Left),
+        column("offered/s", Align::Right),
+        column("answered/s", Align::Right),
+        column("p50 ms", Align::Right),
+        column("p99 ms", Align::Right),
+        column("errors", Align::Right),
+    ];
+    for stepped in crate::steps::all(report) {
+        let mut title = summary::titled(&format!("Up and down the load, {}", stepped.phase), &stepped.cell);
+        if stepped.trials > 1 {
+            title.push_str(&format!(" (median of {} trials; errors summed)", stepped.trials));
+        }
+        page.heading(&title)?;
+        let up = stepped.ways().0.len();
+        let row = |(n, step): (usize, &StepReport)| Row {
+            cells: vec![
+                if n < up { "up" } else { "down" }.to_owned(),
+                figure(step.offered_per_second),
+                figure(step.answered_per_second),
+                millis(step.latency_us.p50),
+                millis(step.latency_us.p99),
+                count(step.errors),
+            ],
+            faint: false,
+        };
+        table::write(page, &columns, &stepped.steps.iter().enumerate().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Whether open loops met the rate that they were to offer.
+pub(super) fn offers(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let phases = report.trials.iter().flat_map(|trial| trial.phases.iter().map(move |phase| (trial, phase)));
+    let offers: Vec<_> =
+        phases.filter_map(|(trial, phase)| Some((trial, phase, phase.offer.as_ref()?))).collect();
+    if offers.is_empty() {
+        return Ok(());
+    }
+    page.heading("Offered load")?;
+    let columns = [
+        column("trial", Align::Right),
+        column("phase", Align::Left),
+        column("wanted/s", Align::Right),
+        column("sent/s", Align::Right),
+        column("waited", Align::Right),
+        column("late p50 ms", Align::Right),
+        column("late p99 ms", Align::Right),
+    ];
+    let row = |(trial, phase, offer): &(&TrialReport, &PhaseReport, &OfferReport)| Row {
+        cells: vec![
+            trial.number.to_string(),
+            phase.name.clone(),
+            figure(offer.offered_per_second),
+            figure(offer.sent_per_second),
+            count(offer.held_back),
+            millis(offer.lateness_us.p50),
+            millis(offer.lateness_us.p99),
+        ],
+        faint: false,
+    };
+    table::write(page, &columns, &offers.iter().map(row).collect::<Vec<_>>())
 }
 
 fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: bool) -> Row {

@@ -244,6 +244,7 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 } else {
                     BTreeMap::new()
                 },
+                offer: None,
                 cpu: Some(cpu(if twin == Twin::Main { plan } else { &control })),
                 start_s: phase.start_ns as f64 / 1e9,
                 end_s: phase.end_ns as f64 / 1e9,

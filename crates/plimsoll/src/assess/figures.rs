@@ -6,8 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use plimsoll_model::observation::{Percentiles, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
-use plimsoll_model::report::{CpuShares, PhaseReport, TrialReport};
+use plimsoll_model::observation::{
+    Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, TrialRecord, Twin,
+};
+use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
 
 /// Ticks of 10 ms are what the kernel counts CPU time in; fewer than this many say nothing, in microseconds.
 const LEAST_CPU_US: f64 = 200_000.0;
@@ -54,10 +56,46 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         requests_per_second: per_second(requests),
         latency_us: percentiles(&slices),
         errors,
+        offer: offer(&slices),
         cpu: cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,
     })
+}
+
+/// What open loops offered, over all slices.
+fn offer(slices: &[&Slice]) -> Option<OfferReport> {
+    let offers: Vec<&Offer> = slices.iter().filter_map(|slice| slice.result.offer.as_ref()).collect();
+    let sum = |of: fn(&Offer) -> u64| offers.iter().map(|offer| of(offer)).sum::<u64>();
+    let per_second = |n: u64, ns: u64| if ns > 0 { n as f64 * 1e9 / ns as f64 } else { 0.0 };
+    let most =
+        |of: fn(&Percentiles) -> u64| offers.iter().map(|offer| of(&offer.lateness_us)).max().unwrap_or(0);
+    let lateness_us = Percentiles {
+        p50: most(|p| p.p50),
+        p90: most(|p| p.p90),
+        p99: most(|p| p.p99),
+        max: most(|p| p.max),
+    };
+    (!offers.is_empty()).then(|| OfferReport {
+        offered_per_second: per_second(sum(|offer| offer.due), sum(|offer| offer.length_ns)),
+        sent_per_second: per_second(
+            sum(|offer| offer.begun),
+            sum(|offer| offer.length_ns.max(offer.last_begun_ns)),
+        ),
+        held_back: sum(|offer| offer.held_back),
+        lateness_us,
+        // Slices repeat the same steps, each for a shorter time: one stands for all.
+        steps: offers[0].steps.iter().map(step).collect(),
+    })
+}
+
+fn step(step: &Step) -> StepReport {
+    StepReport {
+        offered_per_second: step.rate,
+        answered_per_second: step.answered().unwrap_or(0.0),
+        errors: step.errors,
+        latency_us: step.latency_us,
+    }
 }
 
 /// Percentiles over all slices, from their histograms.

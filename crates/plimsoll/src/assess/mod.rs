@@ -3,6 +3,7 @@
 mod contrast;
 mod evidence;
 mod figures;
+mod hysteresis;
 mod recovery;
 mod remedies;
 mod runs;
@@ -87,6 +88,8 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         contrast::differences(plan, claim, trials)
     } else if let Some(claim) = &claim.interaction {
         vec![contrast::interaction(claim, trials)]
+    } else if let Some(claim) = &claim.hysteresis {
+        hysteresis::verdicts(plan, claim, trials)
     } else {
         Vec::new()
     }

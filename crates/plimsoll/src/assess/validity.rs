@@ -19,18 +19,27 @@ const FAILED: f64 = 0.05;
 
 /// Why trials cannot be judged; nothing when they can.
 pub(super) fn objection(trials: &[&TrialRecord]) -> Option<String> {
+    objection_to_load(trials).or_else(|| failing(&measured(trials)))
+}
+
+/// The same where requests may fail, because whether they do is the question.
+pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
     if !trials.is_empty() && trials.iter().all(|trial| !trial.faults.is_empty()) {
         let fault = &trials[0].faults[0];
         return Some(format!("no trial came to its end: in `{}`, {}", fault.phase, fault.what));
     }
-    let measured: Vec<&Slice> = trials
+    let measured = measured(trials);
+    saturated(&measured).or_else(|| stolen(&measured))
+}
+
+fn measured<'t>(trials: &[&'t TrialRecord]) -> Vec<&'t Slice> {
+    trials
         .iter()
         .filter(|trial| trial.faults.is_empty())
         .flat_map(|trial| &trial.phases)
         .filter(|phase| phase.kind == PhaseKind::Measure)
         .flat_map(|phase| &phase.slices)
-        .collect();
-    saturated(&measured).or_else(|| stolen(&measured)).or_else(|| failing(&measured))
+        .collect()
 }
 
 /// Why open loops did not offer what they were to; nothing where they did, or there is none.

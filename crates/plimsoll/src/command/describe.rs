@@ -141,6 +141,13 @@ fn wording(claim: &Claim) -> String {
             interaction.phase,
             interaction.factors.join(" and ")
         )
+    } else if let Some(hysteresis) = &claim.hysteresis {
+        format!(
+            "{} in {} takes the same way down the load as up, within {}",
+            hysteresis.metric.name(),
+            hysteresis.phase,
+            hysteresis.margin
+        )
     } else {
         String::new()
     }

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use plimsoll_model::documents::{Document, directories};
 use plimsoll_model::experiment::HttpLoad;
 use plimsoll_model::experiment::load::Side;
+use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::observation::ErrorKind;
 
 use self::answer::Answer;
@@ -40,7 +41,7 @@ impl Http {
         };
         let both = |target| [request(target, ""), request(target, CLOSE)];
         let mix = load.mix.map(|mix| {
-            let highest = load.open.as_ref().map_or(0.0, |open| open.highest_rate());
+            let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);
             Mix::new(directories(mix.rate.unwrap_or(highest)), seed)
         });
         Self {

@@ -15,6 +15,7 @@ pub(super) mod load;
 pub(super) mod places;
 pub(super) mod rate;
 pub(super) mod spans;
+pub(super) mod steps;
 
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;

@@ -1,0 +1,216 @@
+//! Measures the HTTP generator against its peers, in turns, on one server:
+//!
+//! `against_peers [rounds=7] [seconds=3] [connections=50] [nginx=PATH] [PEER...]`
+//!
+//! Peers are `wrk`, `ab` and `oha`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
+//! 1, and what counts is how much it gets done in a second of its own CPU time (user and system, wait4(2)). A round runs each generator
+//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round.
+
+use std::error::Error;
+use std::io::Read;
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use wait4::Wait4;
+
+type Failed = Box<dyn Error>;
+
+const SERVER_CPU: usize = 0;
+const CLIENT_CPU: usize = 1;
+const PORT: u16 = 18080;
+
+/// A generator, and how it is told what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    Ours,
+    Wrk,
+    Ab,
+    Oha,
+}
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Wrk => "wrk",
+            Self::Ab => "ab",
+            Self::Oha => "oha",
+        }
+    }
+
+    /// The command line for so many seconds with so many connections, kept or one for each request.
+    fn command(self, kept: bool, seconds: u64, connections: u32) -> Result<Command, Failed> {
+        let (url, c, s) = (format!("http://127.0.0.1:{PORT}/"), connections.to_string(), seconds.to_string());
+        let mut command = Command::new(self.name());
+        match self {
+            Self::Ours => {
+                command = Command::new(std::env::current_exe()?.with_file_name("generate"));
+                let requests = if kept { "requests=0" } else { "requests=1" };
+                command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
+                command.arg(format!("concurrency={c}")).arg(requests);
+            }
+            Self::Wrk => {
+                command.args(["-t1", &format!("-c{c}"), &format!("-d{s}s")]);
+                command.args(if kept { &[][..] } else { &["-H", "Connection: close"] }).arg(url);
+            }
+            Self::Ab => {
+                command.args(["-q", "-t", &s, "-n", "100000000", "-c", &c]);
+                command.args(if kept { &["-k"][..] } else { &[] }).arg(url);
+            }
+            Self::Oha => {
+                command.args(["--no-tui", "-z", &format!("{s}s"), "-c", &c]);
+                command.args(if kept { &[][..] } else { &["--disable-keepalive"] }).arg(url);
+            }
+        }
+        Ok(command)
+    }
+
+    /// How many requests were answered, from what it printed.
+    fn completed(self, printed: &str) -> Option<f64> {
+        let first_number = |line: &str| line.split_whitespace().find_map(|word| word.parse::<f64>().ok());
+        let found = |has: &str| printed.lines().find(|line| line.contains(has)).and_then(first_number);
+        match self {
+            Self::Ours => found("requests  "),
+            Self::Wrk => found("requests in"),
+            Self::Ab => found("Complete requests:"),
+            Self::Oha => found("[200]"),
+        }
+    }
+
+    fn is_installed(self) -> bool {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        self == Self::Ours || std::env::split_paths(&path).any(|folder| folder.join(self.name()).exists())
+    }
+}
+
+/// What a generator gets done in a second of its own CPU time.
+fn measure(tool: Tool, kept: bool, seconds: u64, connections: u32) -> Result<f64, Failed> {
+    let mut command = tool.command(kept, seconds, connections)?;
+    pin(&mut command, CLIENT_CPU);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut printed = String::new();
+    child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
+    let used = child.wait4()?.rusage;
+    let completed = tool.completed(&printed).ok_or_else(|| format!("{} printed:\n{printed}", tool.name()))?;
+    Ok(completed / (used.utime + used.stime).as_secs_f64())
+}
+
+fn pin(command: &mut Command, cpu: usize) {
+    let body = move || {
+        let mut set = CpuSet::new();
+        set.set(cpu)?;
+        Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+    };
+    #[expect(unsafe_code, reason = "there is no safe way to pin a child from its first instruction on")]
+    // SAFETY: between fork and exec the body makes one system call and allocates nothing.
+    unsafe {
+        command.pre_exec(body);
+    }
+}
+
+/// nginx with one worker and one small document; it is killed when this is dropped.
+struct Server(Child);
+
+impl Server {
+    fn start(nginx: &str, folder: &Path) -> Result<Self, Failed> {
+        let configuration = format!(
+            "daemon off; master_process off; worker_processes 1; pid {0}/pid; error_log /dev/null;\n\
+             events {{ worker_connections 4096; }}\n\
+             http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 60s;\n\
+             server {{ listen 127.0.0.1:{PORT} backlog=4096; location / {{ return 200 \"{1}\"; }} }} }}\n",
+            folder.display(),
+            "a".repeat(100)
+        );
+        let file = folder.join("nginx.conf");
+        std::fs::write(&file, configuration)?;
+        let mut command = Command::new(nginx);
+        command.arg("-c").arg(&file).arg("-e").arg("/dev/null").stderr(Stdio::null());
+        pin(&mut command, SERVER_CPU);
+        let server = Self(command.spawn()?);
+        let end = Instant::now() + Duration::from_secs(5);
+        while TcpStream::connect(("127.0.0.1", PORT)).is_err() {
+            if Instant::now() > end {
+                return Err(format!("{nginx} does not listen on port {PORT}").into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+struct Settings {
+    rounds: usize,
+    seconds: u64,
+    connections: u32,
+    nginx: String,
+    peers: Vec<Tool>,
+}
+
+fn settings() -> Result<Settings, Failed> {
+    let mut settings =
+        Settings { rounds: 7, seconds: 3, connections: 50, nginx: "nginx".into(), peers: Vec::new() };
+    let all = [Tool::Wrk, Tool::Ab, Tool::Oha];
+    for argument in std::env::args().skip(1) {
+        match argument.split_once('=') {
+            Some(("rounds", value)) => settings.rounds = value.parse()?,
+            Some(("seconds", value)) => settings.seconds = value.parse()?,
+            Some(("connections", value)) => settings.connections = value.parse()?,
+            Some(("nginx", value)) => settings.nginx = value.into(),
+            Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
+            None => {
+                let peer = all.into_iter().find(|tool| tool.name() == argument);
+                settings.peers.push(peer.ok_or_else(|| format!("there is no peer `{argument}`"))?);
+            }
+        }
+    }
+    if settings.peers.is_empty() {
+        settings.peers = all.into_iter().filter(|tool| tool.is_installed()).collect();
+    }
+    Ok(settings)
+}
+
+fn main() -> Result<(), Failed> {
+    let settings = settings()?;
+    let folder: PathBuf = tempfile::tempdir()?.keep();
+    let server = Server::start(&settings.nginx, &folder)?;
+    println!("| what | peer | peer, per CPU second | ours, per CPU second | ours / peer |");
+    println!("| --- | --- | --- | --- | --- |");
+    for (kept, what) in [(true, "requests, kept alive"), (false, "connections, one request each")] {
+        let mut tools = settings.peers.clone();
+        tools.push(Tool::Ours);
+        let mut found: Vec<Vec<f64>> = vec![Vec::new(); tools.len()];
+        for round in 0..settings.rounds {
+            for place in 0..tools.len() {
+                let nth = (round + place) % tools.len();
+                found[nth].push(measure(tools[nth], kept, settings.seconds, settings.connections)?);
+            }
+        }
+        let ours = found.pop().unwrap_or_default();
+        for (tool, theirs) in settings.peers.iter().zip(&found) {
+            let ratios = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
+            let (theirs, ours, ratio) = (median(theirs.clone()), median(ours.clone()), median(ratios));
+            println!("| {what} | `{}` | {theirs:.0} | {ours:.0} | {ratio:.2} |", tool.name());
+        }
+    }
+    drop(server);
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

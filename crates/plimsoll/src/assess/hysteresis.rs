@@ -1,0 +1,120 @@
+//! The hysteresis claim: from the steps of a load to the judge's loops, and back to a verdict.
+
+use std::collections::BTreeMap;
+
+use plimsoll_judge::recovery::{self, Hysteresis, HysteresisSettings};
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::hysteresis::{HysteresisClaim, ways};
+use plimsoll_model::observation::{PhaseKind, Slice, Step, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::validity;
+
+/// One verdict for each cell.
+pub(super) fn verdicts(plan: &Plan, claim: &HysteresisClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    plan.cells.iter().map(|cell| verdict(&cell.levels, claim, trials)).collect()
+}
+
+fn verdict(levels: &BTreeMap<String, String>, claim: &HysteresisClaim, trials: &[TrialRecord]) -> Verdict {
+    let metric = claim.metric.name();
+    let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == *levels).collect();
+    let loops: Vec<Hysteresis> = of_cell.iter().filter_map(|trial| of_trial(trial, claim)).collect();
+    let settings = HysteresisSettings {
+        margin: claim.margin.0,
+        lower_is_better: claim.metric.lower_is_better(),
+        ..HysteresisSettings::default()
+    };
+    let mut verdict = match validity::objection_to_load(&of_cell) {
+        Some(reason) => Verdict::bare("hysteresis", metric, Outcome::Invalid, loops.len(), reason),
+        None => recovery::judge_loops(metric, &loops, &settings).unwrap_or_else(|error| {
+            Verdict::bare("hysteresis", metric, Outcome::Undecided, loops.len(), error.to_string())
+        }),
+    };
+    if !levels.is_empty() {
+        let levels: Vec<String> =
+            levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
+    }
+    verdict
+}
+
+/// The loop of one trial; nothing where it has a fault, or its steps do not make one.
+fn of_trial(trial: &TrialRecord, claim: &HysteresisClaim) -> Option<Hysteresis> {
+    if !trial.faults.is_empty() {
+        return None;
+    }
+    let phase = trial.phases.iter().find(|p| p.name == claim.phase && p.kind == PhaseKind::Measure)?;
+    let slice = phase.slices.iter().find(|slice: &&Slice| slice.twin == Twin::Main)?;
+    let (up, down) = ways(&slice.result.offer.as_ref()?.steps, |step| step.rate);
+    let points = |way: &[Step]| -> Vec<(f64, f64)> {
+        way.iter().filter_map(|step| Some((step.rate, figure(step, claim.metric)?))).collect()
+    };
+    recovery::hysteresis(&points(up), &points(down)).ok()
+}
+
+/// A figure of a step; absent where nothing was answered in it whose time could be told.
+fn figure(step: &Step, metric: Metric) -> Option<f64> {
+    let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);
+    match metric {
+        Metric::MedianMs => millis(step.latency_us.p50),
+        Metric::P99Ms => millis(step.latency_us.p99),
+        _ => step.answered(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{LoadResult, Offer, PhaseRecord};
+
+    use super::*;
+
+    /// A trial whose steps have these rates and answered so many of each second's requests.
+    fn trial(steps: &[(f64, u64)]) -> TrialRecord {
+        let step = |(n, (rate, requests)): (u64, &(f64, u64))| Step {
+            rate: *rate,
+            start_ns: n * 1_000_000_000,
+            end_ns: (n + 1) * 1_000_000_000,
+            requests: *requests,
+            ..Step::default()
+        };
+        let offer = Offer { steps: (0..).zip(steps).map(step).collect(), ..Offer::default() };
+        let result = LoadResult {
+            elapsed_ns: 1_000_000_000,
+            threads: 1,
+            connections: 1,
+            offer: Some(offer),
+            ..LoadResult::default()
+        };
+        let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: Default::default() };
+        let phase = PhaseRecord {
+            name: "overload".into(),
+            kind: PhaseKind::Measure,
+            cycle: 0,
+            rung: None,
+            start_ns: 0,
+            end_ns: 0,
+            slices: vec![slice],
+            notes: Vec::new(),
+        };
+        TrialRecord { phases: vec![phase], ..TrialRecord::default() }
+    }
+
+    fn outcome(steps: &[(f64, u64)]) -> Outcome {
+        let claim: HysteresisClaim =
+            serde_json::from_value(serde_json::json!({ "phase": "overload" })).unwrap();
+        verdict(&Default::default(), &claim, &[trial(steps), trial(steps), trial(steps)]).outcome
+    }
+
+    #[test]
+    fn the_same_way_back_is_recovered_and_a_lower_one_is_not() {
+        let up = [(100.0, 100), (200.0, 190), (300.0, 200)];
+        assert_eq!(outcome(&[up.as_slice(), &[(200.0, 190), (100.0, 100)]].concat()), Outcome::Recovered);
+        assert_eq!(outcome(&[up.as_slice(), &[(200.0, 50), (100.0, 40)]].concat()), Outcome::NotRecovered);
+    }
+
+    #[test]
+    fn steps_that_never_fall_make_no_loop() {
+        assert_eq!(outcome(&[(100.0, 100), (200.0, 190)]), Outcome::Undecided);
+    }
+}
