@@ -270,7 +270,7 @@ pub(crate) fn claims() -> Vec<Claim> {
         margin: Share(0.05),
         metric: Metric::ConnectionsPerSecond,
     };
-    vec![Claim { recovery: Some(recovery), difference: None, interaction: None }]
+    vec![Claim { recovery: Some(recovery), difference: None, interaction: None, hysteresis: None }]
 }
 
 fn verdict(

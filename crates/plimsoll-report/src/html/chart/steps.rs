@@ -36,10 +36,11 @@ fn ways(stepped: &Stepped) -> [Way<'_>; 2] {
 /// The two charts of one phase.
 pub(in crate::html) fn charts(number: usize, stepped: &Stepped) -> [Figure; 2] {
     let place = |what: &str| summary::titled(&format!("{what}, {}", stepped.phase), &stepped.cell);
-    let answered = ways(stepped).iter().map(|way| line(way, "answered/s", MarkerSymbol::Circle, answered));
+    let both = ways(stepped);
+    let answered = both.iter().map(|way| line(way, "answered/s", MarkerSymbol::Circle, answered));
     let offered = axis("offered requests per second").range_mode(RangeMode::ToZero);
     let per_second = axis("answered requests per second").range_mode(RangeMode::ToZero);
-    let times: Vec<_> = ways(stepped)
+    let times: Vec<_> = both
         .iter()
         .flat_map(|way| {
             [
