@@ -86,7 +86,8 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
                 Some(i) => format!("({}, {n})", interval(i, verdict.confidence, percent)),
                 None => format!("({n}, no interval)"),
             };
-            return format!("{}: {} lost on the way down {sure}.", capitalised(&metric), percent(estimate));
+            let lost = if verdict.metric.ends_with("_ms") { "added" } else { "lost" };
+            return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), percent(estimate));
         }
         ("difference", _) => format!("B came to {value} of A in {metric}"),
         _ => format!("{metric}: {value}"),

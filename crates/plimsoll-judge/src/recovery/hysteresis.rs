@@ -81,7 +81,13 @@ pub fn judge_loops(
     let sign = if settings.lower_is_better { -1.0 } else { 1.0 };
     let lost: Vec<f64> = loops.iter().map(|each| sign * each.area).collect();
     let found = centre(&lost, settings.confidence);
-    let (worse, than) = if settings.lower_is_better { ("higher", "longer") } else { ("lower", "less") };
+    let worse = if settings.lower_is_better { "higher" } else { "lower" };
+    let than = match (settings.lower_is_better, found.estimate < 0.0) {
+        (true, false) => "longer",
+        (true, true) => "shorter",
+        (false, false) => "less",
+        (false, true) => "more",
+    };
     let (outcome, says) = if found.hi <= settings.margin {
         (Outcome::Recovered, "the way down is as good as the way up".to_owned())
     } else if found.lo > settings.margin {
@@ -99,7 +105,7 @@ pub fn judge_loops(
     });
     let reason = format!(
         "{says}: {:.1} % {than} over the loop, where {:.1} % counts as none{widest}",
-        100.0 * found.estimate,
+        100.0 * found.estimate.abs(),
         100.0 * settings.margin
     );
     Ok(Verdict {

@@ -75,6 +75,8 @@ pub(super) struct Engine<'a, P: Protocol> {
     spare: Vec<usize>,
     /// Keys of connections that rest until a request is due.
     resting: Vec<usize>,
+    /// Keys of connections that ask again once all that has come was taken.
+    eager: Vec<usize>,
 }
 
 /// What an event led to.
@@ -125,6 +127,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             recycling: Habit::default(),
             spare: Vec::new(),
             resting: Vec::new(),
+            eager: Vec::new(),
         })
     }
 
@@ -149,6 +152,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             for &event in &events[..arrived] {
                 now = self.take(event, &pacing, now);
             }
+            now = self.ask_again(&pacing, now);
             self.expire(now);
             self.tell();
         }
@@ -412,15 +416,22 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 Outcome::Waits
             }
             Afterwards::AskAgain => {
-                connection.ask_again(self.protocol.choose(), now);
+                connection.phase = Phase::Resting;
                 self.deadlines.end(key);
-                self.deadlines.start(key, now);
-                match self.send(key, now) {
-                    Outcome::Waits => self.watch(key),
-                    outcome => outcome,
-                }
+                self.eager.push(key);
+                Outcome::Waits
             }
         }
+    }
+
+    /// Sends the next request of all connections that have none under way. One after the other they keep a server on another CPU awake,
+    /// where each by itself would have to wake it. Gives the time afterwards.
+    fn ask_again(&mut self, pacing: &impl Pacing, mut now: u64) -> u64 {
+        for n in 0..self.eager.len() {
+            now = self.ask(self.eager[n], pacing, now, now);
+        }
+        self.eager.clear();
+        now
     }
 
     /// Something has happened on a connection that rests: most often that the server has closed it.
