@@ -13,5 +13,6 @@ mod interrupted;
 mod judging;
 mod killed;
 mod leaking;
+mod offered;
 mod own_services;
 mod wrong_files;
