@@ -3,6 +3,8 @@
 mod closed_loop;
 mod curve;
 mod open_loop;
+#[cfg(test)]
+mod pause;
 
 use plimsoll_model::observation::ErrorKind;
 
