@@ -97,10 +97,11 @@ pub(crate) const FLOODED: &str = "flooded";
 /// The rig that is spared it.
 pub(crate) const CONTROL: &str = "control";
 
-/// Which rate is told: that of the claims, and connections when they are about neither.
+/// Which rate is told: that of the claims; when they are about neither, requests where some were offered at a rate, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
-    if claimed(Metric::RequestsPerSecond) && !claimed(Metric::ConnectionsPerSecond) {
+    let offered = report.trials.iter().flat_map(|trial| &trial.phases).any(|phase| phase.offer.is_some());
+    if (claimed(Metric::RequestsPerSecond) || offered) && !claimed(Metric::ConnectionsPerSecond) {
         Metric::RequestsPerSecond
     } else {
         Metric::ConnectionsPerSecond
