@@ -171,7 +171,7 @@ fn launch(spec: &ServiceSpec) -> Result<(Child, Vec<SocketAddr>), Failure> {
             command.stdin(Stdio::null()).stdout(Stdio::null());
             (command, listen)
         }
-        ServiceKind::Web(_) | ServiceKind::Relay(_) => {
+        ServiceKind::Web(_) | ServiceKind::Relay(_) | ServiceKind::Bulk(_) | ServiceKind::TcpProxy(_) => {
             let mut command = Command::new("/proc/self/exe");
             command.args(["agent", "service"]).stdin(Stdio::piped()).stdout(Stdio::piped());
             (command, Vec::new())

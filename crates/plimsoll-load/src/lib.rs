@@ -3,11 +3,13 @@
 //! A [service](serve) runs in a process of its own and serves until it is killed; a [load](run) runs in threads of the
 //! caller's process and ends with a [`LoadResult`](plimsoll_model::observation::LoadResult).
 
+mod clock;
 mod descriptors;
 mod failure;
 mod generate;
 mod service;
 mod text;
+mod transfer;
 
 pub use generate::{Control, run};
 pub use service::serve;

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use crate::experiment::LoadKind;
-use crate::experiment::{ExecService, Ready, RelayService, WebService};
+use crate::experiment::{BulkService, ExecService, Ready, RelayService, TcpProxyService, WebService};
 use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
@@ -258,6 +258,10 @@ pub enum ServiceKind {
     Web(WebService),
     /// The built-in forking relay.
     Relay(RelayService),
+    /// The built-in end of bulk loads.
+    Bulk(BulkService),
+    /// The built-in proxy for TCP.
+    TcpProxy(TcpProxyService),
     /// A program of the user's own.
     Exec(ExecService),
 }

@@ -72,7 +72,7 @@ pub struct LoadResult {
     pub connections: u64,
     /// Requests that were answered without error.
     pub requests: u64,
-    /// Bytes received.
+    /// Bytes received; of a bulk load, bytes that arrived, both directions together.
     pub bytes: u64,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
@@ -89,6 +89,98 @@ pub struct LoadResult {
     /// What an open loop was to offer, and what it did; absent in closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
+    /// The streams of a bulk load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<Stream>,
+    /// What became of the datagrams of a load that sends such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
+}
+
+/// A stream of a bulk load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// The load's address and port.
+    pub from: String,
+    /// The service's.
+    pub to: String,
+    /// Bytes that the load sent.
+    pub sent: u64,
+    /// Bytes that the load received.
+    pub received: u64,
+    /// From its first byte to the end of its last one's transfer, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// What the kernel knew of the connection on the load's side, in order of time; the last is of its end.
+    pub tcp: Vec<TcpState>,
+    /// The same on the service's side, at the end, where the service told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<TcpState>,
+}
+
+/// What the kernel knows of a connection (`TCP_INFO`, struct tcp_info in linux/tcp.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpState {
+    /// When it was read, in nanoseconds after the load's start.
+    pub at_ns: u64,
+    /// Time with something to send, in microseconds (`tcpi_busy_time`).
+    pub busy_us: u64,
+    /// Part of it in which the receiver's window was the limit (`tcpi_rwnd_limited`).
+    pub rwnd_limited_us: u64,
+    /// Part of it in which the send buffer was the limit (`tcpi_sndbuf_limited`).
+    pub sndbuf_limited_us: u64,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// The slow-start threshold, in segments.
+    pub ssthresh: u32,
+    /// The smoothed round-trip time, in microseconds.
+    pub srtt_us: u32,
+    /// The smallest round-trip time that was seen, in microseconds.
+    pub min_rtt_us: u32,
+    /// The retransmission timeout, in microseconds.
+    pub rto_us: u32,
+    /// The largest segment that is sent, in bytes.
+    pub mss: u32,
+    /// Segments retransmitted so far.
+    pub retransmits: u32,
+    /// Segments under way.
+    pub unacked: u32,
+    /// Bytes in the send buffer that were not sent yet.
+    pub unsent_bytes: u32,
+    /// Bytes that the other side has acknowledged so far.
+    pub acked_bytes: u64,
+    /// Bytes received so far.
+    pub received_bytes: u64,
+    /// Data segments sent so far.
+    pub segments_out: u32,
+    /// The rate of delivery that the kernel saw last, in bytes per second.
+    pub delivery_rate: u64,
+}
+
+/// What became of datagrams, as the receiver counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Datagrams {
+    /// How many the rate called for; as many as were sent where no rate was asked for.
+    pub intended: u64,
+    /// Sent.
+    pub sent: u64,
+    /// Received, each counted once.
+    pub received: u64,
+    /// Received again.
+    pub duplicates: u64,
+    /// Received after one that was sent later.
+    pub reordered: u64,
+    /// The jitter of arrival at the end (RFC 3550, section 6.4.1), in microseconds; the mean over flows.
+    pub jitter_us: f64,
+    /// CPU time of the receiver's thread, in microseconds.
+    pub receiver_cpu_us: u64,
+}
+
+impl Datagrams {
+    /// Sent, but not received.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
 }
 
 /// What an open loop was to offer, and what it did. All latencies are in microseconds.
@@ -198,6 +290,14 @@ pub struct Interval {
     pub requests: u64,
     /// Failures in it.
     pub errors: u64,
+    /// Bytes that a bulk load moved in it, as seen by the load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Where a load stands.
@@ -225,6 +325,13 @@ impl LoadResult {
             Metric::RequestsPerSecond => per_second(self.requests),
             Metric::MedianMs => millis(self.latency.percentiles.p50),
             Metric::P99Ms => millis(self.latency.percentiles.p99),
+            Metric::BitsPerSecond => per_second(self.bytes.saturating_mul(8)),
+            Metric::PacketsPerSecond => per_second(self.datagrams?.received),
+            Metric::LossShare => {
+                let datagrams = self.datagrams.filter(|datagrams| datagrams.sent > 0)?;
+                Some(datagrams.lost() as f64 / datagrams.sent as f64)
+            }
+            Metric::JitterMs => Some(self.datagrams?.jitter_us / 1e3),
         }
     }
 

@@ -1,8 +1,9 @@
-//! Reads the kernel while an experiment runs: counters and what they cost, connections, and what machine this is.
+//! Reads the kernel while an experiment runs: counters and what they cost, connections, packets, and what machine this is.
 //!
 //! Everything that is read from files takes the root of the file system as an argument (`/` for the running kernel), so that
 //! tests run against folders.
 
+pub mod capture;
 mod cgroup;
 pub mod clock;
 pub mod connections;

@@ -176,6 +176,10 @@ fn kind_of(service: &Service) -> ServiceKind {
         ServiceKind::Web(web.clone())
     } else if let Some(relay) = &service.relay {
         ServiceKind::Relay(relay.clone())
+    } else if let Some(bulk) = &service.bulk {
+        ServiceKind::Bulk(bulk.clone())
+    } else if let Some(proxy) = &service.tcp_proxy {
+        ServiceKind::TcpProxy(proxy.clone())
     } else {
         let argv = service.exec.clone().unwrap_or_default();
         ServiceKind::Exec(ExecService { argv, env: service.env.clone() })

@@ -22,7 +22,6 @@ use slab::Slab;
 
 use super::Shared;
 use super::alarm::{ALARM, Alarm};
-use super::clock::{self, CpuTime};
 use super::connection::{Connection, Phase};
 use super::deadlines::Deadlines;
 use super::dialer::{Dialer, kind_of};
@@ -30,6 +29,7 @@ use super::habit::Habit;
 use super::pacing::{Afterwards, Pacing, Start};
 use super::protocol::{Protocol, Turn};
 use super::tally::Tally;
+use crate::clock::{self, CpuTime};
 use crate::failure::refused;
 
 /// How much is received at a time, in bytes.

@@ -73,6 +73,7 @@ fn sum(intervals: &[Interval]) -> Interval {
         connections: sum.connections + next.connections,
         requests: sum.requests + next.requests,
         errors: sum.errors + next.errors,
+        bytes: sum.bytes + next.bytes,
     })
 }
 

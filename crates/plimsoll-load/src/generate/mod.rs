@@ -4,7 +4,7 @@
 //! [`Pacing`](pacing::Pacing) knows when to begin, and the [`engine`] knows sockets and time.
 
 mod alarm;
-mod clock;
+mod bulk;
 mod connection;
 mod deadlines;
 mod dialer;
@@ -16,6 +16,7 @@ mod offering;
 mod pacing;
 mod protocol;
 mod tally;
+mod udp;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,8 +35,8 @@ use self::offering::Offering;
 use self::pacing::{ClosedLoop, OpenLoop};
 use self::protocol::Protocol;
 use self::tally::Tally;
-use crate::descriptors;
 use crate::failure::other;
+use crate::{clock, descriptors};
 
 /// What a generator opens beside its connections.
 const DESCRIPTORS: u64 = 2;
@@ -76,7 +77,14 @@ impl Shared<'_> {
 /// When the load cannot start at all: there is no target, the source is no address of this host, the limit of file
 /// descriptors is too low, or the system gives no thread.
 pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    let LoadKind::Http(load) = &spec.kind;
+    match &spec.kind {
+        LoadKind::Http(load) => run_http(spec, load, control),
+        LoadKind::Bulk(load) => bulk::run(spec, load, control),
+        LoadKind::Udp(load) => udp::run(spec, load, control),
+    }
+}
+
+fn run_http(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
     let threads = load.generators.max(1);
     descriptors::make_room(u64::from(threads) * (u64::from(load.concurrency) + DESCRIPTORS))?;
     let shared = Shared {

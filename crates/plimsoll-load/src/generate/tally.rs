@@ -8,9 +8,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Percentiles};
 
-use super::clock::CpuTime;
 use super::intervals::Intervals;
 use super::offering::Offering;
+use crate::clock::CpuTime;
 
 /// The longest latency that is told apart, in microseconds: an hour.
 const LONGEST_US: u64 = 3_600_000_000;
@@ -151,6 +151,8 @@ impl Tally {
             system_us: self.cpu.system_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
+            streams: Vec::new(),
+            datagrams: None,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The built-in services. Each serves from a process of its own until that process is killed.
 
+mod bulk;
 mod listen;
 mod process;
 mod relay;
+mod shuttle;
+mod tcp_proxy;
 mod web;
 
 use std::convert::Infallible;
@@ -32,6 +35,8 @@ pub fn serve(
     let (backlog, shared) = match &spec.kind {
         ServiceKind::Web(web) => (web.backlog, web.reuse_port),
         ServiceKind::Relay(relay) => (relay.backlog, false),
+        ServiceKind::Bulk(bulk) => (bulk.backlog, false),
+        ServiceKind::TcpProxy(proxy) => (proxy.backlog, false),
         ServiceKind::Exec(_) => return Err(other("start the service", &"it is not built in")),
     };
     let listeners = listen::listen_all(&spec.listen, backlog, shared)?;
@@ -41,6 +46,8 @@ pub fn serve(
     match &spec.kind {
         ServiceKind::Web(options) => web::serve(options, listeners, tell),
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
+        ServiceKind::Bulk(options) => bulk::serve(options, listeners, tell),
+        ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, tell),
         ServiceKind::Exec(_) => Err(other("start the service", &"it is not built in")),
     }
 }

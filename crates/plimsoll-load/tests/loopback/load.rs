@@ -21,6 +21,14 @@ pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
     LoadSpec { name: "load".into(), targets: targets.to_vec(), source: None, kind: LoadKind::Http(load) }
 }
 
+/// Runs a load of any kind to its end.
+pub(crate) fn run_kind(targets: &[SocketAddr], kind: LoadKind) -> LoadResult {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    let spec = LoadSpec { name: "load".into(), targets: targets.to_vec(), source: None, kind };
+    run(&spec, &control).unwrap()
+}
+
 /// Runs a load to its end.
 pub(crate) fn result(targets: &[SocketAddr], load: HttpLoad) -> LoadResult {
     let abort = AtomicBool::new(false);

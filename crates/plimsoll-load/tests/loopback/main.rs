@@ -2,6 +2,7 @@
 //!
 //! Services fork, so each runs in a process of its own: the example `serve`, which `cargo test` builds as well.
 
+mod bulk;
 mod errors;
 mod fake;
 mod lifetime;
@@ -10,4 +11,6 @@ mod models;
 mod open_loop;
 mod relay;
 mod service;
+mod tcp_proxy;
+mod udp;
 mod web;

@@ -4,8 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use plimsoll_model::experiment::{Leak, Ready, RelayService, WebService};
+use plimsoll_model::experiment::{
+    BulkService, Leak, PassBy, Ready, RelayService, TcpProxyService, WebService,
+};
 use plimsoll_model::frame::{ServiceKind, ServiceSpec};
+use plimsoll_model::units::ByteSize;
 
 /// A running service; it is killed when this is dropped.
 pub(crate) struct Service {
@@ -30,6 +33,16 @@ impl Service {
     /// A web server with few processes.
     pub(crate) fn small_web() -> Self {
         Self::web(WebService { clients: 8, ..WebService::default() })
+    }
+
+    /// The end of bulk loads.
+    pub(crate) fn bulk() -> Self {
+        Self::start(ServiceKind::Bulk(BulkService::default()), 1, Vec::new())
+    }
+
+    pub(crate) fn tcp_proxy(to: &[SocketAddr], by: PassBy) -> Self {
+        let options = TcpProxyService { to: "web".into(), by, buffer: ByteSize(64 << 10), backlog: 511 };
+        Self::start(ServiceKind::TcpProxy(options), 1, to.to_vec())
     }
 
     pub(crate) fn relay(listeners: usize, to: &[SocketAddr], leak: Option<Leak>) -> Self {

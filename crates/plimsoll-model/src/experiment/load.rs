@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bulk::{BulkLoad, UdpLoad};
 use super::open_loop::OpenLoop;
 use crate::units::Span;
 
@@ -20,6 +21,12 @@ pub struct Load {
     /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpLoad>,
+    /// As many bytes over TCP as go through, to or from a service of kind `bulk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<BulkLoad>,
+    /// Datagrams at a rate, to a service of kind `bulk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpLoad>,
 }
 
 /// What a load is.
@@ -28,13 +35,20 @@ pub struct Load {
 pub enum LoadKind {
     /// HTTP/1.1.
     Http(HttpLoad),
+    /// Bytes over TCP.
+    Bulk(BulkLoad),
+    /// Datagrams at a rate.
+    Udp(UdpLoad),
 }
 
 impl Load {
     /// What it is; nothing where the file does not say, which [`super::parse`] refuses.
     #[must_use]
     pub fn kind(&self) -> Option<LoadKind> {
-        self.http.clone().map(LoadKind::Http)
+        let http = self.http.clone().map(LoadKind::Http);
+        let bulk = || self.bulk.clone().map(LoadKind::Bulk);
+        let udp = || self.udp.clone().map(LoadKind::Udp);
+        http.or_else(bulk).or_else(udp)
     }
 }
 
@@ -48,6 +62,8 @@ impl LoadKind {
                 duration: http.duration.map(|all| Span(all.0 / number)),
                 ..http.clone()
             }),
+            Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
+            Self::Udp(udp) => Self::Udp(udp.part(number)),
         }
     }
 
@@ -58,12 +74,14 @@ impl LoadKind {
             Self::Http(http) => {
                 Self::Http(HttpLoad { connections: Some(connections), duration: None, ..http.clone() })
             }
+            Self::Bulk(bulk) => Self::Bulk(bulk.window(connections)),
+            Self::Udp(udp) => Self::Udp(udp.window(connections)),
         }
     }
 }
 
 /// One of `number` parts of a whole number, at least 1.
-fn share(all: u64, place: u32, number: u32) -> u64 {
+pub(super) fn share(all: u64, place: u32, number: u32) -> u64 {
     let (place, number) = (u64::from(place), u64::from(number));
     (all / number + u64::from(place < all % number)).max(1)
 }
@@ -151,6 +169,7 @@ mod tests {
         let whole = LoadKind::Http(HttpLoad { connections: Some(403), ..HttpLoad::default() });
         let connections = |place| match whole.part(place, 10) {
             LoadKind::Http(http) => http.connections.expect("the whole says how many"),
+            other => panic!("a part of another kind: {other:?}"),
         };
         let parts: Vec<u64> = (0..10).map(connections).collect();
         assert_eq!(parts.iter().sum::<u64>(), 403);

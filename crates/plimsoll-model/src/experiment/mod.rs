@@ -3,6 +3,7 @@
 //! These are the types of the TOML text as written; [`parse`] reads them and tells where an error stands, and [`crate::plan`]
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
+pub mod bulk;
 pub mod hysteresis;
 pub mod load;
 pub mod open_loop;
@@ -16,10 +17,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use hysteresis::HysteresisClaim;
 pub use load::{HttpLoad, Load, LoadKind};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
-pub use service::{ExecService, Leak, Ready, RelayService, Service, WebService};
+pub use service::{
+    BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
+};
 
 use crate::units::{Share, Span};
 
@@ -320,6 +324,14 @@ pub enum Metric {
     MedianMs,
     /// The 99th percentile of the time of a request, in milliseconds.
     P99Ms,
+    /// Bits that arrived per second, without headers, both directions together.
+    BitsPerSecond,
+    /// Datagrams that arrived per second.
+    PacketsPerSecond,
+    /// The share of datagrams that did not arrive.
+    LossShare,
+    /// The jitter of datagrams (RFC 3550), in milliseconds.
+    JitterMs,
 }
 
 impl Metric {
@@ -331,13 +343,17 @@ impl Metric {
             Self::RequestsPerSecond => "requests_per_second",
             Self::MedianMs => "median_ms",
             Self::P99Ms => "p99_ms",
+            Self::BitsPerSecond => "bits_per_second",
+            Self::PacketsPerSecond => "packets_per_second",
+            Self::LossShare => "loss_share",
+            Self::JitterMs => "jitter_ms",
         }
     }
 
     /// Whether less of it is better.
     #[must_use]
     pub fn lower_is_better(self) -> bool {
-        matches!(self, Self::MedianMs | Self::P99Ms)
+        matches!(self, Self::MedianMs | Self::P99Ms | Self::LossShare | Self::JitterMs)
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bulk::SendBy;
 use crate::units::{ByteSize, Span};
 
-/// A service on a host. Exactly one of `web`, `relay` and `exec` says what it is.
+/// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy` and `exec` says what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -25,6 +26,12 @@ pub struct Service {
     /// The built-in forking relay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelayService>,
+    /// The built-in end of bulk loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<BulkService>,
+    /// The built-in proxy for TCP: one process that passes bytes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_proxy: Option<TcpProxyService>,
     /// A program of your own and its arguments. `{port}`, `{address}` and `{to}` are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<Vec<String>>,
@@ -69,6 +76,8 @@ pub struct WebService {
     /// A folder whose files are served below `/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// How documents that are no files are handed to the kernel.
+    pub by: SendBy,
     /// The length of the listen queue (`listen(2)`).
     pub backlog: u32,
     /// Whether each process or thread has a listening socket of its own, over which the kernel spreads connections (SO_REUSEPORT).
@@ -89,6 +98,7 @@ impl Default for WebService {
             workers: 1,
             document: ByteSize(1024),
             root: None,
+            by: SendBy::Write,
             backlog: 511,
             reuse_port: false,
             keep_alive: Span::secs(20),
@@ -162,6 +172,83 @@ pub enum Leak {
     },
 }
 
+/// The built-in end of bulk loads: it takes what it is sent, over TCP and UDP, and sends what it is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BulkService {
+    /// What becomes of the bytes that come in.
+    pub take: Take,
+    /// Wait so long before each read, as a reader that cannot keep up does.
+    pub pause: Span,
+    /// How many bytes a read takes at most (1 to 16M).
+    pub chunk: ByteSize,
+    /// The receive buffer (`SO_RCVBUF`) of connections from the handshake on, where a load does not ask for another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ByteSize>,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+}
+
+impl Default for BulkService {
+    fn default() -> Self {
+        Self {
+            take: Take::Discard,
+            pause: Span::default(),
+            chunk: ByteSize(1 << 20),
+            receive_buffer: None,
+            backlog: 511,
+        }
+    }
+}
+
+/// What becomes of bytes that come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// The kernel throws them away (`MSG_TRUNC`, tcp(7)): the receiver costs as little as it can.
+    #[default]
+    Discard,
+    /// They are copied to the program, as by every ordinary one.
+    Copy,
+}
+
+/// The built-in proxy for TCP: it connects onward for each connection and passes bytes on both ways, in one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpProxyService {
+    /// The service that it passes connections on to.
+    pub to: String,
+    /// How it passes bytes on.
+    #[serde(default)]
+    pub by: PassBy,
+    /// How many bytes may be under way in each direction (4k to 1M).
+    #[serde(default = "TcpProxyService::default_buffer")]
+    pub buffer: ByteSize,
+    /// The length of the listen queue (`listen(2)`).
+    #[serde(default = "RelayService::default_backlog")]
+    pub backlog: u32,
+}
+
+impl TcpProxyService {
+    fn default_buffer() -> ByteSize {
+        ByteSize(64 << 10)
+    }
+}
+
+/// How a proxy passes bytes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PassBy {
+    /// They are read and written.
+    #[default]
+    Copy,
+    /// splice(2) through a pipe: they never leave the kernel.
+    Splice,
+    /// The same with `SPLICE_F_MORE` on all that is passed on, even where nothing more follows: what does not fill a segment is held
+    /// back for up to 200 ms.
+    SpliceMore,
+}
+
 /// A program of the user's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecService {
@@ -175,7 +262,9 @@ impl Service {
     /// The service that connections are passed on to.
     #[must_use]
     pub fn onward(&self) -> Option<&str> {
-        self.relay.as_ref().map(|relay| relay.to.as_str()).or(self.to.as_deref())
+        let relay = self.relay.as_ref().map(|relay| relay.to.as_str());
+        let proxy = self.tcp_proxy.as_ref().map(|proxy| proxy.to.as_str());
+        relay.or(proxy).or(self.to.as_deref())
     }
 
     /// How many ports it listens on.

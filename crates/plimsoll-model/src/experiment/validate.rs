@@ -1,5 +1,12 @@
 //! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
 
+/// A path into the file, such as `path!["services", name, "on"]`.
+macro_rules! path {
+    ($($part:expr),* $(,)?) => { [$(Part::from($part)),*] };
+}
+
+mod bulk;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hysteresis::{self, HysteresisClaim};
@@ -10,11 +17,6 @@ use super::{Claim, Experiment, HostKind, Load, Phase, RecoveryClaim, Service, We
 use crate::units::Span;
 
 type Checked = Result<(), Problem>;
-
-/// A path into the file, such as `path!["services", name, "on"]`.
-macro_rules! path {
-    ($($part:expr),* $(,)?) => { [$(Part::from($part)),*] };
-}
 
 impl From<&str> for Part {
     fn from(key: &str) -> Self {
@@ -152,6 +154,8 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
     let kinds = [
         ("web", service.web.is_some()),
         ("relay", service.relay.is_some()),
+        ("bulk", service.bulk.is_some()),
+        ("tcp_proxy", service.tcp_proxy.is_some()),
         ("exec", service.exec.is_some()),
     ];
     one_of(&kinds, &format!("the service `{name}`"), path!["services", name])?;
@@ -168,6 +172,7 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         in_range(u64::from(relay.backlog), 1, 65_535, path!["services", name, "relay", "backlog"])?;
         in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
     }
+    bulk::check_service(experiment, name, service)?;
     if service.exec.as_ref().is_some_and(Vec::is_empty) {
         return Err(problem(
             path!["services", name, "exec"],
@@ -227,7 +232,9 @@ fn service_cycle(experiment: &Experiment) -> Checked {
 fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     declared(&load.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
     declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
-    one_of(&[("http", load.http.is_some())], &format!("the load `{name}`"), path!["loads", name])?;
+    let kinds = [("http", load.http.is_some()), ("bulk", load.bulk.is_some()), ("udp", load.udp.is_some())];
+    one_of(&kinds, &format!("the load `{name}`"), path!["loads", name])?;
+    bulk::check_load(experiment, name, load)?;
     let Some(http) = &load.http else { return Ok(()) };
     if http.connections.is_some() == http.duration.is_some() {
         return Err(problem(

@@ -84,7 +84,7 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
                 FromAgent::Stopped { id }
             }
             ToAgent::Run { id, load } => {
-                let LoadKind::Http(http) = &load.kind;
+                let LoadKind::Http(http) = &load.kind else { panic!("another load than planned: {load:?}") };
                 let connections = http.connections.unwrap_or(0);
                 say(format!("run {} {connections}", load.name));
                 if ground.dies_at == Some(load.name.as_str()) {

@@ -6,6 +6,8 @@ use super::figures;
 
 /// A generator whose threads are busy for this share of the time is the bottleneck itself.
 const SATURATED: f64 = 0.95;
+/// A sender of datagrams that reached less than this share of its rate did not ask what it was to ask.
+const BEHIND: f64 = 0.99;
 /// A hypervisor that takes more than this share of the CPUs' time decides the figures. Both rigs lose alike, so less is borne.
 const STOLEN: f64 = 0.25;
 /// A generator that gives up more than this share of what it was to send does not offer the rate.
@@ -29,7 +31,7 @@ pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
         return Some(format!("no trial came to its end: in `{}`, {}", fault.phase, fault.what));
     }
     let measured = measured(trials);
-    saturated(&measured).or_else(|| stolen(&measured))
+    saturated(&measured).or_else(|| behind(&measured)).or_else(|| stolen(&measured))
 }
 
 fn measured<'t>(trials: &[&'t TrialRecord]) -> Vec<&'t Slice> {
@@ -70,7 +72,10 @@ fn median(values: &mut [u64]) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
+/// The ends of a bulk load are part of what is measured, so they may be busy.
 fn saturated(slices: &[&Slice]) -> Option<String> {
+    let generated = |slice: &&&Slice| slice.result.streams.is_empty() && slice.result.datagrams.is_none();
+    let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
     let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
     let had: f64 = slices
         .iter()
@@ -83,7 +88,16 @@ fn saturated(slices: &[&Slice]) -> Option<String> {
             share * 100.0
         )
     });
-    busy.or_else(|| not_offered(slices))
+    busy.or_else(|| not_offered(&slices))
+}
+
+/// Whether datagrams were sent as fast as they were to be.
+fn behind(slices: &[&Slice]) -> Option<String> {
+    let all = slices.iter().filter_map(|slice| slice.result.datagrams);
+    let (sent, intended) = all.fold((0, 0), |sum, next| (sum.0 + next.sent, sum.1 + next.intended));
+    ((sent as f64) < BEHIND * intended as f64).then(|| {
+        format!("the generator was the bottleneck: it sent {sent} of {intended} datagrams that the rate called for")
+    })
 }
 
 fn stolen(slices: &[&Slice]) -> Option<String> {
@@ -187,6 +201,24 @@ mod tests {
             |p50| Offer { lateness_us: Percentiles { p50, ..Percentiles::default() }, ..Offer::default() };
         assert!(objection_to(&offering(late_by(1_500), &[])).unwrap().contains("1.5 ms late"));
         assert_eq!(objection_to(&offering(late_by(200), &[])), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_bulk_load_may_be_busy() {
+        let streams = vec![plimsoll_model::observation::Stream::default()];
+        let busy = LoadResult { system_us: 680_000, streams, ..result() };
+        assert_eq!(objection_to(&trial(busy)), None);
+    }
+
+    #[test]
+    fn datagrams_that_were_not_sent_in_time_are_named() {
+        let datagrams = |sent| {
+            let counts =
+                plimsoll_model::observation::Datagrams { intended: 1000, sent, ..Default::default() };
+            LoadResult { datagrams: Some(counts), ..result() }
+        };
+        assert_eq!(objection_to(&trial(datagrams(995))), None);
+        assert!(objection_to(&trial(datagrams(900))).unwrap().contains("900 of 1000 datagrams"));
     }
 
     #[test]

@@ -4,21 +4,20 @@
 mod leak;
 mod record;
 mod rule;
-mod shuttle;
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::sleep;
 
-use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::wait::wait;
-use plimsoll_model::experiment::RelayService;
+use plimsoll_model::experiment::{PassBy, RelayService};
 use plimsoll_model::frame::Failure;
 
 use self::leak::Leaking;
 use super::listen;
 use super::process::{self, Parent, SHORTAGE};
+use super::shuttle::{self, reset_on_close};
 use crate::failure::{other, refused};
 
 /// Relays from `listeners` to `to`, until killed.
@@ -85,15 +84,8 @@ fn connect_and_shuttle(client: &TcpStream, server: SocketAddr) {
     let Ok(server) = TcpStream::connect(server) else { return reset_on_close(client) };
     // What cannot be set costs some delay, and no more.
     let _ = server.set_nodelay(true);
-    if shuttle::both_ways(client, &server).is_err() {
+    if shuttle::both_ways(client, &server, PassBy::Copy, shuttle::BUFFER).is_err() {
         reset_on_close(client);
         reset_on_close(&server);
     }
-}
-
-/// Makes the close that follows a reset, so that the peer knows that something went wrong.
-fn reset_on_close(stream: &TcpStream) {
-    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
-    // A socket that refuses this is closed in the ordinary way.
-    let _ = setsockopt(stream, sockopt::Linger, &at_once);
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use plimsoll_model::experiment::WebService;
+use plimsoll_model::experiment::{SendBy, WebService};
 
 use super::date::Clock;
 use super::request::{Method, Request};
@@ -61,6 +61,11 @@ pub(super) struct Answers<'a> {
 impl<'a> Answers<'a> {
     pub(super) fn new(site: &'a Site, terms: Terms) -> Self {
         Self { site, terms, clock: Clock::default() }
+    }
+
+    /// How documents that are no files are handed to the kernel.
+    pub(super) fn by(&self) -> SendBy {
+        self.site.by()
     }
 
     /// Puts the head of the answer to a request at the end of `out`, after the work that it costs. Gives the body that has to follow, and

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{MsgFlags, send};
 
+use plimsoll_model::experiment::SendBy;
+
 use super::answer::{Answers, Body, CHUNK, TEXT, Terms};
 use super::request::{self, LONGEST_HEAD};
 use super::response::{self, Afterwards};
 use super::site::Site;
+use crate::transfer::Outlet;
 
 /// How long a client may take to send a head, from its first byte on.
 pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(30);
@@ -20,6 +23,9 @@ pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(30);
 pub(super) const LINGER: Duration = Duration::from_secs(2);
 /// More follows at once; nothing is sent before a segment is full or the connection is closed.
 pub(super) const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
+
+/// How much of a document is handed to the kernel at a time where it is not just written.
+const OUTLET: usize = 128 << 10;
 
 /// Holds one conversation after the other, and keeps what they share: buffers and the clock.
 pub(super) struct Conversations<'a> {
@@ -30,6 +36,8 @@ pub(super) struct Conversations<'a> {
     out: Vec<u8>,
     /// How many requests of the present conversation were answered.
     served: u64,
+    /// What sends texts, where they are not just written.
+    outlet: Option<Outlet>,
 }
 
 /// How a conversation goes on.
@@ -44,7 +52,7 @@ impl<'a> Conversations<'a> {
     pub(super) fn new(site: &'a Site, terms: Terms) -> Self {
         let inbox = vec![0; LONGEST_HEAD].into();
         let answers = Answers::new(site, terms);
-        Self { answers, inbox, filled: 0, out: Vec::with_capacity(2 * CHUNK), served: 0 }
+        Self { answers, inbox, filled: 0, out: Vec::with_capacity(2 * CHUNK), served: 0, outlet: None }
     }
 
     /// Serves a connection to its end. Whatever goes wrong on it ends it, and nothing else.
@@ -101,7 +109,18 @@ impl<'a> Conversations<'a> {
         // The last segment waits for the FIN, and both go out as one.
         let last = if goes_on { MsgFlags::empty() } else { MORE };
         match body {
-            Body::Text(length) => send_text(stream, &mut self.out, length, last),
+            Body::Text(length) if length == 0 || self.answers.by() == SendBy::Write => {
+                send_text(stream, &mut self.out, length, last)
+            }
+            Body::Text(length) => {
+                let outlet = match &mut self.outlet {
+                    Some(outlet) => outlet,
+                    none => none.insert(Outlet::new(self.answers.by(), OUTLET)?),
+                };
+                outlet.serve(stream)?;
+                send_all(stream, &self.out, MORE)?;
+                outlet.send_all(stream, length, goes_on)
+            }
             Body::File(file, length) => send_file(stream, &self.out, &file, length),
         }
     }

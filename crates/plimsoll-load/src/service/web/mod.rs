@@ -37,7 +37,7 @@ pub(super) fn serve(
     listeners: Vec<TcpListener>,
     tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
-    let site = Site::open(options.document.0, options.root.as_deref())?;
+    let site = Site::open(options.document.0, options.root.as_deref(), options.by)?;
     process::survive_broken_pipes()?;
     let addresses = listen::addresses(&listeners)?;
     let sets = sets(options, listeners, &addresses)?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::sys::stat::Mode;
 use plimsoll_model::documents;
+use plimsoll_model::experiment::SendBy;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::ByteSize;
 
@@ -19,6 +20,7 @@ use crate::failure::refused;
 pub(super) struct Site {
     document: u64,
     root: Option<OwnedFd>,
+    by: SendBy,
 }
 
 /// A document that was found.
@@ -48,13 +50,18 @@ impl Document {
 
 impl Site {
     /// A site whose document at `/` has so many bytes, with the files of a folder below it.
-    pub(super) fn open(document: u64, root: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn open(document: u64, root: Option<&str>, by: SendBy) -> Result<Self, Failure> {
         let folder = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let root = root.map(|path| {
             open(Path::new(path), folder, Mode::empty())
                 .map_err(|error| refused(format!("open the folder `{path}`"), error))
         });
-        Ok(Self { document, root: root.transpose()? })
+        Ok(Self { document, root: root.transpose()?, by })
+    }
+
+    /// How documents that are no files are handed to the kernel.
+    pub(super) fn by(&self) -> SendBy {
+        self.by
     }
 
     /// The document that a request's target names.
@@ -158,7 +165,7 @@ mod tests {
         std::fs::write(outer.path().join("secret"), "secret").unwrap();
         std::fs::write(root.join("sub/a b.html"), "hello").unwrap();
         std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
-        let site = Site::open(42, root.to_str()).unwrap();
+        let site = Site::open(42, root.to_str(), SendBy::Write).unwrap();
         (outer, site)
     }
 
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn without_a_folder_there_are_no_files() {
-        let site = Site::open(1, None).unwrap();
+        let site = Site::open(1, None, SendBy::Write).unwrap();
         assert_eq!(length(&site, "/sub"), Err(Status::NotFound));
     }
 }

@@ -1,23 +1,29 @@
-//! Copies bytes both ways between two connections until both directions have ended.
+//! Passes bytes both ways between two connections until both directions have ended.
 
-use std::io::{self, ErrorKind, Read, Write};
+mod lane;
+
+use std::io::{self, ErrorKind};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{setsockopt, sockopt};
+use plimsoll_model::experiment::PassBy;
 
-/// How much may be under way in one direction, in bytes.
-const BUFFER: usize = 64 << 10;
+use self::lane::Lane;
 
-/// Copies until each side has closed its direction, each close being passed on as it comes.
+/// How much may be under way in one direction where nobody asks for more or less, in bytes.
+pub(super) const BUFFER: usize = 64 << 10;
+
+/// Passes bytes on until each side has closed its direction, each close being passed on as it comes.
 ///
 /// # Errors
 /// When either side is reset or otherwise lost: then neither direction can go on.
-pub(super) fn both_ways(a: &TcpStream, b: &TcpStream) -> io::Result<()> {
+pub(super) fn both_ways(a: &TcpStream, b: &TcpStream, by: PassBy, buffer: usize) -> io::Result<()> {
     a.set_nonblocking(true)?;
     b.set_nonblocking(true)?;
-    let mut forth = Direction::new(a, b);
-    let mut back = Direction::new(b, a);
+    let mut forth = Direction::new(a, b, Lane::new(by, buffer)?);
+    let mut back = Direction::new(b, a, Lane::new(by, buffer)?);
     loop {
         forth.advance()?;
         back.advance()?;
@@ -50,10 +56,7 @@ fn lost(events: Option<PollFlags>, stream: &TcpStream) -> io::Result<()> {
 struct Direction<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
-    buffer: Box<[u8]>,
-    /// What is in the buffer.
-    start: usize,
-    end: usize,
+    lane: Lane,
     /// `from` has no more.
     drained: bool,
     /// `to` has got all, and knows that it is all.
@@ -61,34 +64,32 @@ struct Direction<'a> {
 }
 
 impl<'a> Direction<'a> {
-    fn new(from: &'a TcpStream, to: &'a TcpStream) -> Self {
-        let buffer = vec![0; BUFFER].into();
-        Self { from, to, buffer, start: 0, end: 0, drained: false, ended: false }
+    fn new(from: &'a TcpStream, to: &'a TcpStream, lane: Lane) -> Self {
+        Self { from, to, lane, drained: false, ended: false }
     }
 
     fn wants_to_read(&self) -> PollFlags {
-        if self.drained || self.start < self.end { PollFlags::empty() } else { PollFlags::POLLIN }
+        if self.drained || !self.lane.is_empty() { PollFlags::empty() } else { PollFlags::POLLIN }
     }
 
     fn wants_to_write(&self) -> PollFlags {
-        if self.start < self.end { PollFlags::POLLOUT } else { PollFlags::empty() }
+        if self.lane.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT }
     }
 
-    /// Copies until one of the sides would block, or the direction has ended.
+    /// Passes on until one of the sides would block, or the direction has ended.
     fn advance(&mut self) -> io::Result<()> {
         while !self.ended {
-            if self.start < self.end {
-                let Some(n) = tolerate_waiting(self.to.write(&self.buffer[self.start..self.end]))? else {
+            if !self.lane.is_empty() {
+                if tolerate_waiting(self.lane.empty(self.to))?.is_none() {
                     return Ok(());
-                };
-                self.start += n;
+                }
             } else if self.drained {
                 self.to.shutdown(Shutdown::Write)?;
                 self.ended = true;
             } else {
-                let Some(n) = tolerate_waiting(self.from.read(&mut self.buffer))? else { return Ok(()) };
-                (self.start, self.end, self.drained) = (0, n, n == 0);
-                if 0 < n && n < self.buffer.len() {
+                let Some(n) = tolerate_waiting(self.lane.fill(self.from))? else { return Ok(()) };
+                self.drained = n == 0;
+                if n > 0 && self.lane.has_room() {
                     // Most likely all that there is: pass it on, then wait, instead of asking for more in vain.
                     return self.pass_on();
                 }
@@ -98,10 +99,9 @@ impl<'a> Direction<'a> {
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
-        while self.start < self.end {
-            match tolerate_waiting(self.to.write(&self.buffer[self.start..self.end]))? {
-                Some(n) => self.start += n,
-                None => break,
+        while !self.lane.is_empty() {
+            if tolerate_waiting(self.lane.empty(self.to))?.is_none() {
+                break;
             }
         }
         Ok(())
@@ -112,7 +112,14 @@ fn tolerate_waiting(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(n) => Ok(Some(n)),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Some(0)),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Makes the close that follows a reset, so that the peer knows that something went wrong.
+pub(super) fn reset_on_close(stream: &TcpStream) {
+    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+    // A socket that refuses this is closed in the ordinary way.
+    let _ = setsockopt(stream, sockopt::Linger, &at_once);
 }

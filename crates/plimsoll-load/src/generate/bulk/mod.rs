@@ -1,0 +1,176 @@
+//! Bulk TCP: streams side by side, each a connection and a thread for each direction.
+
+mod dial;
+mod states;
+mod stream;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::{BulkLoad, Direction};
+use plimsoll_model::frame::{Failure, LoadSpec};
+use plimsoll_model::observation::{ErrorKind, LoadResult, Progress, Stream};
+
+use self::states::States;
+pub(super) use self::stream::number;
+use self::stream::{Connection, Way};
+use super::Control;
+use super::dialer::kind_of;
+use super::tally::Tally;
+use crate::failure::other;
+use crate::{clock, descriptors};
+
+/// How often the kernel's state of each connection is read at first.
+const STATES_EVERY: Duration = Duration::from_millis(100);
+/// How many descriptors a stream takes at most: its socket, a pipe and a file for each side's thread.
+const DESCRIPTORS: u64 = 5;
+
+/// What the streams of a load share while they run.
+pub(super) struct Running<'a> {
+    pub(super) load: &'a BulkLoad,
+    pub(super) abort: &'a AtomicBool,
+    pub(super) start: u64,
+    pub(super) bytes: AtomicU64,
+    pub(super) errors: AtomicU64,
+}
+
+/// Runs a bulk load to its end.
+///
+/// # Errors
+/// When it cannot start at all: no target, too few descriptors, no thread, or a service that refuses what is asked for.
+pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    descriptors::make_room(u64::from(load.streams) * DESCRIPTORS)?;
+    let mut before = Tally::new(clock::now(), None);
+    let mut connections = Vec::new();
+    for nth in 0..load.streams as usize {
+        match stream::connect(spec, load, nth, control.abort) {
+            Ok(connection) => connections.push(connection),
+            Err(error) if is_refusal(&error) => return Err(other("start the load", &error)),
+            Err(error) => before.error(kind_of_io(&error, false), clock::now()),
+        }
+    }
+    let start = clock::now();
+    let running =
+        Running { load, abort: control.abort, start, bytes: AtomicU64::new(0), errors: AtomicU64::new(0) };
+    let mut tally = Tally::new(start, None);
+    tally.errors = before.errors;
+    for connection in &connections {
+        tally.connected(0, connection.connect_ns);
+    }
+    let (streams, threads) = carry(&running, &connections, control, &mut tally)?;
+    let ended = tally.end;
+    let mut result = tally.into_result(start, threads);
+    result.elapsed_ns = ended.saturating_sub(start);
+    result.streams = stream::with_peers(spec, &connections, streams);
+    Ok(result)
+}
+
+/// Lets the bytes flow, and watches. Gives the streams and the number of threads.
+fn carry(
+    running: &Running<'_>,
+    connections: &[Connection],
+    control: &Control<'_>,
+    tally: &mut Tally,
+) -> Result<(Vec<Stream>, u32), Failure> {
+    let ways: &[Way] = match running.load.direction {
+        Direction::Send => &[Way::Out],
+        Direction::Receive => &[Way::In],
+        Direction::Both => &[Way::Out, Way::In],
+    };
+    let mut states: Vec<States> = connections.iter().map(|_| States::default()).collect();
+    let mut streams: Vec<Stream> = connections.iter().map(Connection::describe).collect();
+    thread::scope(|scope| {
+        let mut working = Vec::new();
+        for (nth, connection) in connections.iter().enumerate() {
+            for &way in ways {
+                let body = move || stream::work(running, connection, way);
+                match Builder::new().name(format!("stream {nth}")).spawn_scoped(scope, body) {
+                    Ok(handle) => working.push((nth, way, handle)),
+                    Err(error) => {
+                        connections.iter().for_each(Connection::cut);
+                        return Err(other(format!("start stream {nth}"), &error));
+                    }
+                }
+            }
+        }
+        let threads = working.len() as u32;
+        watch(running, connections, control, &mut states, || {
+            working.iter().all(|(.., work)| work.is_finished())
+        });
+        for (nth, way, work) in working {
+            let Ok(done) = work.join() else {
+                return Err(other("generate load", &"a stream has panicked"));
+            };
+            let stream = &mut streams[nth];
+            match way {
+                Way::Out => stream.sent = done.bytes,
+                Way::In => stream.received = done.bytes,
+            }
+            stream.elapsed_ns = stream.elapsed_ns.max(done.elapsed_ns);
+            states[nth].keep(done.last);
+            tally.merge(done.tally);
+        }
+        for (stream, states) in streams.iter_mut().zip(states) {
+            stream.tcp = states.finish();
+        }
+        Ok((streams, threads))
+    })
+}
+
+/// Reads the states of the connections now and then, and tells how far the load is, until it is done.
+fn watch(
+    running: &Running<'_>,
+    connections: &[Connection],
+    control: &Control<'_>,
+    states: &mut [States],
+    is_done: impl Fn() -> bool,
+) {
+    let mut next_states = Instant::now() + STATES_EVERY;
+    let mut told = (Instant::now(), 0);
+    while !is_done() {
+        thread::sleep(Duration::from_millis(5).min(control.every));
+        let now = Instant::now();
+        if now >= next_states {
+            next_states = now + STATES_EVERY;
+            for (states, connection) in states.iter_mut().zip(connections) {
+                states.read(&connection.stream, clock::now() - running.start);
+            }
+        }
+        if now.duration_since(told.0) >= control.every {
+            let done = running.bytes.load(Ordering::Relaxed);
+            let seconds = now.duration_since(told.0).as_secs_f64();
+            (control.progress)(Progress {
+                done,
+                of: of(running.load),
+                errors: running.errors.load(Ordering::Relaxed),
+                rate: (done - told.1) as f64 / seconds.max(1e-9),
+            });
+            told = (now, done);
+        }
+    }
+}
+
+/// How many bytes there will be in all, where that is known.
+fn of(load: &BulkLoad) -> Option<u64> {
+    let ways = if load.direction == Direction::Both { 2 } else { 1 };
+    load.total.map(|total| total.0.saturating_mul(u64::from(load.streams) * ways))
+}
+
+/// Whether an error says that the load asks for what cannot be had, rather than that something went wrong on the way.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::NotFound | io::ErrorKind::InvalidInput)
+}
+
+/// What an error is called.
+pub(in crate::generate) fn kind_of_io(error: &io::Error, established: bool) -> ErrorKind {
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock, _) if established => ErrorKind::Timeout,
+        (io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock, _) => ErrorKind::ConnectTimeout,
+        (io::ErrorKind::UnexpectedEof, _) => ErrorKind::Truncated,
+        (io::ErrorKind::InvalidData, _) => ErrorKind::Garbage,
+        (_, Some(number)) => kind_of(nix::errno::Errno::from_raw(number), established),
+        _ => ErrorKind::Other,
+    }
+}

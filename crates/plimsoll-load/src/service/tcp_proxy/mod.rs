@@ -1,0 +1,89 @@
+//! The proxy for TCP: one process, a thread for each connection, which connects onward and passes bytes on both ways.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, Builder, sleep};
+
+use plimsoll_model::experiment::TcpProxyService;
+use plimsoll_model::frame::Failure;
+
+use super::process::SHORTAGE;
+use super::shuttle::{self, reset_on_close};
+use super::{listen, process};
+use crate::failure::other;
+
+/// The most connections at a time; more are reset at once.
+const MOST_CONNECTIONS: usize = 4096;
+/// The stack of a connection's thread, in bytes.
+const STACK: usize = 128 << 10;
+
+/// What the threads share.
+struct Proxy {
+    options: TcpProxyService,
+    to: Vec<SocketAddr>,
+    next: AtomicUsize,
+}
+
+/// Passes connections on from `listeners` to `to`, each in turn, until killed.
+pub(super) fn serve(
+    options: &TcpProxyService,
+    to: &[SocketAddr],
+    listeners: Vec<TcpListener>,
+    tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+) -> Result<Infallible, Failure> {
+    if to.is_empty() {
+        return Err(other("start the proxy", &"there is no address to pass connections on to"));
+    }
+    process::survive_broken_pipes()?;
+    let addresses = listen::addresses(&listeners)?;
+    let proxy = Arc::new(Proxy { options: options.clone(), to: to.to_vec(), next: AtomicUsize::new(0) });
+    let accepting: Vec<_> = listeners
+        .into_iter()
+        .map(|listener| {
+            let proxy = Arc::clone(&proxy);
+            thread::spawn(move || accept(&listener, &proxy))
+        })
+        .collect();
+    tell(&addresses)?;
+    for thread in accepting {
+        // It does not end by itself.
+        thread.join().ok();
+    }
+    Err(other("keep the proxy going", &"a thread that accepts connections has ended"))
+}
+
+fn accept(listener: &TcpListener, proxy: &Arc<Proxy>) {
+    loop {
+        let Ok((client, _)) = listener.accept() else {
+            sleep(SHORTAGE);
+            continue;
+        };
+        if Arc::strong_count(proxy) > MOST_CONNECTIONS {
+            reset_on_close(&client);
+            continue;
+        }
+        let proxy = Arc::clone(proxy);
+        if Builder::new().stack_size(STACK).spawn(move || proxy.pass_on(&client)).is_err() {
+            sleep(SHORTAGE);
+        }
+    }
+}
+
+impl Proxy {
+    /// The life of one connection. A client whose server cannot be reached is told by a reset.
+    fn pass_on(&self, client: &TcpStream) {
+        let nth = self.next.fetch_add(1, Ordering::Relaxed);
+        let Ok(server) = TcpStream::connect(self.to[nth % self.to.len()]) else {
+            return reset_on_close(client);
+        };
+        // What cannot be set costs some delay, and no more.
+        server.set_nodelay(true).ok();
+        let buffer = usize::try_from(self.options.buffer.0).unwrap_or(shuttle::BUFFER);
+        if shuttle::both_ways(client, &server, self.options.by, buffer).is_err() {
+            reset_on_close(client);
+            reset_on_close(&server);
+        }
+    }
+}

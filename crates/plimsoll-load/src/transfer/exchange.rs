@@ -1,0 +1,181 @@
+//! What flows over a connection once it is open. Both sides use it; which one sends is what they agreed on.
+
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, TcpStream};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::BulkLoad;
+
+use super::{Inlet, Outlet, Patience, Stop, tcp_state};
+
+/// Between two looks whether all has arrived.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// One connection, and the terms of its load.
+#[derive(Clone, Copy)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) stream: &'a TcpStream,
+    pub(crate) load: &'a BulkLoad,
+    pub(crate) stop: Stop<'a>,
+}
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it should.
+    Complete,
+    /// It was told to.
+    Stopped,
+}
+
+impl Exchange<'_> {
+    /// Sends as much, or as long, as the load says, and then says that nothing follows. `sent` is told of each part.
+    pub(crate) fn send(&self, sent: &mut dyn FnMut(usize)) -> io::Result<End> {
+        let mut outlet = self.outlet()?;
+        let mut patience = self.patience();
+        let start = Instant::now();
+        let mut left = self.load.total.map_or(u64::MAX, |total| total.0);
+        while left > 0 && !self.is_over(start) {
+            let Some(n) = patience.judge(outlet.send(self.stream, left, self.load.release))? else {
+                return Ok(End::Stopped);
+            };
+            sent(n);
+            left -= n as u64;
+        }
+        self.stream.shutdown(Shutdown::Write)?;
+        Ok(End::Complete)
+    }
+
+    /// The same, and waits until the other side's kernel has got all of it. Where both sides send, the end of the other's stream does not
+    /// tell that.
+    pub(crate) fn send_and_see_it_arrive(&self, sent: &mut dyn FnMut(usize)) -> io::Result<End> {
+        if self.send(sent)? == End::Stopped {
+            return Ok(End::Stopped);
+        }
+        let mut patience = self.patience();
+        let mut acked = 0;
+        loop {
+            let state = tcp_state::read(self.stream, 0)?;
+            if state.unacked == 0 && state.unsent_bytes == 0 {
+                return Ok(End::Complete);
+            }
+            let moved = state.acked_bytes > acked;
+            acked = state.acked_bytes;
+            let step = if moved { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
+            if patience.judge(step)?.is_none() {
+                return Ok(End::Stopped);
+            }
+            sleep(LOOK);
+        }
+    }
+
+    /// Sends messages, each after the one before was answered; `answered` is told of each, and of its length.
+    pub(crate) fn ask(&self, message: u64, answered: &mut dyn FnMut(u64)) -> io::Result<End> {
+        let mut outlet = self.outlet()?;
+        let mut inlet = Inlet::new(Default::default(), 1);
+        let start = Instant::now();
+        let mut left = self.load.total.map_or(u64::MAX, |total| total.0);
+        while left > 0 && !self.is_over(start) {
+            let length = message.min(left);
+            if self.hand_over(&mut outlet, length)? == End::Stopped
+                || self.take_exactly(&mut inlet, 1)? == End::Stopped
+            {
+                return Ok(End::Stopped);
+            }
+            left -= length;
+            answered(length);
+        }
+        self.stream.shutdown(Shutdown::Write)?;
+        Ok(End::Complete)
+    }
+
+    /// Answers messages until no more come; `taken` is told of each part.
+    pub(crate) fn answer(
+        &self,
+        message: u64,
+        inlet: &mut Inlet,
+        taken: &mut dyn FnMut(usize),
+    ) -> io::Result<()> {
+        let mut outlet = Outlet::new(Default::default(), 1)?;
+        let mut left = self.load.total.map_or(u64::MAX, |total| total.0);
+        let mut patience = self.patience();
+        while left > 0 {
+            let mut of_message = message.min(left);
+            left -= of_message;
+            while of_message > 0 {
+                match patience.judge(inlet.take(self.stream, of_message).and_then(not_the_end))? {
+                    Some(n) => {
+                        taken(n);
+                        of_message -= n as u64;
+                    }
+                    None => return Ok(()),
+                }
+            }
+            outlet.send_all(self.stream, 1, true)?;
+        }
+        Ok(())
+    }
+
+    /// Takes all that comes, until the other side says that nothing follows; `taken` is told of each part.
+    pub(crate) fn take_all(&self, inlet: &mut Inlet, taken: &mut dyn FnMut(usize)) -> io::Result<End> {
+        let mut patience = self.patience();
+        loop {
+            let mut at_end = false;
+            let part = inlet.take(self.stream, u64::MAX).inspect(|&n| at_end = n == 0);
+            match patience.judge(part)? {
+                None => return Ok(End::Stopped),
+                Some(_) if at_end => return Ok(End::Complete),
+                Some(n) => taken(n),
+            }
+        }
+    }
+
+    /// Waits until the other side has taken all that was sent, and closes.
+    pub(crate) fn wait_for_end(&self) -> io::Result<End> {
+        self.take_all(&mut Inlet::new(Default::default(), 4096), &mut |_| {})
+    }
+
+    fn hand_over(&self, outlet: &mut Outlet, length: u64) -> io::Result<End> {
+        let mut patience = self.patience();
+        let mut left = length;
+        while left > 0 {
+            match patience.judge(outlet.send(self.stream, left, self.load.release))? {
+                Some(n) => left -= n as u64,
+                None => return Ok(End::Stopped),
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    fn take_exactly(&self, inlet: &mut Inlet, length: u64) -> io::Result<End> {
+        let mut patience = self.patience();
+        let mut left = length;
+        while left > 0 {
+            match patience.judge(inlet.take(self.stream, left).and_then(not_the_end))? {
+                Some(n) => left -= n as u64,
+                None => return Ok(End::Stopped),
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    fn outlet(&self) -> io::Result<Outlet> {
+        let chunk = usize::try_from(self.load.chunk.0).unwrap_or(usize::MAX);
+        let mut outlet = Outlet::new(self.load.by, chunk)?;
+        outlet.serve(self.stream)?;
+        Ok(outlet)
+    }
+
+    fn patience(&self) -> Patience<'_> {
+        Patience::new(self.load.timeout.0, self.stop)
+    }
+
+    fn is_over(&self, start: Instant) -> bool {
+        self.load.duration.is_some_and(|duration| start.elapsed() >= duration.0)
+    }
+}
+
+fn not_the_end(n: usize) -> io::Result<usize> {
+    if n == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(n) }
+}

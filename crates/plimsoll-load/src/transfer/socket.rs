@@ -1,0 +1,48 @@
+//! Settings of sockets that carry bulk loads.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+use nix::errno::Errno;
+use nix::sys::socket::{setsockopt, sockopt};
+use plimsoll_model::experiment::BulkLoad;
+use plimsoll_model::units::ByteSize;
+
+use super::Patience;
+
+/// The buffers of a socket, where they are asked for. They must be set before the handshake to tell in its window scale (tcp(7)).
+pub(crate) fn buffers(
+    socket: &impl AsFd,
+    send: Option<ByteSize>,
+    receive: Option<ByteSize>,
+) -> nix::Result<()> {
+    let size = |bytes: ByteSize| usize::try_from(bytes.0).unwrap_or(usize::MAX);
+    if let Some(bytes) = send {
+        setsockopt(socket, sockopt::SndBuf, &size(bytes))?;
+    }
+    if let Some(bytes) = receive {
+        setsockopt(socket, sockopt::RcvBuf, &size(bytes))?;
+    }
+    Ok(())
+}
+
+/// What a load asks for, on a connection of either side.
+///
+/// # Errors
+/// When the kernel refuses; for a congestion control that it does not have, `NotFound`.
+pub(crate) fn prepare(stream: &TcpStream, load: &BulkLoad) -> io::Result<()> {
+    buffers(stream, load.send_buffer, load.receive_buffer)?;
+    if let Some(name) = &load.congestion {
+        setsockopt(stream, sockopt::TcpCongestion, &name.into()).map_err(|error| match error {
+            Errno::ENOENT => {
+                let what = format!("this kernel has no congestion control `{name}`, or not for this user");
+                io::Error::new(io::ErrorKind::NotFound, what)
+            }
+            error => error.into(),
+        })?;
+    }
+    stream.set_nodelay(load.no_delay)?;
+    stream.set_read_timeout(Some(Patience::POLL))?;
+    stream.set_write_timeout(Some(Patience::POLL))
+}

@@ -1,0 +1,191 @@
+//! Captures the packets of an experiment: from a memory-mapped ring into pcapng files, one for each network interface.
+//!
+//! The kernel puts packets into blocks of a ring that it shares with this process (`TPACKET_V3`,
+//! Documentation/networking/packet_mmap.rst), so that no system call is spent on any of them; a filter in the kernel lets only the
+//! experiment's own flows through, and only the first bytes of each. What the ring had no room for is counted, and written to the file.
+//!
+//! Packets are taken without their link headers, so that every kind of interface gives the same: IP from its first byte on.
+
+mod filter;
+mod pcapng;
+mod ring;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use thiserror::Error;
+
+use self::pcapng::Pcapng;
+use self::ring::Ring;
+
+/// How long the thread waits for packets before it looks whether it is to end.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// What to capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Ports of the experiment's services, of which a packet must have one on either side; every TCP and UDP packet where there is none.
+    pub ports: Vec<u16>,
+    /// How many bytes of each packet are kept (64 to 65535).
+    pub snap: u32,
+    /// How many bytes the ring of an interface has; rounded up to whole blocks.
+    pub ring: usize,
+}
+
+/// Why packets cannot be captured.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// The interface cannot be listened to.
+    #[error("capture packets on `{interface}`: {source}")]
+    Interface {
+        /// Its name.
+        interface: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("write packets to {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The interfaces cannot be listed.
+    #[error("list the network interfaces: {0}")]
+    Interfaces(io::Error),
+}
+
+/// What was captured on one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// The interface.
+    pub interface: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Packets in it.
+    pub packets: u64,
+    /// Packets that the ring had no room for.
+    pub dropped: u64,
+    /// CPU time of the capturing thread, in microseconds.
+    pub cpu_us: u64,
+    /// What went wrong while it was written; the file then ends early.
+    pub error: Option<String>,
+}
+
+/// The network interfaces of this namespace that are up, by name.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn interfaces() -> Result<Vec<String>, CaptureError> {
+    let all = getifaddrs().map_err(|error| CaptureError::Interfaces(error.into()))?;
+    let up = all.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP));
+    let mut names: Vec<String> = up.map(|interface| interface.interface_name).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+/// A capture on one interface, under way.
+pub struct Capture {
+    interface: String,
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<(Counts, io::Result<()>)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    packets: u64,
+    dropped: u64,
+    cpu_us: u64,
+}
+
+impl Capture {
+    /// Begins to capture on an interface, into a file that is made anew. When this returns, no packet is missed any more.
+    ///
+    /// # Errors
+    /// When the interface cannot be listened to, or the file not be written.
+    pub fn start(interface: &str, path: &Path, wanted: &Wanted) -> Result<Self, CaptureError> {
+        let of_interface =
+            |source: io::Error| CaptureError::Interface { interface: interface.to_owned(), source };
+        let of_file = |source: io::Error| CaptureError::File { path: path.to_owned(), source };
+        let ring = Ring::open(interface, wanted).map_err(of_interface)?;
+        let file = BufWriter::with_capacity(1 << 20, File::create(path).map_err(of_file)?);
+        let out = Pcapng::begin(file, interface, wanted.snap).map_err(of_file)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        let thread = Builder::new()
+            .name(format!("capture {interface}"))
+            .spawn(move || follow(ring, out, &stopping))
+            .map_err(of_interface)?;
+        Ok(Self { interface: interface.to_owned(), path: path.to_owned(), stop, thread })
+    }
+
+    /// Ends the capture, once all that has arrived is written.
+    #[must_use]
+    pub fn stop(self) -> Captured {
+        self.stop.store(true, Ordering::Release);
+        let (counts, done) = self.thread.join().unwrap_or_else(|_| {
+            (Counts::default(), Err(io::Error::other("the capturing thread has panicked")))
+        });
+        Captured {
+            interface: self.interface,
+            path: self.path,
+            packets: counts.packets,
+            dropped: counts.dropped,
+            cpu_us: counts.cpu_us,
+            error: done.err().map(|error| error.to_string()),
+        }
+    }
+}
+
+/// The life of the capturing thread.
+fn follow(mut ring: Ring, mut out: Pcapng<impl Write>, stop: &AtomicBool) -> (Counts, io::Result<()>) {
+    let mut counts = Counts::default();
+    let done = write_all(&mut ring, &mut out, stop, &mut counts.packets);
+    // The kernel's counts begin anew each time they are read, so they are read once.
+    counts.dropped = ring.dropped();
+    counts.cpu_us = cpu_us();
+    let ended = out.end(counts.packets, counts.dropped);
+    (counts, done.and(ended))
+}
+
+fn write_all(
+    ring: &mut Ring,
+    out: &mut Pcapng<impl Write>,
+    stop: &AtomicBool,
+    packets: &mut u64,
+) -> io::Result<()> {
+    loop {
+        // Looked at before the ring is: what came before the end was asked for is in it by then.
+        let last = stop.load(Ordering::Acquire);
+        if last {
+            Ring::let_last_block_come();
+        }
+        while ring.next_block(|packet| {
+            *packets += 1;
+            out.packet(packet.time_ns, packet.length, packet.bytes)
+        })? {}
+        if last {
+            return Ok(());
+        }
+        ring.wait(WAIT)?;
+    }
+}
+
+/// What the calling thread has used of the CPU.
+fn cpu_us() -> u64 {
+    let micros = |time: nix::sys::time::TimeVal| u64::try_from(time.num_microseconds()).unwrap_or(0);
+    getrusage(UsageWho::RUSAGE_THREAD)
+        .map_or(0, |usage| micros(usage.user_time()) + micros(usage.system_time()))
+}
