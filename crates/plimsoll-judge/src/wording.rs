@@ -1,5 +1,7 @@
 //! How figures are written in the sentences of verdicts.
 
+use crate::stats::shift::Location;
+
 /// A ratio as a change in per cent with its sign: 1.052 is `+5.2 %`, 0.25 is `-75 %`; far ratios stay factors.
 pub(crate) fn change(ratio: f64) -> String {
     if !(0.0..3.0).contains(&ratio) {
@@ -10,6 +12,16 @@ pub(crate) fn change(ratio: f64) -> String {
         p if p >= 9.95 => format!("{percent:+.0} %"),
         p if p >= 0.095 => format!("{percent:+.1} %"),
         _ => format!("{percent:+.2} %"),
+    }
+}
+
+/// The interval of a log ratio as changes, or that there is none: `95 % interval -1.0 % to +2.0 %`.
+pub(crate) fn interval(log_ratio: Location, confidence: f64) -> String {
+    match log_ratio.ratio_interval() {
+        Some(found) => {
+            format!("{} % interval {} to {}", 100.0 * confidence, change(found.lo()), change(found.hi()))
+        }
+        None => "no interval: too few values to tell how they scatter".into(),
     }
 }
 

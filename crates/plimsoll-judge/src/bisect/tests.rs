@@ -1,9 +1,10 @@
 use super::*;
+use crate::stats::rng::SmallRng;
 
 /// Bisects until sure; the culprit found and the number of measurements.
 fn bisect(versions: usize, culprit: usize, effect: f64, noise: f64, seed: u64) -> (Option<Culprit>, usize) {
     let mut rng = SmallRng::new(seed);
-    let mut state = Bisection::new(versions, BisectSettings { seed, ..Default::default() }).unwrap();
+    let mut state = Bisection::new(versions, BisectSettings::default()).unwrap();
     while let Some(version) = state.next_query() {
         let level = if version >= culprit { 100.0 * (1.0 + effect) } else { 100.0 };
         let wild = if rng.uniform() < 0.03 { 6.0 } else { 1.0 };
@@ -31,6 +32,26 @@ fn an_improvement_is_found_as_well() {
     let found = found.unwrap();
     assert_eq!(found.version, 17);
     assert!((found.ratio - 0.8).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn versions_that_cannot_be_measured_are_never_asked_for_and_the_answer_spans_them() {
+    let mut rng = SmallRng::new(4);
+    let mut state = Bisection::new(30, BisectSettings::default()).unwrap();
+    // The change came with 16 or 17, or with 18, which is the first of the three that runs.
+    for version in [16, 17, 25] {
+        state.skip(version).unwrap();
+    }
+    while let Some(version) = state.next_query() {
+        assert!(![16, 17, 25].contains(&version));
+        let level = if version >= 16 { 1.1 } else { 1.0 };
+        state.record(version, level * (0.01 * rng.normal()).exp()).unwrap();
+        assert!(state.observations().len() < 500, "no end in sight");
+    }
+    let found = state.answer().unwrap();
+    assert_eq!((found.before, found.version), (15, 18));
+    assert!(found.probability >= 0.99);
+    assert!(state.skip(0).is_err() && state.skip(29).is_err() && state.skip(30).is_err());
 }
 
 #[test]

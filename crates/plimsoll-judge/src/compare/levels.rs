@@ -1,6 +1,6 @@
 //! Comparisons whose values lie in levels: boots that hold processes that hold windows.
 
-use super::{CompareSettings, Comparison, Evidence};
+use super::{CompareSettings, Comparison, Evidence, FEWEST_PAIRS};
 use crate::input::{self, JudgeError};
 use crate::stats::bootstrap::{Nested, hierarchical};
 use crate::stats::rank::sign_flip;
@@ -38,6 +38,7 @@ pub fn nested(
         location: Location { estimate: boot.estimate, lo: boot.estimate - half, hi: boot.estimate + half },
         p,
         n: tops.len(),
+        fewest: FEWEST_PAIRS,
         sample: format!(
             "{} at the top level, sign-flip p = {}",
             wording::count(tops.len(), "group"),

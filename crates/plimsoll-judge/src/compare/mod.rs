@@ -8,6 +8,7 @@
 //! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
 //! significant difference alone is `Undecided`.
 
+pub mod alike;
 mod levels;
 
 pub use levels::nested;
@@ -17,10 +18,13 @@ use crate::stats::rank::{mann_whitney, sign_flip, tamed_sign_flip};
 use crate::stats::shift::{Location, centre, shift};
 use crate::stats::{dist, mean, sd};
 use crate::wording;
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::verdict::{Outcome, Verdict};
 
-/// Ratios beyond e^±700 do not fit a float.
-const LOG_LIMIT: f64 = 700.0;
+/// Fewer pairs decide nothing: that all of their signs agree is no rarer by chance than 5 % (2/2⁵ = 6 %), and what makes it
+/// rarer would be an assumption about their distribution.
+const FEWEST_PAIRS: usize = 6;
+/// Without pairs, so many values on each side: only 2 of the 70 orders of 4 and 4 set all of A apart from all of B.
+const FEWEST_UNPAIRED: usize = 4;
 /// From this many pairs on their signs carry 1 % (2/2⁸ = 0.8 %).
 const FLIP_PAIRS: usize = 8;
 /// The chance to find a real difference that planned numbers of pairs aim at.
@@ -90,6 +94,12 @@ pub fn log_ratios(a: &[f64], b: &[f64]) -> Result<Vec<f64>, JudgeError> {
     Ok(a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect())
 }
 
+/// The logarithms of figures.
+fn log_figures(what: &str, values: &[f64]) -> Result<Vec<f64>, JudgeError> {
+    input::positive(what, values)?;
+    Ok(values.iter().map(|v| v.ln()).collect())
+}
+
 /// Judges pairs: `a[i]` and `b[i]` were measured next to each other.
 ///
 /// # Errors
@@ -107,6 +117,7 @@ pub fn paired(
         location: centre(&d, settings.confidence),
         p,
         n: d.len(),
+        fewest: FEWEST_PAIRS,
         sample: format!("{}, {test} p = {}", wording::count(d.len(), "pair"), wording::p_value(p)),
     };
     Ok(evidence.judge(metric, settings))
@@ -138,15 +149,19 @@ pub fn unpaired(
     settings: &CompareSettings,
 ) -> Result<Comparison, JudgeError> {
     settings.check()?;
-    input::positive("a", a)?;
-    input::positive("b", b)?;
-    let logs = |values: &[f64]| values.iter().map(|v| v.ln()).collect::<Vec<f64>>();
-    let (log_a, log_b) = (logs(a), logs(b));
+    let (log_a, log_b) = (log_figures("a", a)?, log_figures("b", b)?);
     let p = mann_whitney(&log_b, &log_a).p;
+    let n = a.len().min(b.len());
+    let mut location = shift(&log_a, &log_b, settings.confidence);
+    if n < FEWEST_UNPAIRED {
+        // Even all differences together span less than the confidence asks for.
+        (location.lo, location.hi) = (f64::NEG_INFINITY, f64::INFINITY);
+    }
     let evidence = Evidence {
-        location: shift(&log_a, &log_b, settings.confidence),
+        location,
         p,
-        n: a.len().min(b.len()),
+        n,
+        fewest: FEWEST_UNPAIRED,
         sample: format!(
             "{} and {} values, Mann-Whitney p = {}; not paired, so whatever drifted between the two is part of the \
              difference",
@@ -166,6 +181,8 @@ pub(crate) struct Evidence {
     pub(crate) p: f64,
     /// The number of independent units.
     pub(crate) n: usize,
+    /// With fewer of them nothing is decided; 0 where that was seen to elsewhere.
+    pub(crate) fewest: usize,
     /// What was looked at, and with which test, in words.
     pub(crate) sample: String,
 }
@@ -178,25 +195,24 @@ impl Evidence {
     /// The comparison for an outcome that was decided elsewhere, such as by a sequential test.
     pub(crate) fn report(&self, outcome: Outcome, metric: &str, settings: &CompareSettings) -> Comparison {
         let needed = (outcome == Outcome::Undecided).then(|| self.needed(settings)).flatten();
-        let ratio = self.location.map(|d| d.clamp(-LOG_LIMIT, LOG_LIMIT).exp());
-        let bounded = self.location.lo.is_finite() && self.location.hi.is_finite();
         let verdict = Verdict {
             claim: "difference".into(),
             metric: metric.into(),
             outcome,
-            estimate: Some(ratio.estimate),
-            interval: bounded.then_some(Interval(ratio.lo, ratio.hi)),
+            estimate: Some(self.location.ratio()),
+            interval: self.location.ratio_interval(),
             confidence: settings.confidence,
             n: self.n,
-            reason: self.reason(outcome, ratio, needed, settings),
+            reason: self.reason(outcome, needed, settings),
         };
         Comparison { verdict, p: self.p, needed }
     }
 
     fn outcome(&self, settings: &CompareSettings) -> Outcome {
         let margin = settings.log_margin();
-        // A single pair has no spread: an interval needs at least two.
-        if self.n > 1 && self.location.lo >= -margin && self.location.hi <= margin {
+        if self.n < self.fewest {
+            Outcome::Undecided
+        } else if self.location.lo >= -margin && self.location.hi <= margin {
             Outcome::Same
         } else if self.p <= settings.alpha && self.location.estimate != 0.0 {
             settings.direction(self.location.estimate)
@@ -209,27 +225,29 @@ impl Evidence {
     fn needed(&self, settings: &CompareSettings) -> Option<usize> {
         let spread = self.location.standard_error(settings.confidence) * (self.n as f64).sqrt();
         let effect = effect_to_resolve(self.location.estimate, settings.log_margin());
-        pairs_needed(spread, effect, settings.alpha, PLANNED_POWER).map(|n| n.max(self.n + 1))
+        match pairs_needed(spread, effect, settings.alpha, PLANNED_POWER) {
+            Some(n) => Some(n.max(self.n + 1).max(self.fewest)),
+            None => (self.n < self.fewest).then_some(self.fewest),
+        }
     }
 
-    fn reason(
-        &self,
-        outcome: Outcome,
-        ratio: Location,
-        needed: Option<usize>,
-        settings: &CompareSettings,
-    ) -> String {
+    fn reason(&self, outcome: Outcome, needed: Option<usize>, settings: &CompareSettings) -> String {
         let margin = wording::percent(settings.margin);
         let found = format!(
-            "B/A is {} ({} % interval {} to {}; {})",
-            wording::change(ratio.estimate),
-            100.0 * settings.confidence,
-            wording::change(ratio.lo),
-            wording::change(ratio.hi),
+            "B/A is {} ({}; {})",
+            wording::change(self.location.ratio()),
+            wording::interval(self.location, settings.confidence),
             self.sample,
         );
         match outcome {
             Outcome::Same => format!("{found}: all of the interval lies within the margin of {margin}"),
+            Outcome::Undecided if self.n < self.fewest => {
+                let more = needed.map_or(self.fewest, |n| n.max(self.fewest));
+                format!(
+                    "{found}: fewer than {} on each side decide nothing, whatever they show; about {more} would",
+                    self.fewest
+                )
+            }
             Outcome::Undecided => {
                 let more = match needed {
                     Some(n) => format!("about {n} on each side would decide it"),
@@ -317,6 +335,33 @@ mod tests {
         assert_eq!(pairs_needed(0.011, 0.02, 0.01, 0.95), Some(6));
         assert_eq!(pairs_needed(0.0, 0.02, 0.01, 0.95), None);
         assert_eq!(pairs_needed(0.011, 0.0, 0.01, 0.95), None);
+    }
+
+    #[test]
+    fn two_pairs_decide_nothing_and_tell_how_many_would() {
+        let judge = |n: usize| {
+            let (a, b) =
+                ([100.0, 100.1, 99.9, 100.2, 99.8, 100.0], [150.0, 150.1, 149.9, 150.2, 149.8, 150.3]);
+            paired("wall", &a[..n], &b[..n], &CompareSettings::default()).unwrap()
+        };
+        for n in 1..6 {
+            let found = judge(n);
+            assert_eq!(found.verdict.outcome, Outcome::Undecided, "{n}");
+            assert!(found.needed.unwrap() >= 6, "{n}: {:?}", found.needed);
+            assert!(found.verdict.reason.contains("fewer than 6"), "{}", found.verdict.reason);
+        }
+        assert_eq!(judge(6).verdict.outcome, Outcome::Slower);
+        let one = judge(1);
+        assert_eq!(one.verdict.interval, None);
+        assert!(one.verdict.reason.contains("no interval"), "{}", one.verdict.reason);
+    }
+
+    #[test]
+    fn one_value_on_each_side_has_no_interval_and_tells_how_many_it_takes() {
+        let found = unpaired("wall", &[100.0], &[121.0], &CompareSettings::default()).unwrap();
+        assert_eq!((found.verdict.outcome, found.verdict.interval), (Outcome::Undecided, None));
+        assert_eq!(found.needed, Some(4));
+        assert!((found.verdict.estimate.unwrap() - 1.21).abs() < 1e-9);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::stats::shift::{Location, centre, hodges_lehmann};
 use crate::wording;
 use decompose::Additive;
 use design::Design;
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::verdict::{Outcome, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -126,7 +126,7 @@ struct Finding<'a> {
 
 impl Finding<'_> {
     fn bare(&self, log_size: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let ratio = exp(log_size);
+        let ratio = Location { estimate: log_size, lo: log_size, hi: log_size }.ratio();
         let reason = format!(
             "{}; without two complete blocks there is no noise to hold this against, so no probability can be given",
             self.sentence(ratio)
@@ -138,7 +138,7 @@ impl Finding<'_> {
     }
 
     fn tested(&self, log_size: Location, p: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let size = log_size.map(exp);
+        let size = log_size.ratio();
         let margin = self.settings.margin.ln_1p();
         let outcome = if p <= self.settings.alpha {
             Outcome::Interaction
@@ -151,16 +151,16 @@ impl Finding<'_> {
             claim: "interaction".into(),
             metric: self.metric.into(),
             outcome,
-            estimate: Some(size.estimate),
-            interval: Some(Interval(size.lo, size.hi)),
+            estimate: Some(size),
+            interval: log_size.ratio_interval(),
             confidence: self.settings.confidence,
             n: self.design.blocks.len(),
-            reason: self.reason(outcome, size, p),
+            reason: self.reason(outcome, log_size, p),
         };
-        FactorsVerdict { verdict, interaction: self.interaction(size.estimate), shares, p: Some(p) }
+        FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: Some(p) }
     }
 
-    fn reason(&self, outcome: Outcome, size: Location, p: f64) -> String {
+    fn reason(&self, outcome: Outcome, log_size: Location, p: f64) -> String {
         let blocks = self.design.blocks.len();
         let left_out = match self.design.incomplete {
             0 => String::new(),
@@ -178,11 +178,9 @@ impl Finding<'_> {
             _ => String::new(),
         };
         format!(
-            "{} ({} % interval {} to {}; {}{left_out}; p = {}){end}",
-            self.sentence(size.estimate),
-            100.0 * self.settings.confidence,
-            wording::change(size.lo),
-            wording::change(size.hi),
+            "{} ({}; {}{left_out}; p = {}){end}",
+            self.sentence(log_size.ratio()),
+            wording::interval(log_size, self.settings.confidence),
             wording::count(blocks, "complete block"),
             wording::p_value(p),
         )
@@ -201,10 +199,6 @@ impl Finding<'_> {
             wording::change(ratio)
         )
     }
-}
-
-fn exp(log: f64) -> f64 {
-    log.clamp(-700.0, 700.0).exp()
 }
 
 #[cfg(test)]

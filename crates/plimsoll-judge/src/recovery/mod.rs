@@ -105,14 +105,13 @@ impl RecoverySettings {
 pub struct Estimate {
     /// The ratio.
     pub estimate: f64,
-    /// Its interval; open ends are where a float ends.
-    pub interval: Interval,
+    /// Its interval; absent where there are too few windows to tell how they scatter.
+    pub interval: Option<Interval>,
 }
 
 impl Estimate {
     fn of_log(log_ratio: Location) -> Self {
-        let ratio = log_ratio.map(|l| l.clamp(-700.0, 700.0).exp());
-        Self { estimate: ratio.estimate, interval: Interval(ratio.lo, ratio.hi) }
+        Self { estimate: log_ratio.ratio(), interval: log_ratio.ratio_interval() }
     }
 }
 
@@ -311,11 +310,11 @@ fn verdict(
 ) -> Verdict {
     let outcome = settings.outcome(log_ratio);
     let ratio = Estimate::of_log(log_ratio);
-    let bounded = log_ratio.lo.is_finite() && log_ratio.hi.is_finite();
     let limit = wording::percent(settings.margin);
     let finding = match outcome {
         Outcome::Recovered => format!("no more than the margin of {limit} is lost"),
         Outcome::NotRecovered => format!("more than the margin of {limit} is lost"),
+        _ if ratio.interval.is_none() => "there is no answer without one, so more windows are needed".into(),
         _ => format!("the interval straddles the margin of {limit}, so more trials or windows are needed"),
     };
     let (n, basis) = match units {
@@ -342,15 +341,13 @@ fn verdict(
         metric: metric.into(),
         outcome,
         estimate: Some(ratio.estimate),
-        interval: bounded.then_some(ratio.interval),
+        interval: ratio.interval,
         confidence: settings.confidence,
         n,
         reason: format!(
-            "after/baseline is {} ({} % interval {} to {}): {finding}; {control}; {basis}",
+            "after/baseline is {} ({}): {finding}; {control}; {basis}",
             wording::change(ratio.estimate),
-            100.0 * settings.confidence,
-            wording::change(ratio.interval.lo()),
-            wording::change(ratio.interval.hi()),
+            wording::interval(log_ratio, settings.confidence),
         ),
     }
 }

@@ -23,6 +23,10 @@ use plimsoll_model::verdict::Outcome;
 const EQUIVALENCE_ALPHA: f64 = 0.05;
 /// The chance to reach an answer that the number of further pairs is planned for.
 const PLANNED_POWER: f64 = 0.9;
+/// With fewer pairs their spread is not known well enough to give up.
+const LEAST_TO_DESPAIR: usize = 50;
+/// How many standard errors beyond the estimate an effect is still thought possible before the pairs are called too few.
+const STILL_POSSIBLE: f64 = 2.33;
 
 /// What is asked of a sequential comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,6 +141,29 @@ impl Decider {
         self.settings.most.is_some_and(|most| self.d.len() >= most)
     }
 
+    /// Whether the largest number of pairs will hardly bring a decision: it is too small to show even the largest effect that
+    /// the pairs so far leave possible, and too small to show that there is none. Stopping then raises no false alarm.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        let (Rule::Group { difference, equivalence, .. }, Some(most)) = (&self.rule, self.settings.most)
+        else {
+            return false;
+        };
+        let undecided = matches!(self.decision, Decision::NotYet { .. });
+        if !undecided || self.d.len() < self.settings.first.max(LEAST_TO_DESPAIR) {
+            return false;
+        }
+        let location = self.location();
+        let error = location.standard_error(self.settings.compare.confidence);
+        let spread = error * (self.d.len() as f64).sqrt();
+        let largest = location.estimate.abs() + STILL_POSSIBLE * error;
+        let margin = self.settings.compare.log_margin();
+        let too_few = |effect: f64, level: f64| {
+            pairs_needed(spread, effect, level, PLANNED_POWER).is_none_or(|needed| needed > most)
+        };
+        too_few(largest, *difference) && too_few(margin, *equivalence)
+    }
+
     /// The verdict on the pairs so far; `undecided` while there is no decision.
     ///
     /// # Errors
@@ -161,6 +188,7 @@ impl Decider {
             location: self.location(),
             p,
             n: self.d.len(),
+            fewest: 0,
             sample: format!("{}, {rule}, p = {}", wording::count(self.d.len(), "pair"), wording::p_value(p)),
         };
         Ok(evidence.report(outcome, metric, &self.settings.compare))
@@ -291,6 +319,26 @@ mod tests {
         };
         assert!(more > 100, "{more}");
         assert_eq!(decider.verdict("wall").unwrap().verdict.outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn pairs_that_cannot_decide_are_given_up_early_and_those_that_can_are_not() {
+        let noisy = Decider::new(SequentialSettings { most: Some(500), ..Default::default() }).unwrap();
+        let given_up = |effect: f64, seed: u64| {
+            let mut rng = SmallRng::new(seed);
+            let mut decider = noisy.clone();
+            while !decider.exhausted() && !decider.is_hopeless() {
+                let b = 100.0 * (effect + 0.15 * rng.normal()).exp();
+                if !matches!(decider.push(100.0, b).unwrap(), Decision::NotYet { .. }) {
+                    return false;
+                }
+            }
+            decider.pairs() < 450
+        };
+        let of_equal = (0..40).filter(|&seed| given_up(0.0, seed)).count();
+        let of_different = (0..40).filter(|&seed| given_up(0.05, seed)).count();
+        assert!(of_equal >= 24, "{of_equal} of 40");
+        assert!(of_different <= 2, "{of_different} of 40");
     }
 
     #[test]

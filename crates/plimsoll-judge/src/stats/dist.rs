@@ -1,6 +1,6 @@
 //! Distribution functions and quantiles: thin, total wrappers over `statrs`.
 
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 use statrs::function::erf::erfc;
 use std::f64::consts::SQRT_2;
 
@@ -44,6 +44,12 @@ pub fn t_two_sided(t: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |dist| (2.0 * dist.cdf(-t.abs())).min(1.0))
 }
 
+/// The quantile of chi-squared with `df` degrees of freedom; NaN unless `df` is above 0.
+#[must_use]
+pub fn chi_squared_quantile(p: f64, df: f64) -> f64 {
+    ChiSquared::new(df).map_or(f64::NAN, |c| c.inverse_cdf(p.clamp(0.0, 1.0)))
+}
+
 /// The share of Binomial(n, p) at or below `k`.
 #[must_use]
 pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
@@ -56,6 +62,7 @@ mod tests {
 
     #[test]
     fn quantiles_agree_with_published_tables() {
+        assert!((chi_squared_quantile(0.99, 3.0) - 11.345).abs() < 1e-3);
         for (p, expected) in [(0.975, 1.959_964), (0.995, 2.575_829), (0.5, 0.0)] {
             assert!((normal_quantile(p) - expected).abs() < 1e-6);
         }

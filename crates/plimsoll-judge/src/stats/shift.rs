@@ -5,9 +5,12 @@
 use super::dist::{normal_quantile, t_quantile};
 use super::rank::signed_rank_depth;
 use super::{mean, midpoint, sd, sorted};
+use plimsoll_model::verdict::Interval;
 
 /// Up to this many values the pairwise averages are written out; beyond, the wanted one is searched for.
 const WRITTEN_OUT: usize = 64;
+/// Ratios beyond e^±700 do not fit a float.
+const LOG_LIMIT: f64 = 700.0;
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +28,19 @@ impl Location {
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self { estimate: f(self.estimate), lo: f(self.lo), hi: f(self.hi) }
+    }
+
+    /// The estimate of a log ratio as a ratio.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.estimate.clamp(-LOG_LIMIT, LOG_LIMIT).exp()
+    }
+
+    /// The interval of a log ratio as one of ratios; `None` where an end is open, or too far off to be a float.
+    #[must_use]
+    pub fn ratio_interval(self) -> Option<Interval> {
+        let bounded = |end: f64| end.abs() < LOG_LIMIT;
+        (bounded(self.lo) && bounded(self.hi)).then(|| Interval(self.lo.exp(), self.hi.exp()))
     }
 
     /// The standard error that a normal estimate with this interval would have.
@@ -211,6 +227,16 @@ mod tests {
         let values: Vec<f64> = (0..2_000_000).map(|i| f64::from(i % 1000)).collect();
         let result = centre(&values, 0.95);
         assert!((result.estimate - 499.5).abs() < 1.0, "{result:?}");
+    }
+
+    #[test]
+    fn an_open_interval_of_ratios_is_none_and_not_as_wide_as_a_float() {
+        let open = Location { estimate: 0.1, lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+        assert_eq!(open.ratio_interval(), None);
+        assert_eq!(Location { lo: -800.0, hi: 800.0, ..open }.ratio_interval(), None);
+        let closed = Location { estimate: 0.0, lo: -0.5, hi: 0.5 };
+        assert_eq!(closed.ratio_interval(), Some(Interval((-0.5_f64).exp(), 0.5_f64.exp())));
+        assert_eq!(closed.ratio(), 1.0);
     }
 
     #[test]

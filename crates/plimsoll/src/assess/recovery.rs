@@ -162,7 +162,7 @@ pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts
                 trial: trial.number,
                 cycle,
                 ratio: estimate.estimate,
-                interval: Some(estimate.interval),
+                interval: estimate.interval,
             });
         }
         whole.push(windows);

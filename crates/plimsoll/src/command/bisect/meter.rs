@@ -7,7 +7,7 @@ use super::versions::Version;
 use crate::args::BisectArgs;
 use crate::failure::Failure;
 use crate::measure::{
-    Gauge, Invocation, MeasureError, Meter, Place, Runner, invocations, of_words, substituted,
+    Figure, Gauge, Invocation, MeasureError, Meter, Place, Runner, invocations, of_words, substituted,
 };
 
 /// What measures a version by its place in the list.
@@ -60,7 +60,7 @@ impl<'a> VersionMeter<'a> {
         Ok(place)
     }
 
-    fn measure_at(&mut self, which: usize, place: &Place) -> Result<f64, MeasureError> {
+    fn measure_at(&mut self, which: usize, place: &Place) -> Result<Figure, MeasureError> {
         if let Some(prepare) = &self.args.prepare {
             self.runner.run_aside(&substituted(prepare, &self.versions[which].name, true), place)?;
         }
@@ -69,7 +69,7 @@ impl<'a> VersionMeter<'a> {
 }
 
 impl Meter for VersionMeter<'_> {
-    fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
+    fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
         let place = self.place(which)?;
         self.measure_at(which, &place)
     }
@@ -78,13 +78,13 @@ impl Meter for VersionMeter<'_> {
 /// Two neighbours of a list, as the cells of a contest.
 pub(super) struct Neighbours<'m> {
     pub(super) meter: &'m mut dyn Meter,
-    /// The later one; the other is just before it.
-    pub(super) culprit: usize,
+    /// The earlier one and the later one.
+    pub(super) places: [usize; 2],
 }
 
 impl Meter for Neighbours<'_> {
-    fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
-        self.meter.measure(self.culprit - 1 + which)
+    fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
+        self.meter.measure(self.places[which])
     }
 }
 

@@ -1,6 +1,6 @@
 //! One line on stderr for every measurement: what was measured, and what is believed since.
 
-use plimsoll_judge::bisect::Bisection;
+use plimsoll_judge::bisect::{Bisection, Culprit};
 use plimsoll_report::escape::terminal;
 
 use super::histogram;
@@ -63,8 +63,12 @@ impl Observer for Lines<'_> {
         );
     }
 
-    fn compared(&mut self, culprit: usize, contest: &Contest) {
-        let [good, bad] = [culprit - 1, culprit].map(|version| label(&self.versions[version]));
+    fn skipped(&mut self, version: usize) {
+        eprintln!("{} cannot be measured (exit status 125), and is left out", label(&self.versions[version]));
+    }
+
+    fn compared(&mut self, culprit: &Culprit, contest: &Contest) {
+        let [good, bad] = [culprit.before, culprit.version].map(|version| label(&self.versions[version]));
         let Some(block) = contest.blocks().last() else { return };
         let so_far = contest.comparisons(self.gauge.metric()).ok().and_then(|found| {
             let verdict = &found.first()?.verdict;

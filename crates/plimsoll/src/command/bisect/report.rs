@@ -69,7 +69,7 @@ impl<'a> Report<'a> {
         writeln!(out, "{}", terminal(&self.sentence()))?;
         let Some(best) = self.best else { return Ok(()) };
         writeln!(out)?;
-        for (word, version) in [("before", best.version - 1), ("after", best.version)] {
+        for (word, version) in [("before", best.before), ("after", best.version)] {
             let version = &self.versions[version];
             let about = version.about.as_ref().map_or_else(String::new, |about| format!("  {about}"));
             writeln!(out, "  {word:6}  {}", terminal(&format!("{}{about}", version.name)))?;
@@ -95,11 +95,16 @@ impl<'a> Report<'a> {
                 let sure = neighbours.verdict.interval.map_or_else(String::new, |interval| {
                     format!(" ({})", amount::interval(interval, neighbours.verdict.confidence))
                 });
+                let skipped = match culprit.version - culprit.before - 1 {
+                    0 => String::new(),
+                    1 => " or the version before it, which could not be measured,".into(),
+                    n => format!(" or one of the {n} versions before it, which could not be measured,"),
+                };
                 format!(
-                    "{} brought it: it {} than {}{sure}, {} measurements and {} pairs.",
+                    "{}{skipped} brought it: it {} than {}{sure}, {} measurements and {} pairs.",
                     label(culprit.version),
                     amount::comparative(self.gauge.metric(), ratio),
-                    label(culprit.version - 1),
+                    label(culprit.before),
                     self.state.measurements.len(),
                     neighbours.verdict.n,
                 )
@@ -124,7 +129,8 @@ impl<'a> Report<'a> {
             "culprit": self.best.map(|best| json!({
                 "version": name(best.version),
                 "index": best.version,
-                "before": name(best.version - 1),
+                "before": name(best.before),
+                "not_measured": (best.before + 1..best.version).map(name).collect::<Vec<_>>(),
                 "about": self.versions[best.version].about,
                 "probability": best.probability,
                 "ratio": best.ratio,
@@ -137,6 +143,7 @@ impl<'a> Report<'a> {
             "seed": self.state.seed,
             "versions": self.state.question.versions,
             "posterior": self.bisection.posterior(),
+            "skipped": self.state.skipped.iter().map(|version| name(*version)).collect::<Vec<_>>(),
             "measurements": self.state.measurements.iter().map(|m| {
                 json!({"version": name(m.version), "index": m.version, "value": m.value})
             }).collect::<Vec<_>>(),
@@ -160,7 +167,7 @@ fn sure(
     versions: &[Version],
     gauge: &Gauge,
 ) -> Verdict {
-    let [before, after] = [culprit.version - 1, culprit.version].map(|version| &versions[version].label);
+    let [before, after] = [culprit.before, culprit.version].map(|version| &versions[version].label);
     let found = &neighbours.verdict;
     let differ = matches!(found.outcome, Outcome::Slower | Outcome::Faster);
     let agree = differ && found.estimate.is_some_and(|ratio| (ratio > 1.0) == (culprit.ratio > 1.0));

@@ -52,8 +52,10 @@ impl From<Failure> for Stop {
 pub(super) trait Observer {
     /// A version was measured.
     fn measured(&mut self, bisection: &Bisection, version: usize, value: f64);
+    /// A version cannot be measured, and is left out.
+    fn skipped(&mut self, version: usize);
     /// The neighbours were measured once more.
-    fn compared(&mut self, culprit: usize, contest: &Contest);
+    fn compared(&mut self, culprit: &Culprit, contest: &Contest);
 }
 
 /// Searches on from what the state has.
@@ -69,7 +71,15 @@ pub(super) fn search(
         if state.measurements.len() >= limits.max_measurements {
             return Ok(Found::Unsure);
         }
-        let value = meter.measure(version).map_err(Stop::Measure)?;
+        let value = match meter.measure(version) {
+            Err(error) if error.asks_to_skip() && bisection.skip(version).is_ok() => {
+                state.skipped.push(version);
+                state.save()?;
+                observer.skipped(version);
+                continue;
+            }
+            measured => measured.map_err(Stop::Measure)?.own(),
+        };
         bisection.record(version, value).map_err(|error| Failure::could_not(error.to_string()))?;
         state.measurements.push(Measured { version, value });
         state.save()?;
@@ -79,7 +89,7 @@ pub(super) fn search(
         }
     }
     let Some(culprit) = bisection.answer() else { return Ok(Found::Unsure) };
-    let comparison = confirm(state, culprit.version, limits, settings, meter, observer)?;
+    let comparison = confirm(state, &culprit, limits, settings, meter, observer)?;
     Ok(Found::Sure(culprit, comparison))
 }
 
@@ -99,7 +109,7 @@ fn same_ends(state: &State, settings: CompareSettings) -> Option<Comparison> {
 /// Compares the culprit with the version before it, in turns: what the search believed by a model is measured by itself.
 fn confirm(
     state: &mut State,
-    culprit: usize,
+    culprit: &Culprit,
     limits: Limits,
     compare: CompareSettings,
     meter: &mut dyn Meter,
@@ -110,13 +120,21 @@ fn confirm(
     let settings =
         SequentialSettings { compare, most: Some(limits.max_pairs), ..SequentialSettings::default() };
     let mut contest = Contest::new(2, settings, state.seed).map_err(judged)?;
-    let mut confirmation = state.confirmation.take().filter(|stored| stored.culprit == culprit);
-    let stored = confirmation.get_or_insert(Confirmation { culprit, pairs: Vec::new() });
+    let same = |stored: &Confirmation| {
+        stored.culprit == culprit.version
+            && stored.before.unwrap_or(culprit.version.saturating_sub(1)) == culprit.before
+    };
+    let mut confirmation = state.confirmation.take().filter(same);
+    let stored = confirmation.get_or_insert(Confirmation {
+        culprit: culprit.version,
+        before: Some(culprit.before),
+        pairs: Vec::new(),
+    });
     for pair in &stored.pairs {
         contest.replay((*pair).into()).map_err(judged)?;
     }
     state.confirmation = confirmation;
-    let mut neighbours = Neighbours { meter, culprit };
+    let mut neighbours = Neighbours { meter, places: [culprit.before, culprit.version] };
     while !contest.is_over() {
         let block = contest.measure_block(&mut neighbours).map_err(|error| match error {
             ContestError::Measure(error) => Stop::Measure(error),
@@ -138,6 +156,7 @@ fn confirm(
 mod tests {
     use super::super::state::Question;
     use super::*;
+    use crate::measure::Figure;
     use plimsoll_judge::stats::rng::SmallRng;
 
     /// Versions with a step at `culprit`, and noise; it ends after so many measurements.
@@ -150,10 +169,10 @@ mod tests {
     }
 
     impl Meter for Fake {
-        fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
+        fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
             self.left = self.left.checked_sub(1).ok_or(MeasureError::Interrupted)?;
             let level = if which >= self.culprit { 1.0 + self.step } else { 1.0 };
-            Ok(level * (self.noise * self.rng.normal()).exp())
+            Ok(Figure::plain(level * (self.noise * self.rng.normal()).exp()))
         }
     }
 
@@ -162,7 +181,8 @@ mod tests {
 
     impl Observer for Silent {
         fn measured(&mut self, _: &Bisection, _: usize, _: f64) {}
-        fn compared(&mut self, _: usize, _: &Contest) {}
+        fn skipped(&mut self, _: usize) {}
+        fn compared(&mut self, _: &Culprit, _: &Contest) {}
     }
 
     fn fake(culprit: usize, step: f64, left: usize) -> Fake {

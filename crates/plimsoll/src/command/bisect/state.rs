@@ -47,7 +47,7 @@ impl From<&Block> for Pair {
 impl From<Pair> for Block {
     fn from(pair: Pair) -> Self {
         let order = if pair.good_first { vec![0, 1] } else { vec![1, 0] };
-        Self { values: vec![pair.good, pair.bad], order }
+        Self { values: vec![pair.good, pair.bad], foreign: None, order }
     }
 }
 
@@ -56,6 +56,8 @@ impl From<Pair> for Block {
 pub(super) struct Confirmation {
     /// The later neighbour.
     pub(super) culprit: usize,
+    /// The earlier one; the one just before, unless the state says so.
+    pub(super) before: Option<usize>,
     pub(super) pairs: Vec<Pair>,
 }
 
@@ -66,6 +68,9 @@ pub(super) struct State {
     pub(super) question: Question,
     pub(super) seed: u64,
     pub(super) measurements: Vec<Measured>,
+    /// The places of versions that cannot be measured.
+    #[serde(default)]
+    pub(super) skipped: Vec<usize>,
     pub(super) confirmation: Option<Confirmation>,
     #[serde(skip)]
     path: Option<PathBuf>,
@@ -82,6 +87,7 @@ impl State {
             question,
             seed: seed.unwrap_or_else(rand::random),
             measurements: Vec::new(),
+            skipped: Vec::new(),
             confirmation: None,
             path: path.map(ToOwned::to_owned),
         };
@@ -110,11 +116,14 @@ impl State {
     /// # Errors
     /// Settings out of range, or measurements that cannot be.
     pub(super) fn bisection(&self, confidence: f64) -> Result<Bisection, Failure> {
-        let settings = BisectSettings { confidence, seed: self.seed, ..BisectSettings::default() };
+        let settings = BisectSettings { confidence, ..BisectSettings::default() };
         let usage = |error: plimsoll_judge::input::JudgeError| Failure::Usage(error.to_string());
         let mut bisection = Bisection::new(self.question.versions.len(), settings).map_err(usage)?;
         for measured in &self.measurements {
             bisection.record(measured.version, measured.value).map_err(usage)?;
+        }
+        for version in &self.skipped {
+            bisection.skip(*version).map_err(usage)?;
         }
         Ok(bisection)
     }
@@ -192,8 +201,11 @@ mod tests {
         let path = folder.path().join("state.json");
         let mut state = State::open(Some(&path), question(), Some(9)).unwrap();
         state.measurements.push(Measured { version: 2, value: 0.1 + 0.2 });
-        state.confirmation =
-            Some(Confirmation { culprit: 1, pairs: vec![Pair { good: 1.0, bad: 2.0, good_first: false }] });
+        state.confirmation = Some(Confirmation {
+            culprit: 1,
+            before: Some(0),
+            pairs: vec![Pair { good: 1.0, bad: 2.0, good_first: false }],
+        });
         state.save().unwrap();
         assert_eq!(State::open(Some(&path), question(), None).unwrap(), state);
         assert_eq!(

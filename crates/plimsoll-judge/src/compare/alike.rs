@@ -1,0 +1,71 @@
+//! A against A: can a machine carry an answer at all?
+//!
+//! Things that are alike are measured one after the other. In random order they would be found different just as often as the level says,
+//! whatever the machine does; what they tell is how far the machine itself moves a figure, and so how small a difference can be shown.
+
+use super::{PLANNED_POWER, log_figures};
+use crate::input::JudgeError;
+use crate::stats::{dist, sd};
+
+/// A machine on which a run cannot show that something takes a quarter more is not fit for the run.
+const GROSS: f64 = 1.25;
+
+/// How far figures of the same thing lie apart, and what that means for a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitness {
+    /// The standard deviation of the logarithms of the figures.
+    pub scatter: f64,
+    /// The smallest ratio above 1 that the run can show as a difference with 95 % power, at this scatter.
+    pub smallest: f64,
+    /// Whether the machine can carry an answer. A machine on which the run could show a ratio of 1.25 is called unfit with a chance
+    /// of `alpha` at most.
+    pub fit: bool,
+}
+
+/// Judges figures of the same thing, for a run of so many pairs.
+///
+/// The scatter of few figures is not well known. Unfit is only a machine whose scatter is too large even at the lower end of its
+/// one-sided confidence interval (chi-squared, with one degree of freedom less than there are figures).
+///
+/// # Errors
+/// Fewer than 3 figures, or values that are not finite or not above 0.
+pub fn fitness(figures: &[f64], pairs: usize, alpha: f64) -> Result<Fitness, JudgeError> {
+    if figures.len() < 3 {
+        return Err(JudgeError::TooFew { what: "figures".into(), got: figures.len(), needed: 3 });
+    }
+    let scatter = sd(&log_figures("figures", figures)?);
+    let freedom = figures.len() as f64 - 1.0;
+    let least = scatter * (freedom / dist::chi_squared_quantile(1.0 - alpha, freedom)).sqrt();
+    let z = dist::normal_quantile(1.0 - alpha / 2.0) + dist::normal_quantile(PLANNED_POWER);
+    // Two trials make a pair; 1.05 as in `pairs_needed`.
+    let shown = |scatter: f64| z * scatter * (2.0 * 1.05 / pairs.max(1) as f64).sqrt();
+    Ok(Fitness { scatter, smallest: shown(scatter).exp(), fit: shown(least) <= GROSS.ln() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::rng::SmallRng;
+
+    fn unfit_of_400(scatter: f64) -> usize {
+        let mut rng = SmallRng::new(5);
+        let mut figures = || (0..4).map(|_| 100.0 * (scatter * rng.normal()).exp()).collect::<Vec<f64>>();
+        (0..400).filter(|_| !fitness(&figures(), 10, 0.01).unwrap().fit).count()
+    }
+
+    #[test]
+    fn a_machine_that_is_just_good_enough_is_rarely_called_unfit_and_a_wild_one_nearly_always() {
+        // Ten pairs show a quarter at a scatter of ln 1.25 / (4.22 · √0.21) = 11.5 %.
+        assert!(unfit_of_400(0.115) <= 10, "{}", unfit_of_400(0.115));
+        assert!(unfit_of_400(0.02) == 0);
+        assert!(unfit_of_400(1.0) >= 380, "{}", unfit_of_400(1.0));
+    }
+
+    #[test]
+    fn equal_figures_show_any_difference_and_too_few_or_bad_ones_are_refused() {
+        let same = fitness(&[5.0; 4], 10, 0.01).unwrap();
+        assert_eq!((same.scatter, same.smallest, same.fit), (0.0, 1.0, true));
+        assert!(fitness(&[1.0, 2.0], 10, 0.01).is_err());
+        assert!(fitness(&[1.0, 0.0, 2.0], 10, 0.01).is_err());
+    }
+}
