@@ -1,7 +1,8 @@
 //! How often `plimsoll compare` errs on a machine that is busy with something else.
 //!
 //! `sha256sum` of a file is compared with itself, and with `sha256sum` of a file that is 5 % longer, again and again, while other
-//! threads take the CPUs for random spells. It prints how many of the first raised an alarm, and how many of the second were found.
+//! threads take the CPUs for random spells. It prints how many of the first raised an alarm, and how many of the second were found; how
+//! far it is goes to stderr.
 //!
 //! ```text
 //! cargo build --release -p plimsoll
@@ -70,11 +71,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         "| B | slower | faster | same | undecided | pairs, mean | B/A, median | SD of ln(B/A) in pairs |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for (name, other) in [("A itself", &short), ("5 % longer", &long)] {
-        let mut tally = Tally::default();
-        for seed in 0..settings.repetitions {
+    let mut tallies = [("A itself", &short), ("5 % longer", &long)].map(|of| (of, Tally::default()));
+    for seed in 0..settings.repetitions {
+        for ((_, other), tally) in &mut tallies {
             tally.add(&compare(&program, &settings, (&short, other), seed)?)?;
         }
+        let rows: Vec<String> = tallies.iter().map(|((name, _), tally)| tally.row(name)).collect();
+        eprintln!("after {}:\n{}", seed + 1, rows.join("\n"));
+    }
+    for ((name, _), tally) in &tallies {
         println!("{}", tally.row(name));
     }
     load.stop();

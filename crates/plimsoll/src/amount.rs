@@ -53,8 +53,10 @@ pub(crate) fn comparative(metric: &str, ratio: f64) -> String {
     let far = ratio >= FACTOR;
     let more = ratio >= 1.0;
     match (metric, far) {
-        ("wall_time", false) => format!("is {} {}", size(ratio), if more { "slower" } else { "faster" }),
-        ("wall_time", true) => format!("takes {} times as long", three_digits(ratio)),
+        ("wall_time" | "elapsed_time", false) => {
+            format!("is {} {}", size(ratio), if more { "slower" } else { "faster" })
+        }
+        ("wall_time" | "elapsed_time", true) => format!("takes {} times as long", three_digits(ratio)),
         ("cpu_time", false) => {
             format!("uses {} {} CPU time", size(ratio), if more { "more" } else { "less" })
         }

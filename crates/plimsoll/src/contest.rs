@@ -8,15 +8,26 @@ use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::{Decider, Decision, SequentialSettings};
 use plimsoll_judge::stats::rng::SmallRng;
 
-use crate::measure::{MeasureError, Meter};
+use crate::measure::{Figure, MeasureError, Meter};
 
 /// One figure of each cell, measured next to each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Block {
-    /// The figures, by cell.
+    /// The figures, by cell, without what was the doing of others.
     pub(crate) values: Vec<f64>,
+    /// What was taken off the figures as the doing of others, by cell; nothing where that is not known of all of them.
+    pub(crate) foreign: Option<Vec<f64>>,
     /// The cells in the order in which they were measured.
     pub(crate) order: Vec<usize>,
+}
+
+impl Block {
+    /// The doing of others is taken off all figures or off none, so that all of a block mean the same.
+    fn new(figures: &[Figure], order: Vec<usize>) -> Self {
+        let foreign: Option<Vec<f64>> = figures.iter().map(|figure| figure.foreign).collect();
+        let value = |figure: &Figure| if foreign.is_some() { figure.own() } else { figure.value };
+        Self { values: figures.iter().map(value).collect(), foreign, order }
+    }
 }
 
 /// Cells under comparison with the first of them.
@@ -59,10 +70,22 @@ impl Contest {
         &self.blocks
     }
 
-    /// Whether every comparison is decided, or no block is left.
+    /// Which share of a cell's figures was taken off as the doing of others; nothing where nothing was.
+    pub(crate) fn foreign_share(&self, cell: usize) -> Option<f64> {
+        let taken_off =
+            |block: &Block| block.foreign.as_ref().map(|foreign| (foreign[cell], block.values[cell]));
+        let (foreign, own) = self
+            .blocks
+            .iter()
+            .filter_map(taken_off)
+            .fold((0.0, 0.0), |(foreign, own), (off, value)| (foreign + off, own + value));
+        (own > 0.0).then(|| foreign / (foreign + own))
+    }
+
+    /// Whether every comparison is decided, or will hardly be by the last block.
     pub(crate) fn is_over(&self) -> bool {
         let decided = |decider: &Decider| !matches!(decider.decision(), Decision::NotYet { .. });
-        self.deciders.iter().all(|decider| decided(decider) || decider.exhausted())
+        self.deciders.iter().all(|decider| decided(decider) || decider.exhausted() || decider.is_hopeless())
     }
 
     /// Measures all cells once, in random order.
@@ -72,11 +95,11 @@ impl Contest {
     pub(crate) fn measure_block(&mut self, meter: &mut dyn Meter) -> Result<&Block, ContestError> {
         let mut order: Vec<usize> = (0..=self.deciders.len()).collect();
         self.rng.shuffle(&mut order);
-        let mut values = vec![0.0; order.len()];
+        let mut figures = vec![Figure::plain(0.0); order.len()];
         for &cell in &order {
-            values[cell] = meter.measure(cell).map_err(ContestError::Measure)?;
+            figures[cell] = meter.measure(cell).map_err(ContestError::Measure)?;
         }
-        self.push(Block { values, order }).map_err(ContestError::Judge)
+        self.push(Block::new(&figures, order)).map_err(ContestError::Judge)
     }
 
     /// Takes a block that was measured before, in the place of measuring it.
@@ -166,10 +189,10 @@ mod tests {
     }
 
     impl Meter for Fake {
-        fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
+        fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
             self.measured.push(which);
             let drift = 1.0 + 0.002 * self.measured.len() as f64;
-            Ok(self.levels[which] * drift * (0.01 * self.rng.normal()).exp())
+            Ok(Figure::plain(self.levels[which] * drift * (0.01 * self.rng.normal()).exp()))
         }
     }
 
@@ -219,6 +242,19 @@ mod tests {
         }
         assert!(resumed.is_over());
         assert_eq!(resumed.comparisons("x").unwrap(), contest.comparisons("x").unwrap());
+    }
+
+    #[test]
+    fn the_doing_of_others_is_taken_off_all_of_a_block_or_off_none() {
+        let crowded = |foreign| Figure { value: 3.0, foreign };
+        let known = Block::new(&[crowded(Some(1.0)), crowded(Some(2.0))], vec![0, 1]);
+        assert_eq!(known.values, [2.0, 1.0]);
+        let half_known = Block::new(&[crowded(Some(1.0)), crowded(None)], vec![0, 1]);
+        assert_eq!((half_known.values, half_known.foreign), (vec![3.0, 3.0], None));
+        let mut contest = Contest::new(2, SequentialSettings::default(), 5).unwrap();
+        assert_eq!(contest.foreign_share(0), None);
+        contest.replay(known).unwrap();
+        assert_eq!(contest.foreign_share(1), Some(2.0 / 3.0));
     }
 
     #[test]

@@ -354,6 +354,25 @@ fn a_version_that_cannot_be_measured_stops_the_search_and_keeps_what_was_measure
 }
 
 #[test]
+fn versions_that_end_with_status_125_are_left_out_and_the_answer_spans_them() {
+    let bench = sixteen_versions();
+    // The change came with v9; v8 and v10 do not run.
+    bench.write(
+        "measure",
+        "n=${1#v}; case $n in 8|10) exit 125;; esac\n[ $n -ge 9 ] && exec sh noisy 130000\nexec sh noisy 100000\n",
+    );
+    let args = [BISECT.as_slice(), &["--format", "json"], &MEASURE].concat();
+    let told = bench.plimsoll(&args);
+    let found = told.ends_with(0).json();
+    assert_eq!(found["culprit"]["version"], "v9", "{}", told.stdout);
+    assert_eq!(found["culprit"]["before"], "v7");
+    assert_eq!(found["culprit"]["not_measured"], serde_json::json!(["v8"]));
+    told.complains("v8 cannot be measured");
+    bench.write("measure", "exit 125\n");
+    bench.plimsoll(&args).ends_with(3).complains("exit status: 125");
+}
+
+#[test]
 fn a_commit_is_found_in_working_trees_that_leave_the_repository_alone() {
     let bench = Bench::new();
     bench.write_noisy_script();

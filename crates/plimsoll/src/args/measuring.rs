@@ -8,9 +8,12 @@ use super::{PlainFormat, StoreArgs};
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CommandMetric {
-    /// The time from its start to its end.
+    /// The time from its start to its end, less what it waited while others had the CPUs. That can be told of a command that is one
+    /// thread, and is taken off both sides of a pair or of neither.
     #[default]
     Wall,
+    /// The time from its start to its end, whatever else the machine did.
+    Elapsed,
     /// The user and system time that it and its children used.
     Cpu,
     /// The most memory that one of its processes had at a time.
@@ -59,7 +62,8 @@ pub struct CompareArgs {
     /// Decide nothing before so many pairs.
     #[arg(long, value_name = "N", default_value_t = 8, env = "PLIMSOLL_MIN_PAIRS", value_parser = pairs(3))]
     pub min_pairs: u64,
-    /// Stop undecided after so many pairs: enough for 5 % where pairs differ by 15 %, as they do on a busy machine.
+    /// Stop undecided after so many pairs, or before, when so many will hardly decide it. As shipped, they find 5 % where pairs differ by
+    /// 15 %, as they do on a busy machine.
     #[arg(long, value_name = "N", default_value_t = 500, env = "PLIMSOLL_MAX_PAIRS", value_parser = pairs(3))]
     pub max_pairs: u64,
     /// Differences up to this share count as the same.
@@ -104,7 +108,8 @@ pub struct BisectArgs {
     /// A git repository: the versions are the commits after --good up to --bad, of first parents only.
     #[arg(long, value_name = "REPO")]
     pub git: Option<std::path::PathBuf>,
-    /// The command to measure, with `{}` for the version. A single word that is a command line is run as one.
+    /// The command to measure, with `{}` for the version. A single word that is a command line is run as one. A version on which it, or
+    /// --setup, ends with status 125 is left out, as by `git bisect run`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// The figure.

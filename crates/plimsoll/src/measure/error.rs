@@ -8,6 +8,9 @@ use crate::failure::Failure;
 /// What is shown of what a command wrote, at most.
 const SHOWN_LINES: usize = 5;
 
+/// The exit status by which a command says that what it is run on cannot be tested (git-bisect(1)).
+const CANNOT_BE_TESTED: i32 = 125;
+
 /// Why a command gave no figure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeasureError {
@@ -88,6 +91,11 @@ impl MeasureError {
     /// For `map_err`.
     pub(super) fn io(operation: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { operation, source }
+    }
+
+    /// Whether the command said, as for `git bisect run`, that what it is run on cannot be tested.
+    pub(crate) fn asks_to_skip(&self) -> bool {
+        matches!(self, Self::Failed { status, .. } if status.code() == Some(CANNOT_BE_TESTED))
     }
 
     fn advice(&self) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 
 use super::error::last_lines;
 use super::process::Ran;
-use super::{Invocation, MeasureError, Place, Runner};
+use super::{Figure, Invocation, MeasureError, Place, Runner};
 use crate::args::{CommandMetric, FigureArgs};
 use crate::failure::Failure;
 
@@ -45,6 +45,7 @@ impl Gauge {
     pub(crate) fn metric(&self) -> &'static str {
         match self {
             Self::Used(CommandMetric::Wall) => "wall_time",
+            Self::Used(CommandMetric::Elapsed) => "elapsed_time",
             Self::Used(CommandMetric::Cpu) => "cpu_time",
             Self::Used(CommandMetric::Memory) => "peak_memory",
             Self::Printed { .. } => "figure",
@@ -54,7 +55,7 @@ impl Gauge {
     /// Its unit; nothing where only the command knows.
     pub(crate) fn unit(&self) -> Option<&'static str> {
         match self {
-            Self::Used(CommandMetric::Wall | CommandMetric::Cpu) => Some("s"),
+            Self::Used(CommandMetric::Wall | CommandMetric::Elapsed | CommandMetric::Cpu) => Some("s"),
             Self::Used(CommandMetric::Memory) => Some("bytes"),
             Self::Printed { .. } => None,
         }
@@ -84,17 +85,22 @@ impl Gauge {
         runner: &mut Runner,
         invocation: &Invocation,
         place: &Place,
-    ) -> Result<f64, MeasureError> {
+    ) -> Result<Figure, MeasureError> {
         let ran = runner.run(invocation, place, matches!(self, Self::Printed { .. }))?;
-        match self {
-            Self::Used(CommandMetric::Wall) => Ok(ran.wall.as_secs_f64()),
+        let figure = match self {
+            Self::Used(CommandMetric::Wall) => {
+                let foreign = ran.waited.map(|waited| waited.as_secs_f64());
+                return Ok(Figure { value: ran.wall.as_secs_f64(), foreign });
+            }
+            Self::Used(CommandMetric::Elapsed) => Ok(ran.wall.as_secs_f64()),
             Self::Used(CommandMetric::Cpu) if ran.cpu == Duration::ZERO => {
                 Err(MeasureError::Nothing { command: invocation.to_string(), what: "CPU time" })
             }
             Self::Used(CommandMetric::Cpu) => Ok(ran.cpu.as_secs_f64()),
             Self::Used(CommandMetric::Memory) => visible(ran.peak_memory, own_peak()?, invocation),
             Self::Printed { pattern, .. } => printed(pattern, &ran, invocation),
-        }
+        };
+        figure.map(Figure::plain)
     }
 }
 
@@ -146,7 +152,8 @@ mod tests {
     fn figure(pattern: &str, line: &str) -> Result<f64, MeasureError> {
         let args = FigureArgs { figure: Some(pattern.into()), ..FigureArgs::default() };
         let mut runner = Runner::new(Interrupts::default(), false)?;
-        Gauge::new(&args).unwrap().measure(&mut runner, &Invocation::Shell(line.into()), &Place::default())
+        let line = Invocation::Shell(line.into());
+        Gauge::new(&args).unwrap().measure(&mut runner, &line, &Place::default()).map(Figure::own)
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod error;
 mod gauge;
 mod interrupt;
 mod process;
+mod schedule;
 
 pub(crate) use command_line::{Invocation, invocations, of_words, substituted};
 pub(crate) use error::MeasureError;
@@ -15,8 +16,29 @@ pub(crate) use gauge::Gauge;
 pub(crate) use interrupt::Interrupts;
 pub(crate) use process::{Place, Runner};
 
+/// One figure that was read off a command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// The figure as it is, finite and above 0.
+    pub(crate) value: f64,
+    /// The part of it that is the doing of others, less than the whole; nothing where that cannot be told.
+    pub(crate) foreign: Option<f64>,
+}
+
+impl Figure {
+    /// A figure of which all is the command's own, or nothing can be told.
+    pub(crate) fn plain(value: f64) -> Self {
+        Self { value, foreign: None }
+    }
+
+    /// The figure without what is known to be the doing of others.
+    pub(crate) fn own(self) -> f64 {
+        self.value - self.foreign.unwrap_or(0.0)
+    }
+}
+
 /// Measures one of several things, known by their place in a list.
 pub(crate) trait Meter {
-    /// One figure of one of them, finite and above 0.
-    fn measure(&mut self, which: usize) -> Result<f64, MeasureError>;
+    /// One figure of one of them.
+    fn measure(&mut self, which: usize) -> Result<Figure, MeasureError>;
 }

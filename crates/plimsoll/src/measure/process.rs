@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use wait4::Wait4;
 
 use super::error::last_lines;
+use super::schedule::Scheduled;
 use super::{Interrupts, Invocation, MeasureError};
 
 /// No more of what a command prints is read, in bytes.
@@ -24,12 +25,30 @@ pub(super) struct Ran {
     pub(super) wall: Duration,
     /// User and system time, of the command and of the children that it waited for.
     pub(super) cpu: Duration,
+    /// The part of `wall` that it was ready to run while others had the CPUs; `None` where that cannot be told.
+    pub(super) waited: Option<Duration>,
     /// The most memory that one of these processes had at a time, in bytes.
     pub(super) peak_memory: u64,
     /// What it wrote to stdout; nothing where nobody asked.
     pub(super) stdout: Vec<u8>,
     /// What it wrote to stderr.
     pub(super) stderr: Vec<u8>,
+}
+
+/// Who waited for a CPU within a wall time.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    /// The command, until its end.
+    command: Scheduled,
+    /// Plimsoll, to see the end.
+    ours: Duration,
+}
+
+impl Waits {
+    /// What is the doing of others, given the CPU time that the command used in all.
+    fn foreign(&self, cpu: Duration) -> Option<Duration> {
+        self.command.waited_for_others(cpu).map(|waited| waited + self.ours)
+    }
 }
 
 /// Where a command runs.
@@ -92,13 +111,18 @@ impl Runner {
         let start_error = |source| MeasureError::Start { command: invocation.to_string(), source };
         let start = Instant::now();
         let child = command.spawn().map_err(start_error)?;
-        let (wall, used) = self.wait(child, start).map_err(MeasureError::io("wait for the command"))?;
+        let (wall, waits, used) =
+            self.wait(child, start).map_err(MeasureError::io("wait for the command"))?;
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
         }
+        let cpu = used.rusage.utime + used.rusage.stime;
+        let waited = waits.and_then(|waits| waits.foreign(cpu));
         let ran = Ran {
             wall,
-            cpu: used.rusage.utime + used.rusage.stime,
+            cpu,
+            // A wait of Plimsoll's own that began before the command had ended counts twice, but not beyond its CPU time.
+            waited: waited.map(|waited| waited.min(wall.saturating_sub(cpu))),
             peak_memory: used.rusage.maxrss,
             stdout: Vec::new(),
             stderr: Vec::new(),
@@ -140,9 +164,10 @@ impl Runner {
     }
 
     /// Waits twice: once for the end, to read the clock at it, and once to learn what was used.
-    fn wait(&self, child: Child, start: Instant) -> io::Result<(Duration, wait4::ResUse)> {
+    fn wait(&self, child: Child, start: Instant) -> io::Result<(Duration, Option<Waits>, wait4::ResUse)> {
         let pid = Pid::from_raw(child.id().cast_signed());
         self.interrupts.began(pid);
+        let before = Scheduled::own();
         loop {
             match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
                 Err(nix::errno::Errno::EINTR) => {}
@@ -150,7 +175,11 @@ impl Runner {
             }
         }
         let wall = start.elapsed();
-        Ok((wall, self.interrupts.ended(|| child.wait4())?))
+        let waits = before
+            .zip(Scheduled::own())
+            .zip(Scheduled::of(pid))
+            .map(|((before, after), command)| Waits { command, ours: after.waited_since(&before) });
+        Ok((wall, waits, self.interrupts.ended(|| child.wait4())?))
     }
 
     fn demand(&mut self, invocation: &Invocation, status: ExitStatus) -> Result<(), MeasureError> {
@@ -195,12 +224,22 @@ mod tests {
     }
 
     #[test]
+    fn the_wait_of_a_lone_thread_is_known_and_that_of_a_shell_with_a_busy_child_is_not() {
+        let mut runner = runner();
+        let alone = of_words(["sleep", "0.05"].map(String::from).into());
+        let ran = runner.run(&alone, &Place::default(), false).unwrap();
+        assert!(ran.waited.is_some_and(|waited| waited < ran.wall), "{ran:?}");
+        let busy_child = shell("dd if=/dev/zero of=/dev/null bs=64M count=8; exit");
+        assert_eq!(runner.run(&busy_child, &Place::default(), false).unwrap().waited, None);
+    }
+
+    #[test]
     fn the_resources_are_those_of_this_command_and_not_of_the_one_before() {
         let mut runner = runner();
-        let hungry = shell("dd if=/dev/zero of=/dev/null bs=64M count=4");
+        let hungry = shell("dd if=/dev/zero of=/dev/null bs=400M count=1");
         let hungry = runner.run(&hungry, &Place::default(), false).unwrap();
         let modest = runner.run(&shell("true"), &Place::default(), false).unwrap();
-        assert!(hungry.peak_memory > 64_000_000, "{}", hungry.peak_memory);
+        assert!(hungry.peak_memory > 400_000_000, "{}", hungry.peak_memory);
         assert!(modest.peak_memory < hungry.peak_memory / 2, "{}", modest.peak_memory);
         assert!(modest.cpu < hungry.cpu);
     }

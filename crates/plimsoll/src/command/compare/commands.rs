@@ -12,7 +12,9 @@ use crate::args::{CompareArgs, PlainFormat};
 use crate::contest::{Contest, ContestError};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::measure::{Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, invocations};
+use crate::measure::{
+    Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, invocations,
+};
 use crate::output;
 
 /// All that an answer is written from.
@@ -151,7 +153,7 @@ impl<'a> Commands<'a> {
 }
 
 impl Meter for Commands<'_> {
-    fn measure(&mut self, which: usize) -> Result<f64, MeasureError> {
+    fn measure(&mut self, which: usize) -> Result<Figure, MeasureError> {
         if let Some(prepare) = self.prepare {
             self.runner.run_aside(prepare, &self.place)?;
         }

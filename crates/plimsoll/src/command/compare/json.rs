@@ -73,7 +73,12 @@ pub(crate) fn verdict(found: &Comparison) -> Map<String, Value> {
 fn common(answer: &Answer<'_>) -> Map<String, Value> {
     let cells = answer.cells.iter().enumerate().map(|(i, cell)| {
         let values: Vec<f64> = answer.contest.blocks().iter().map(|block| block.values[i]).collect();
-        json!({"name": cell.name, "command": cell.command, "median": median(&values)})
+        json!({
+            "name": cell.name,
+            "command": cell.command,
+            "median": median(&values),
+            "waited_share": answer.contest.foreign_share(i),
+        })
     });
     Map::from_iter([
         ("unit".to_owned(), json!(answer.gauge.unit())),

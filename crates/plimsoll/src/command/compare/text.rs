@@ -12,6 +12,9 @@ use super::commands::Answer;
 use crate::amount;
 use crate::measure::Gauge;
 
+/// From this share on it is told how much of the time a command waited for a CPU.
+const WORTH_A_WORD: f64 = 0.02;
+
 pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
     if answer.interrupted {
         writeln!(out, "Interrupted. What is known so far:")?;
@@ -121,6 +124,25 @@ fn order(answer: &Answer<'_>) -> impl Iterator<Item = usize> {
     ratios.into_iter().map(|(cell, _)| cell)
 }
 
+/// What was taken off wall times, where it is worth a word.
+fn waited(answer: &Answer<'_>) -> Option<String> {
+    let shares: Vec<(&Cell, f64)> = answer
+        .cells
+        .iter()
+        .enumerate()
+        .filter_map(|(i, cell)| Some((cell, answer.contest.foreign_share(i)?)))
+        .collect();
+    shares.iter().any(|(_, share)| *share >= WORTH_A_WORD).then(|| {
+        let told = shares.iter().map(|(cell, share)| {
+            format!("{:.0} % of the time of {}", 100.0 * share, terminal(&cell.name))
+        });
+        format!(
+            "The CPUs were busy with something else. What the commands waited for them is not counted ({}); --metric elapsed counts it.",
+            told.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
 fn notes(answer: &Answer<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let comparisons = answer.comparisons.len();
@@ -133,6 +155,7 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
     } else {
         format!("Measured in turns, in random order; the chance of a false alarm is {alpha} %.")
     });
+    notes.extend(waited(answer));
     if matches!(answer.gauge, Gauge::Printed { .. }) {
         let better = if answer.gauge.lower_is_better() { "lower" } else { "higher" };
         notes.push(format!("A {better} figure was taken for better."));
