@@ -446,7 +446,7 @@ pub struct PhaseRecord {
 pub struct TrialRecord {
     /// Its number in the run, from 1, in the order of carrying out.
     pub number: u32,
-    /// The block that it belongs to, from 1: one trial of every cell makes a block.
+    /// The block that it belongs to, from 1: one trial of every cell makes a block. Block 0 are trials of the first cell alone.
     pub block: u32,
     /// The level of each factor, as text.
     pub cell: BTreeMap<String, String>,

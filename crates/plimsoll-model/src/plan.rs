@@ -60,7 +60,7 @@ impl Plan {
                 overrides.push(Override::new(&experiment.factors[*factor].set, level)?);
             }
             let levels =
-                levels.into_iter().map(|(factor, level)| (factor.to_owned(), plain(level))).collect();
+                levels.into_iter().map(|(factor, level)| (factor.to_owned(), level_text(level))).collect();
             cells.push(Cell { levels, experiment: parse(text, &overrides)? });
         }
         Ok(Self { name: name.into(), experiment, cells })
@@ -111,8 +111,9 @@ fn combinations(experiment: &Experiment) -> Vec<Vec<(&str, &serde_json::Value)>>
     all
 }
 
-/// A level as text: a text without its quotes, anything else as JSON.
-fn plain(level: &serde_json::Value) -> String {
+/// A level of a factor as text, as it stands in [`Cell::levels`]: a text without its quotes, anything else as JSON.
+#[must_use]
+pub fn level_text(level: &serde_json::Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), ToOwned::to_owned)
 }
 

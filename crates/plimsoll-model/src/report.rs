@@ -34,6 +34,9 @@ pub struct RunReport {
     pub started_unix_s: u64,
     /// How long it took, in seconds; for a run that was resumed, the sum.
     pub elapsed_s: f64,
+    /// What trials that were alike showed of the machine, before anything was varied; null where none were carried out.
+    #[serde(default)]
+    pub alike: Option<Alike>,
     /// The answer to each claim, in the order of the experiment.
     pub verdicts: Vec<Verdict>,
     /// What the recovery claim found beside its verdict.
@@ -66,6 +69,25 @@ pub enum RunStatus {
     Interrupted,
     /// It could not go on.
     Failed,
+}
+
+/// What trials of the same cell differed by, at the start of a long run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Alike {
+    /// The phase that was measured.
+    pub phase: String,
+    /// The figure that was measured in it, such as `connections_per_second`.
+    pub metric: String,
+    /// The figure of each trial, in order.
+    pub figures: Vec<f64>,
+    /// The standard deviation of their logarithms; null where a trial brought no figure.
+    pub scatter: Option<f64>,
+    /// The smallest ratio above 1 that the run can show at that scatter, with 95 % power; null where there is no scatter.
+    pub smallest_difference: Option<f64>,
+    /// Whether the machine can carry an answer. Where it cannot, the run ends there, and its claims are `invalid`.
+    pub fit: bool,
+    /// A sentence on it.
+    pub reason: String,
 }
 
 /// What a recovery claim found beside its verdict.

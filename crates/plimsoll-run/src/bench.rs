@@ -55,6 +55,12 @@ impl<'e> Bench<'e> {
         Ok(fleet.join(&key, &self.experiment.hosts[host], pipes, machine)?)
     }
 
+    /// What a reader of the figures must know of the hosts.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let hosts = self.experiment.hosts.keys();
+        hosts.flat_map(|host| self.hosts.notes(host).into_iter().map(move |note| format!("`{host}`: {note}")))
+    }
+
     /// Starts all services, each after the one that it passes connections on to.
     pub(crate) fn start_all(&mut self, fleet: &mut Fleet<'_>) -> Result<(), TrialStop> {
         for name in in_order(self.experiment) {

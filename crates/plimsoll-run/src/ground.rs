@@ -45,6 +45,9 @@ pub trait Hosts {
     /// When there is no such host, or no way between the two.
     fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError>;
 
+    /// What a reader of its figures must know of a host.
+    fn notes(&self, host: &str) -> Vec<String>;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -97,6 +100,11 @@ impl Hosts for Rig {
 
     fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError> {
         self.address_towards(from, to)
+    }
+
+    fn notes(&self, host: &str) -> Vec<String> {
+        // A host that is not there has nothing to tell.
+        Rig::notes(self, host).map(<[String]>::to_vec).unwrap_or_default()
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

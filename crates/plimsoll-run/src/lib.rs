@@ -38,6 +38,9 @@ pub trait Judge {
     /// Whether the last rung of the ladder in this trial brought the figure back.
     fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool;
 
+    /// Whether the trials of block 0, which all carried out the same cell, show that the machine cannot carry an answer.
+    fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;
+
     /// Whether every claim is decided by the trials so far.
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;
 }

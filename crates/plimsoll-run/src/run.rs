@@ -29,6 +29,8 @@ pub struct Limits {
     pub max_trials: u32,
     /// No trial begins after the run has gone on for so long, in all of its sessions together.
     pub budget: Option<Duration>,
+    /// So many trials of the first cell come before all others, as block 0: what they differ by is the machine's doing.
+    pub alike: u32,
 }
 
 /// A run to be carried out, or to be gone on with.
@@ -95,17 +97,26 @@ impl Run<'_> {
     ) -> Result<(), TrialStop> {
         let start = Instant::now();
         let cells = u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX);
+        // A run that is gone on with keeps the numbers of what it has.
+        let alike = match trials.is_empty() {
+            true => self.limits.alike,
+            false => {
+                u32::try_from(trials.iter().filter(|trial| trial.block == 0).count()).unwrap_or(u32::MAX)
+            }
+        };
         let mut faults = 0;
-        for (index, (cell, random)) in self.order(entry.seed).enumerate() {
+        for (index, (cell, random)) in self.order(entry.seed, alike).enumerate() {
             let number = u32::try_from(index).unwrap_or(u32::MAX) + 1;
             if trials.iter().any(|trial| trial.number == number) {
                 continue;
             }
-            let block = (number - 1) / cells + 1;
-            if (number - 1) % cells == 0 && self.enough(block, trials, entry.elapsed + start.elapsed()) {
+            let block = number.checked_sub(alike + 1).map_or(0, |varied| varied / cells + 1);
+            let first_of_block = block > 0 && (number - 1 - alike).is_multiple_of(cells);
+            if first_of_block && self.enough(block, trials, entry.elapsed + start.elapsed()) {
                 break;
             }
-            observer.on(&Event::TrialStarted { number, of: cells.saturating_mul(self.limits.max_trials) });
+            let of = cells.saturating_mul(self.limits.max_trials).saturating_add(alike);
+            observer.on(&Event::TrialStarted { number, of });
             let place = Place { number, block, random, remedies: !climbed(trials) };
             let mut around = Surroundings {
                 plan: self.plan,
@@ -117,8 +128,8 @@ impl Run<'_> {
                 observer,
             };
             let over = trial::carry_out(&mut around, &self.plan.cells[cell], place);
-            for reason in over.absent {
-                let note = format!("not seen: {reason}");
+            let absent = over.absent.into_iter().map(|reason| format!("not seen: {reason}"));
+            for note in absent.chain(over.notes) {
                 if !entry.notes.contains(&note) {
                     entry.notes.push(note);
                 }
@@ -148,21 +159,24 @@ impl Run<'_> {
     /// Whether the run can end before this block.
     fn enough(&self, block: u32, trials: &[TrialRecord], elapsed: Duration) -> bool {
         block > self.limits.max_trials
+            || block == 1 && self.judge.unfit(self.plan, trials)
             || block > self.limits.min_trials
                 && (self.limits.budget.is_some_and(|budget| elapsed >= budget)
                     || self.judge.decided(self.plan, trials))
     }
 
-    /// The cells in the order of carrying out, block by block, each with the randomness of its trial. The same seed gives the same
-    /// order, from wherever it is taken up.
-    fn order(&self, seed: u64) -> impl Iterator<Item = (usize, StdRng)> {
+    /// The cells in the order of carrying out, block by block, each with the randomness of its trial; before them, the first cell
+    /// `alike` times. The same seed gives the same order, from wherever it is taken up.
+    fn order(&self, seed: u64, alike: u32) -> impl Iterator<Item = (usize, StdRng)> {
         let mut random = StdRng::seed_from_u64(seed);
         let cells = self.plan.cells.len();
-        (0..=self.limits.max_trials).flat_map(move |_| {
+        let first =
+            (0..u64::from(alike)).map(move |number| (0, StdRng::seed_from_u64(!seed.wrapping_add(number))));
+        first.chain((0..=self.limits.max_trials).flat_map(move |_| {
             let mut block: Vec<usize> = (0..cells).collect();
             block.shuffle(&mut random);
             block.into_iter().map(|cell| (cell, StdRng::seed_from_u64(random.random()))).collect::<Vec<_>>()
-        })
+        }))
     }
 }
 

@@ -59,7 +59,10 @@ pub(crate) struct Place {
 pub(crate) struct Over {
     pub(crate) record: TrialRecord,
     pub(crate) stop: Option<TrialStop>,
+    /// What agents could not read.
     pub(crate) absent: Vec<String>,
+    /// What a reader of the figures must know of the hosts.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Carries out one trial.
@@ -218,6 +221,7 @@ impl<'t> Trial<'t> {
             phase.end_ns = end_ns;
             phase.notes.push("cut short".to_owned());
         }
+        let notes = self.benches.iter().flat_map(Bench::notes).collect();
         let start = Instant::now();
         self.benches.clear();
         self.record.teardown_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -230,6 +234,6 @@ impl<'t> Trial<'t> {
             self.observer.on(&Event::Fault { fault: &fault });
             self.record.faults.push(fault);
         }
-        Over { record: self.record, stop, absent: self.fleet.absent }
+        Over { record: self.record, stop, absent: self.fleet.absent, notes }
     }
 }

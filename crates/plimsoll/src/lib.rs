@@ -12,6 +12,7 @@ mod contest;
 mod exit;
 mod failure;
 mod measure;
+mod neighbours;
 mod output;
 mod progress;
 mod shipped;

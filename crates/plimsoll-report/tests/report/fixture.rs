@@ -310,6 +310,7 @@ pub(crate) fn empty() -> RunReport {
         again: ["plimsoll", "run", "flood-relay", "--seed", "42"].map(ToOwned::to_owned).into(),
         started_unix_s: 1_772_366_400,
         elapsed_s: 0.0,
+        alike: None,
         verdicts: Vec::new(),
         recovery: None,
         remedies: Vec::new(),

@@ -59,6 +59,10 @@ impl Hosts for FakeHosts {
         Ok(Ipv4Addr::new(10, 0, 0, 1).into())
     }
 
+    fn notes(&self, host: &str) -> Vec<String> {
+        vec![format!("{host} is a thread")]
+    }
+
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
         self.ground.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
         Ok(())

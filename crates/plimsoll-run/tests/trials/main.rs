@@ -60,9 +60,10 @@ struct Fixed {
     calls_for_remedies: bool,
     restored_by: Option<Rung>,
     decided_after: usize,
+    unfit: bool,
 }
 
-const CONTENT: Fixed = Fixed { calls_for_remedies: false, restored_by: None, decided_after: 1 };
+const CONTENT: Fixed = Fixed { calls_for_remedies: false, restored_by: None, decided_after: 1, unfit: false };
 
 impl Judge for Fixed {
     fn sure_enough(&self, _: &Plan, _: &[Slice]) -> bool {
@@ -76,6 +77,10 @@ impl Judge for Fixed {
     }
     fn last_rung_restored(&self, _: &Plan, trial: &TrialRecord) -> bool {
         trial.phases.last().is_some_and(|phase| phase.rung.is_some() && phase.rung == self.restored_by)
+    }
+    fn unfit(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
+        assert!(trials.iter().all(|trial| trial.block == 0), "it is asked before anything is varied");
+        self.unfit
     }
     fn decided(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
         trials.len() >= self.decided_after
@@ -119,8 +124,11 @@ impl Lab {
         }
     }
 
-    fn run(&self, judge: Fixed, max_trials: u32, mut observer: impl FnMut(&Event<'_>)) -> Ended {
-        let limits = Limits { min_trials: 1, max_trials, budget: None };
+    fn run(&self, judge: Fixed, max_trials: u32, observer: impl FnMut(&Event<'_>)) -> Ended {
+        self.run_within(Limits { min_trials: 1, max_trials, budget: None, alike: 0 }, judge, observer)
+    }
+
+    fn run_within(&self, limits: Limits, judge: Fixed, mut observer: impl FnMut(&Event<'_>)) -> Ended {
         let (plan, ground, store, interrupt) = (&self.plan, &self.ground, &self.store, &self.interrupt);
         let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
         Run { plan, ground, judge: &judge, store, interrupt, limits }.carry_out(entry, &mut observer)
@@ -143,6 +151,12 @@ fn phases_come_in_order_and_the_control_twin_sits_the_flood_out() {
     assert_eq!(phases, expected);
     let floods: Vec<String> = lab.ground.said().into_iter().filter(|said| said.contains("flood")).collect();
     assert_eq!(floods, ["rig 0: run flood 100", "rig 0: run flood 100"]);
+}
+
+#[test]
+fn what_is_to_be_known_of_a_host_is_noted_once() {
+    let ended = Lab::new().run(Fixed { decided_after: 2, ..CONTENT }, 2, |_| {});
+    assert_eq!(ended.entry.notes, ["`a`: a is a thread"]);
 }
 
 #[test]
@@ -206,6 +220,18 @@ fn trials_go_on_until_the_claims_are_decided() {
     let lab = Lab::new();
     let ended = lab.run(Fixed { decided_after: 3, ..CONTENT }, 10, |_| {});
     assert_eq!(ended.trials.len(), 3);
+}
+
+#[test]
+fn trials_that_are_alike_come_first_and_the_run_ends_with_them_on_a_machine_that_is_unfit() {
+    let limits = Limits { min_trials: 2, max_trials: 2, budget: None, alike: 3 };
+    let blocks = |judge: Fixed| -> Vec<(u32, u32)> {
+        let ended = Lab::new().run_within(limits, judge, |_| {});
+        assert_eq!(ended.entry.status, RunStatus::Complete);
+        ended.trials.iter().map(|trial| (trial.number, trial.block)).collect()
+    };
+    assert_eq!(blocks(CONTENT), [(1, 0), (2, 0), (3, 0), (4, 1), (5, 2)]);
+    assert_eq!(blocks(Fixed { unfit: true, ..CONTENT }), [(1, 0), (2, 0), (3, 0)]);
 }
 
 #[test]

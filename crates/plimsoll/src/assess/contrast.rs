@@ -6,18 +6,14 @@ use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable};
 use plimsoll_model::experiment::{DifferenceClaim, InteractionClaim, Metric};
 use plimsoll_model::observation::{TrialRecord, Twin};
-use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::{Plan, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{recovery, validity};
 
 /// Every level of the factor against its first one.
 pub(super) fn differences(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    let levels: Vec<String> = plan.experiment.factors[&claim.factor]
-        .levels
-        .iter()
-        .map(|level| level.as_str().map_or_else(|| level.to_string(), ToOwned::to_owned))
-        .collect();
+    let levels: Vec<String> = plan.experiment.factors[&claim.factor].levels.iter().map(level_text).collect();
     let Some((first, others)) = levels.split_first() else { return Vec::new() };
     others.iter().map(|other| difference(claim, (first, other), trials)).collect()
 }

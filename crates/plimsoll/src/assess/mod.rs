@@ -1,5 +1,6 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
 
+mod alike;
 mod contrast;
 mod evidence;
 mod figures;
@@ -12,9 +13,11 @@ mod validity;
 use plimsoll_model::experiment::{Claim, Experiment, Host};
 use plimsoll_model::observation::{SamplingCost, Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::{HostReport, RUN_SCHEMA, RunReport};
-use plimsoll_model::verdict::{Standing, Verdict};
+use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
+use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 use plimsoll_store::RunEntry;
+
+use crate::neighbours::OTHERS;
 
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
@@ -41,6 +44,10 @@ impl plimsoll_run::Judge for Judge {
         remedies::last_rung_restored(plan, trial)
     }
 
+    fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
+        alike::of(plan, trials).is_some_and(|alike| !alike.fit)
+    }
+
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
         let verdicts = verdicts(plan, trials);
         !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.outcome.standing() != Standing::Open)
@@ -48,8 +55,15 @@ impl plimsoll_run::Judge for Judge {
 }
 
 /// The report of a run.
-pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> RunReport {
-    let verdicts = verdicts(plan, trials);
+pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunReport {
+    let mut verdicts = verdicts(plan, all);
+    if let Some(crowd) = entry.notes.iter().find(|note| note.starts_with(OTHERS)) {
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.outcome == Outcome::Invalid) {
+            verdict.reason = format!("{}; {crowd}", verdict.reason);
+        }
+    }
+    let alike = alike::of(plan, all);
+    let (_, trials) = alike::split(all);
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
     let evidence = evidence::of(plan, trials);
@@ -64,6 +78,8 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> R
         started_unix_s: entry.started_unix_s,
         elapsed_s: entry.elapsed.as_secs_f64(),
         recovery: recovery::facts(plan, trials),
+        notes: notes(&entry.notes, alike.as_ref()),
+        alike,
         causes: plimsoll_explain::causes::of_state(state_lives_in, &evidence),
         verdicts,
         remedies,
@@ -71,13 +87,22 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> R
         evidence,
         hosts: hosts(plan),
         trials: trials.iter().map(figures::trial).collect(),
-        sampling: sampling(trials),
-        notes: notes(&entry.notes),
+        sampling: sampling(all),
     }
 }
 
-fn verdicts(plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
-    plan.experiment.claims.iter().flat_map(|claim| verdicts_of(plan, claim, trials)).collect()
+fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
+    let unfit = alike::of(plan, all).filter(|alike| !alike.fit);
+    let (_, trials) = alike::split(all);
+    let mut verdicts: Vec<Verdict> =
+        plan.experiment.claims.iter().flat_map(|claim| verdicts_of(plan, claim, trials)).collect();
+    if let Some(unfit) = unfit {
+        for verdict in &mut verdicts {
+            *verdict =
+                Verdict::bare(&verdict.claim, &verdict.metric, Outcome::Invalid, 0, unfit.reason.as_str());
+        }
+    }
+    verdicts
 }
 
 /// The verdicts on one claim: one for each cell where a claim is about a single system, else one.
@@ -111,7 +136,7 @@ fn hosts(plan: &Plan) -> Vec<HostReport> {
 }
 
 /// The notes of a run, with all counters that could not be read in one.
-fn notes(all: &[String]) -> Vec<String> {
+fn notes(all: &[String], alike: Option<&Alike>) -> Vec<String> {
     let (absent, mut notes): (Vec<_>, Vec<_>) =
         all.iter().cloned().partition(|note| note.starts_with(NOT_SEEN));
     let files: Vec<&str> =
@@ -119,6 +144,7 @@ fn notes(all: &[String]) -> Vec<String> {
     if !files.is_empty() {
         notes.push(format!("this kernel does not show {}", files.join(", ")));
     }
+    notes.extend(alike.map(|alike| alike.reason.clone()));
     notes
 }
 

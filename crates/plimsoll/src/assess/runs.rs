@@ -8,7 +8,7 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{contrast, validity};
+use super::{alike, contrast, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -32,6 +32,7 @@ pub(crate) fn runs(
     margin: f64,
     alpha: f64,
 ) -> Vec<RunContrast> {
+    let ((_, a), (_, b)) = (alike::split(a), alike::split(b));
     let of_b: BTreeSet<(String, &str)> =
         measured(plan_b).into_iter().map(|(phase, metric)| (phase, metric.name())).collect();
     let mut figures = measured(plan_a);
@@ -119,6 +120,7 @@ mod tests {
         };
         let trial = |number: u32| TrialRecord {
             number,
+            block: number,
             cell: plan.cells[0].levels.clone(),
             phases: measured(plan)
                 .into_iter()

@@ -17,8 +17,14 @@ use crate::args::{Format, PlanArgs, RunArgs};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::neighbours::Neighbours;
 use crate::progress::ProgressLine;
 use crate::{assess, command, shipped, state};
+
+/// A run of so many trials is worth asking first whether the machine can carry an answer.
+const LONG: usize = 20;
+/// So many trials of the same cell are carried out to tell.
+const ALIKE: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
@@ -43,7 +49,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let run =
         Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
     let mut progress = ProgressLine::new(&plan, &entry);
-    let ended = run.carry_out(entry, &mut progress);
+    let mut neighbours = Neighbours::behind(&mut progress);
+    let mut ended = run.carry_out(entry, &mut neighbours);
+    if let Some(note) = neighbours.note() {
+        ended.entry.notes.push(note);
+        ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
+    }
     progress.clear();
     finish(args, &plan, &store, ended)
 }
@@ -187,9 +198,14 @@ fn new_id() -> String {
 
 fn limits(args: &RunArgs, plan: &Plan) -> Limits {
     let run = &plan.experiment.run;
+    let max_trials = args.reps.unwrap_or(run.max_trials);
+    // A control twin is measured beside every trial, and says more.
+    let varied = plan.cells.len() > 1 && plan.experiment.control.is_none();
+    let long = plan.cells.len() * max_trials as usize >= LONG;
     Limits {
         min_trials: args.reps.unwrap_or(run.min_trials),
-        max_trials: args.reps.unwrap_or(run.max_trials),
+        max_trials,
+        alike: if varied && long { ALIKE } else { 0 },
         budget: args.budget.or(run.budget).map(|span| span.0),
     }
 }

@@ -1,0 +1,172 @@
+//! The trials of block 0: the same cell again and again, before anything is varied.
+
+use plimsoll_judge::compare::alike::{Fitness, fitness};
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Alike;
+
+use super::contrast;
+
+/// The chance to call a machine unfit that is not.
+const ALPHA: f64 = 0.01;
+
+/// Cuts off the trials of block 0, which come first.
+pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) {
+    trials.split_at(trials.partition_point(|trial| trial.block == 0))
+}
+
+/// What the trials that are alike showed of the figure that they scatter most in; nothing where there are none.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<Alike> {
+    let (alike, varied) = split(trials);
+    if alike.is_empty() {
+        return None;
+    }
+    let blocks = varied.last().map_or(0, |trial| trial.block).max(plan.experiment.run.max_trials);
+    let pairs = blocks as usize * (plan.cells.len() / 2).max(1);
+    let judged = measured(plan).into_iter().map(|(phase, metric)| judge(alike, phase, metric, pairs));
+    judged.max_by(|a, b| a.scatter.unwrap_or(f64::INFINITY).total_cmp(&b.scatter.unwrap_or(f64::INFINITY)))
+}
+
+/// The phases and figures that claims about factors rest on.
+fn measured(plan: &Plan) -> Vec<(&str, Metric)> {
+    let of_claims = plan.experiment.claims.iter().filter_map(|claim| {
+        let difference = claim.difference.as_ref().map(|claim| (claim.phase.as_str(), claim.metric));
+        difference.or_else(|| claim.interaction.as_ref().map(|claim| (claim.phase.as_str(), claim.metric)))
+    });
+    of_claims.collect()
+}
+
+fn judge(alike: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> Alike {
+    let figures: Vec<f64> = alike.iter().filter_map(|trial| contrast::figure(trial, phase, metric)).collect();
+    let found = fitness(&figures, pairs, ALPHA);
+    let reason = match &found {
+        Ok(found) => sentence(figures.len(), found, pairs),
+        Err(error) => format!("the machine could not be compared with itself: {error}"),
+    };
+    Alike {
+        phase: phase.to_owned(),
+        metric: metric.name().to_owned(),
+        scatter: found.as_ref().ok().map(|found| found.scatter),
+        smallest_difference: found.as_ref().ok().map(|found| found.smallest),
+        fit: found.as_ref().map_or(true, |found| found.fit),
+        figures,
+        reason,
+    }
+}
+
+fn sentence(trials: usize, found: &Fitness, pairs: usize) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let told = format!(
+        "{trials} trials of the same cell, one after the other, scattered by {}",
+        percent(found.scatter)
+    );
+    if found.fit {
+        format!("{told}: {pairs} pairs can show a difference of {}", percent(found.smallest - 1.0))
+    } else {
+        format!(
+            "the comparison of the machine with itself failed: {told}, so that not even a difference of 25 % could be shown in {pairs} \
+             pairs"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+    use plimsoll_model::plan::Settings;
+    use plimsoll_model::verdict::Outcome;
+
+    const TWO_SIZES: &str = r#"
+question = "does the backlog matter?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.few]
+from = "a"
+to = "web"
+http = { connections = 6 }
+[factors.backlog]
+set = "services.web.web.backlog"
+levels = [16, 128]
+[[phases]]
+name = "measured"
+measure = "few"
+[[claims]]
+difference = { factor = "backlog", phase = "measured" }
+[run]
+min_trials = 8
+max_trials = 20
+"#;
+
+    fn plan() -> Plan {
+        Plan::read("two-sizes", TWO_SIZES, &Settings::default()).unwrap()
+    }
+
+    fn trial(plan: &Plan, number: u32, block: u32, cell: usize, rate: u64) -> TrialRecord {
+        let result =
+            LoadResult { elapsed_ns: 1_000_000_000, connections: rate, threads: 1, ..LoadResult::default() };
+        let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
+        let phase = PhaseRecord {
+            name: "measured".into(),
+            kind: PhaseKind::Measure,
+            cycle: 0,
+            rung: None,
+            start_ns: 0,
+            end_ns: 0,
+            slices: vec![slice],
+            notes: Vec::new(),
+        };
+        TrialRecord {
+            number,
+            block,
+            cell: plan.cells[cell].levels.clone(),
+            phases: vec![phase],
+            ..TrialRecord::default()
+        }
+    }
+
+    /// Four trials that are alike but for the machine, and twenty blocks of which the second cell does half as much.
+    fn trials(plan: &Plan, alike: [u64; 4]) -> Vec<TrialRecord> {
+        let first = (1..).zip(alike).map(|(number, rate)| trial(plan, number, 0, 0, rate));
+        let rate = |block: u32, cell: usize| [1000, 500][cell] + u64::from(block * 37 % 11);
+        let varied = (1..=20)
+            .flat_map(|block| [0, 1].map(|cell| trial(plan, 4 + block, block, cell, rate(block, cell))));
+        first.chain(varied).collect()
+    }
+
+    #[test]
+    fn a_machine_that_agrees_with_itself_tells_how_small_a_difference_it_can_show() {
+        let plan = plan();
+        let trials = trials(&plan, [1000, 1010, 995, 1004]);
+        let found = of(&plan, &trials).unwrap();
+        assert!(found.fit && found.smallest_difference.unwrap() < 1.02, "{found:?}");
+        assert_eq!(found.figures.len(), 4);
+        assert_eq!(super::super::verdicts(&plan, &trials)[0].outcome, Outcome::Slower);
+    }
+
+    #[test]
+    fn a_machine_that_differs_grossly_from_itself_makes_every_claim_invalid() {
+        let plan = plan();
+        let trials = trials(&plan, [1000, 30, 9000, 200]);
+        let found = of(&plan, &trials).unwrap();
+        assert!(!found.fit, "{found:?}");
+        let verdict = &super::super::verdicts(&plan, &trials)[0];
+        assert_eq!(verdict.outcome, Outcome::Invalid);
+        assert!(
+            verdict.reason.contains("comparison of the machine with itself failed"),
+            "{}",
+            verdict.reason
+        );
+    }
+
+    #[test]
+    fn a_run_without_such_trials_has_nothing_to_tell() {
+        let plan = plan();
+        assert_eq!(of(&plan, &trials(&plan, [1; 4])[4..]), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Who else used the CPUs while a run measured. A neighbour spoils figures without a word, and is named here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::observation::PhaseKind;
+use plimsoll_probe::quiet::Census;
+use plimsoll_run::{Event, Observer};
+
+/// How a note on neighbours begins.
+pub(crate) const OTHERS: &str = "others used ";
+/// From this share of all CPUs on neighbours are told.
+const WORTH_A_NOTE: f64 = 0.1;
+/// So many of them are named.
+const NAMED: usize = 3;
+
+/// Passes events on, and takes a census of processes where a measured phase begins and where it ends.
+pub(crate) struct Neighbours<'o> {
+    observer: &'o mut dyn Observer,
+    began: Option<(Census, Instant)>,
+    /// CPU time in microseconds, by name of the process.
+    used: BTreeMap<String, f64>,
+    measured: Duration,
+}
+
+impl<'o> Neighbours<'o> {
+    pub(crate) fn behind(observer: &'o mut dyn Observer) -> Self {
+        Self { observer, began: None, used: BTreeMap::new(), measured: Duration::ZERO }
+    }
+
+    /// Who used the CPUs while something was measured; nothing where it was hardly anybody.
+    pub(crate) fn note(&self) -> Option<String> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        told(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64)
+    }
+
+    fn phase_ended(&mut self) {
+        let Some((before, start)) = self.began.take() else { return };
+        self.measured += start.elapsed();
+        for neighbour in before.others(&Census::take(Path::new("/")), &[std::process::id()]) {
+            *self.used.entry(neighbour.name).or_default() += neighbour.cpu_us;
+        }
+    }
+}
+
+impl Observer for Neighbours<'_> {
+    fn on(&mut self, event: &Event<'_>) {
+        match event {
+            Event::PhaseStarted { kind: PhaseKind::Measure, .. } => {
+                self.began = Some((Census::take(Path::new("/")), Instant::now()));
+            }
+            Event::PhaseEnded { .. } => self.phase_ended(),
+            _ => {}
+        }
+        self.observer.on(event);
+    }
+}
+
+fn told(used: &BTreeMap<String, f64>, had_us: f64) -> Option<String> {
+    let all: f64 = used.values().sum();
+    if had_us <= 0.0 || all < WORTH_A_NOTE * had_us {
+        return None;
+    }
+    let percent = |us: f64| format!("{:.0} %", 100.0 * us / had_us);
+    let mut most: Vec<(&String, &f64)> = used.iter().filter(|(_, us)| **us >= 0.01 * had_us).collect();
+    most.sort_by(|a, b| b.1.total_cmp(a.1));
+    let names: Vec<String> =
+        most.iter().take(NAMED).map(|(name, us)| format!("{name} {}", percent(**us))).collect();
+    Some(format!("{OTHERS}{} of the CPU time while it was measured: {}", percent(all), names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(of: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        of.iter().map(|(name, us)| ((*name).to_owned(), *us)).collect()
+    }
+
+    #[test]
+    fn the_greatest_neighbours_are_named_first_and_small_ones_not_at_all() {
+        let crowd = used(&[("cron", 1.0), ("rustc", 300.0), ("backup", 150.0), ("sshd", 2.0)]);
+        let note = told(&crowd, 1000.0).unwrap();
+        assert!(note.starts_with("others used 45 % of the CPU time"), "{note}");
+        assert!(note.ends_with("rustc 30 %, backup 15 %"), "{note}");
+        assert_eq!(told(&used(&[("cron", 5.0)]), 1000.0), None);
+        assert_eq!(told(&BTreeMap::new(), 0.0), None, "nothing was measured");
+    }
+
+    #[test]
+    fn a_process_of_somebody_else_is_seen_in_a_measured_phase_and_in_no_other() {
+        struct Deaf;
+        impl Observer for Deaf {
+            fn on(&mut self, _: &Event<'_>) {}
+        }
+        let mut deaf = Deaf;
+        let mut neighbours = Neighbours::behind(&mut deaf);
+        let started = |kind| Event::PhaseStarted { name: "x", kind, cycle: 0, cycles: 0 };
+        neighbours.on(&started(PhaseKind::Drive));
+        assert!(neighbours.began.is_none());
+        neighbours.on(&started(PhaseKind::Measure));
+        std::thread::sleep(Duration::from_millis(20));
+        neighbours.phase_ended();
+        assert!(neighbours.measured >= Duration::from_millis(20));
+        assert!(neighbours.began.is_none());
+    }
+}
