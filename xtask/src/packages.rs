@@ -14,6 +14,9 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/python3", "python3"),
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/sbin/nft", "nftables"),
+    ("/usr/sbin/nginx", "nginx-light"),
+    ("/usr/sbin/haproxy", "haproxy"),
+    ("/usr/sbin/apache2", "apache2-bin"),
 ];
 
 /// Installs what is missing, after asking where somebody can answer.

@@ -1,26 +1,78 @@
 //! Programs of the user's own as services.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::{fs, io};
 
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
 use plimsoll_model::experiment::ExecService;
 use plimsoll_model::frame::Failure;
 
 use crate::service::die_with_parent;
 
-/// `plimsoll agent exec PROGRAM ARGUMENT...`: becomes that program, and dies with the agent.
+/// As whom a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// As who the agent is.
+    Own,
+    /// As somebody who is not root, in a user namespace of his own: the agent's own user under another number. He cannot listen on ports
+    /// below `net.ipv4.ip_unprivileged_port_start`.
+    Ordinary,
+}
+
+/// What stands before the program where it is to run as [`Identity::Ordinary`].
+const ORDINARY: &str = "--ordinary";
+/// The number of the ordinary user and his group: nobody's, by long custom.
+const NOBODY: u32 = 65534;
+
+/// The command that becomes `program` and dies with the agent.
+pub(crate) fn stage(
+    identity: Identity,
+    program: &Path,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["agent", "exec"]);
+    if identity == Identity::Ordinary {
+        command.arg(ORDINARY);
+    }
+    command.arg(program).args(arguments);
+    command
+}
+
+/// `plimsoll agent exec [--ordinary] PROGRAM ARGUMENT...`: becomes that program, and dies with the agent.
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
+    let (ordinary, argv) = match argv.split_first() {
+        Some((word, rest)) if word == ORDINARY => (true, rest),
+        _ => (false, argv),
+    };
     let Some((program, arguments)) = argv.split_first() else { return ExitCode::from(2) };
+    if ordinary && let Err(error) = become_ordinary() {
+        eprintln!("become an ordinary user: {error}");
+        return ExitCode::FAILURE;
+    }
+    // After the change of user, which would undo it (prctl(2)).
     if !die_with_parent() {
         return ExitCode::FAILURE;
     }
     let error = Command::new(program).args(arguments).exec();
     eprintln!("{}: {error}", program.display());
     ExitCode::from(127)
+}
+
+/// Moves into a user namespace in which this user is nobody. Forbidding setgroups comes first, without which the kernel lets nobody map
+/// a group (user_namespaces(7)); where the namespace around forbids it already, the file cannot be written and need not be.
+fn become_ordinary() -> io::Result<()> {
+    let (uid, gid) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER)?;
+    fs::write("/proc/self/setgroups", "deny").ok();
+    fs::write("/proc/self/gid_map", format!("{NOBODY} {gid} 1"))?;
+    fs::write("/proc/self/uid_map", format!("{NOBODY} {uid} 1"))
 }
 
 /// The command of a service, with its placeholders replaced.
@@ -34,8 +86,8 @@ pub(crate) fn command(
         argv.split_first().ok_or_else(|| crate::other("start the service", "its command is empty"))?;
     let found = find(program)
         .ok_or_else(|| Failure::NoProgram { program: program.clone(), package: package_of(program) })?;
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["agent", "exec"]).arg(found).args(arguments).envs(&service.env);
+    let mut command = stage(Identity::Own, &found, arguments);
+    command.envs(&service.env);
     Ok(command)
 }
 
@@ -47,7 +99,7 @@ fn fill(word: &str, listen: SocketAddr, to: &[SocketAddr]) -> String {
 }
 
 /// Where a program is, as a shell would find it.
-fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|path| is_file(path));
     }

@@ -8,6 +8,7 @@
 mod exec;
 mod load;
 mod outbox;
+mod program;
 pub mod service;
 mod settings;
 

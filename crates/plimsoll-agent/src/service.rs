@@ -15,9 +15,10 @@ use nix::unistd::Pid;
 use plimsoll_model::experiment::Ready;
 use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::outbox::Outbox;
-use crate::{ById, exec, other};
+use crate::{ById, exec, other, program};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -85,6 +86,16 @@ struct Running {
     builtin: bool,
     stopping: Arc<AtomicBool>,
     watcher: JoinHandle<()>,
+    /// Where a program has its files; goes with this.
+    _folder: Option<TempDir>,
+}
+
+/// A process of a service that was just started.
+struct Launched {
+    child: Child,
+    /// Where it listens; a built-in service tells that itself.
+    listen: Vec<SocketAddr>,
+    folder: Option<TempDir>,
 }
 
 impl Services {
@@ -96,8 +107,8 @@ impl Services {
     /// the thread for the end of the parent (prctl(2), PR_SET_PDEATHSIG).
     pub(crate) fn start(&mut self, id: Id, spec: ServiceSpec) -> io::Result<()> {
         match launch(&spec) {
-            Ok((child, listen)) => {
-                let running = self.watch(id, spec, child, listen);
+            Ok(launched) => {
+                let running = self.watch(id, spec, launched);
                 self.running.insert(id, running);
                 Ok(())
             }
@@ -105,13 +116,15 @@ impl Services {
         }
     }
 
-    fn watch(&self, id: Id, spec: ServiceSpec, child: Child, listen: Vec<SocketAddr>) -> Running {
+    fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> Running {
+        let Launched { child, listen, folder } = launched;
         let stopping = Arc::new(AtomicBool::new(false));
         let group = Pid::from_raw(i32::try_from(child.id()).expect("a process id fits in an i32"));
-        let builtin = !matches!(spec.kind, ServiceKind::Exec(_));
+        let builtin = spec.kind.is_builtin();
         let watch =
             Watch { id, group, spec, listen, outbox: self.outbox.clone(), stopping: Arc::clone(&stopping) };
-        Running { group, builtin, stopping, watcher: thread::spawn(move || watch.until_it_ends(child)) }
+        let watcher = thread::spawn(move || watch.until_it_ends(child));
+        Running { group, builtin, stopping, watcher, _folder: folder }
     }
 
     pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
@@ -158,25 +171,9 @@ fn kill(group: Pid, signal: Signal) {
     killpg(group, signal).ok();
 }
 
-fn launch(spec: &ServiceSpec) -> Result<(Child, Vec<SocketAddr>), Failure> {
-    let (mut command, listen) = match &spec.kind {
-        ServiceKind::Exec(service) => {
-            let listen =
-                spec.listen.iter().map(|&address| free_port(address)).collect::<Result<Vec<_>, _>>()?;
-            let first = *listen
-                .first()
-                .ok_or_else(|| other("start the service", "it has no address to listen on"))?;
-            let mut command = exec::command(service, first, &spec.to)?;
-            // What it prints belongs to its messages, not to the agent's frames.
-            command.stdin(Stdio::null()).stdout(Stdio::null());
-            (command, listen)
-        }
-        ServiceKind::Web(_) | ServiceKind::Relay(_) | ServiceKind::Bulk(_) | ServiceKind::TcpProxy(_) => {
-            let mut command = Command::new("/proc/self/exe");
-            command.args(["agent", "service"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-            (command, Vec::new())
-        }
-    };
+fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
+    let (mut command, listen, folder) =
+        if spec.kind.is_builtin() { (builtin(), Vec::new(), None) } else { foreign(spec)? };
     command.stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|error| other("start the service", error))?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -184,7 +181,30 @@ fn launch(spec: &ServiceSpec) -> Result<(Child, Vec<SocketAddr>), Failure> {
         // A service that ended before it read its specification is noticed by its watcher.
         stdin.write_all(&spec).ok();
     }
-    Ok((child, listen))
+    Ok(Launched { child, listen, folder })
+}
+
+fn builtin() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["agent", "service"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+/// The command of a program that is not ours, where it is to listen, and the folder of its own that it needs, if it does.
+fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempDir>), Failure> {
+    let listen = spec.listen.iter().map(|&address| free_port(address)).collect::<Result<Vec<_>, _>>()?;
+    let first =
+        *listen.first().ok_or_else(|| other("start the service", "it has no address to listen on"))?;
+    let (mut command, folder) = match &spec.kind {
+        ServiceKind::Exec(service) => (exec::command(service, first, &spec.to)?, None),
+        kind => {
+            let prepared = program::prepare(kind, first, &spec.to)?;
+            (prepared.command, Some(prepared.folder))
+        }
+    };
+    // What it prints belongs to its messages, not to the agent's frames.
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    Ok((command, listen, folder))
 }
 
 /// The address with its port, chosen by the kernel where it is 0. For programs that cannot listen on port 0 and tell.

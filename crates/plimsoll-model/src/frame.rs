@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use crate::experiment::LoadKind;
-use crate::experiment::{BulkService, ExecService, Ready, RelayService, TcpProxyService, WebService};
+use crate::experiment::{
+    ApacheService, BulkService, ExecService, HaproxyService, NginxService, Ready, RelayService, TcpProxyService, WebService,
+};
 use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
@@ -262,8 +264,22 @@ pub enum ServiceKind {
     Bulk(BulkService),
     /// The built-in proxy for TCP.
     TcpProxy(TcpProxyService),
+    /// nginx, with a configuration that the agent writes.
+    Nginx(NginxService),
+    /// HAProxy, likewise.
+    Haproxy(HaproxyService),
+    /// Apache httpd, likewise.
+    Apache(ApacheService),
     /// A program of the user's own.
     Exec(ExecService),
+}
+
+impl ServiceKind {
+    /// Whether Plimsoll itself serves it; anything else is a program of its own.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        !matches!(self, Self::Nginx(_) | Self::Haproxy(_) | Self::Apache(_) | Self::Exec(_))
+    }
 }
 
 /// A load, with every name resolved.

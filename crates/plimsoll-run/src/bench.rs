@@ -186,6 +186,12 @@ fn kind_of(service: &Service) -> ServiceKind {
         ServiceKind::Bulk(bulk.clone())
     } else if let Some(proxy) = &service.tcp_proxy {
         ServiceKind::TcpProxy(proxy.clone())
+    } else if let Some(nginx) = &service.nginx {
+        ServiceKind::Nginx(nginx.clone())
+    } else if let Some(haproxy) = &service.haproxy {
+        ServiceKind::Haproxy(haproxy.clone())
+    } else if let Some(apache) = &service.apache {
+        ServiceKind::Apache(apache.clone())
     } else {
         let argv = service.exec.clone().unwrap_or_default();
         ServiceKind::Exec(ExecService { argv, env: service.env.clone() })

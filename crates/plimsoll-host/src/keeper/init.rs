@@ -9,6 +9,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::sethostname;
 
+use super::scratch::Scratch;
 use super::{Orders, errno_of, exit_like, failed, start_agent, tend};
 use crate::control::{HostEnd, Word};
 
@@ -27,8 +28,14 @@ pub(super) fn run(orders: &Orders) -> ExitCode {
     if let Err((operation, errno)) = prepare(orders) {
         return failed(&orders.control, operation, errno);
     }
+    let scratch = match scratch(&orders.control) {
+        Ok(scratch) => scratch,
+        Err(errno) => {
+            return failed(&orders.control, "making a folder for the files of its services", errno);
+        }
+    };
     orders.control.say(&Word::Ready);
-    match start_agent(orders) {
+    match start_agent(orders, scratch.path()) {
         Ok(agent) => {
             orders.control.say(&Word::Started);
             exit_like(tend::tend(agent, &orders.control))
@@ -64,6 +71,17 @@ fn mount_proc(control: &HostEnd) {
             "/proc shows the processes of the whole machine, because the kernel refused to mount another: {why}"
         )));
     }
+}
+
+/// Where services keep files. A machine without `/dev/shm`, or one that forbids mounting, has a folder among everybody's instead.
+fn scratch(control: &HostEnd) -> Result<Scratch, Errno> {
+    Scratch::mounted().or_else(|errno| {
+        let why = errno.desc();
+        control.say(&Word::Note(format!(
+            "files of services are kept among those of the machine, because the kernel refused a file system of the host's own: {why}"
+        )));
+        Scratch::made()
+    })
 }
 
 fn set(path: &str, value: &str) -> Result<(), (String, Errno)> {

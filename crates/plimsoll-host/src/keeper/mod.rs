@@ -4,13 +4,14 @@
 //! when the agent does or the controller is gone. Of a local host, the keeper does it all, and collects the orphans itself.
 
 mod init;
+mod scratch;
 mod tend;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use nix::errno::Errno;
@@ -23,6 +24,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use crate::access;
 use crate::control::{HostEnd, Word};
+use scratch::{SCRATCH, Scratch};
 
 /// The first argument of every stage.
 pub(crate) const STAGE: &str = "__plimsoll-host";
@@ -157,7 +159,11 @@ fn keep_local(orders: &Orders) -> ExitCode {
         Err(errno) => return failed(&orders.control, "asking to be told of the controller's death", errno),
     }
     orders.control.say(&Word::Ready);
-    let status = match start_agent(orders) {
+    let scratch = match Scratch::made() {
+        Ok(scratch) => scratch,
+        Err(errno) => return failed(&orders.control, "making a folder for the files of its services", errno),
+    };
+    let status = match start_agent(orders, scratch.path()) {
         Ok(agent) => {
             orders.control.say(&Word::Pid(agent.as_raw().unsigned_abs()));
             orders.control.say(&Word::Started);
@@ -173,11 +179,11 @@ fn keep_local(orders: &Orders) -> ExitCode {
 }
 
 /// Waits for the controller's word, then starts the agent and leaves the standard streams to it.
-fn start_agent(orders: &Orders) -> Result<Pid, ExitCode> {
+fn start_agent(orders: &Orders, scratch: &Path) -> Result<Pid, ExitCode> {
     if !orders.control.wait_for_go() {
         return Err(ExitCode::SUCCESS);
     }
-    let started = orders.agent().spawn();
+    let started = orders.agent().env(SCRATCH, scratch).spawn();
     let agent = started.map_err(|error| {
         let operation = format!("starting the agent {}", orders.program.display());
         failed(&orders.control, operation, errno_of(&error))

@@ -37,7 +37,7 @@ pub fn serve(
         ServiceKind::Relay(relay) => (relay.backlog, false),
         ServiceKind::Bulk(bulk) => (bulk.backlog, false),
         ServiceKind::TcpProxy(proxy) => (proxy.backlog, false),
-        ServiceKind::Exec(_) => return Err(other("start the service", &"it is not built in")),
+        _ => return Err(other("start the service", &"it is not built in")),
     };
     let listeners = listen::listen_all(&spec.listen, backlog, shared)?;
     let tell = |addresses: &[SocketAddr]| {
@@ -48,6 +48,6 @@ pub fn serve(
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
         ServiceKind::Bulk(options) => bulk::serve(options, listeners, tell),
         ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, tell),
-        ServiceKind::Exec(_) => Err(other("start the service", &"it is not built in")),
+        _ => Err(other("start the service", &"it is not built in")),
     }
 }

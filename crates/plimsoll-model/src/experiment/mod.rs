@@ -7,6 +7,7 @@ pub mod bulk;
 pub mod hysteresis;
 pub mod load;
 pub mod open_loop;
+pub mod program;
 pub mod service;
 
 mod parse;
@@ -21,6 +22,7 @@ pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use hysteresis::HysteresisClaim;
 pub use load::{HttpLoad, Load, LoadKind};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
+pub use program::{ApacheService, HaproxyService, NginxService, ProxyMode};
 pub use service::{
     BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
 };

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bulk::SendBy;
+use super::program::{ApacheService, HaproxyService, NginxService};
 use crate::units::{ByteSize, Span};
 
-/// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy` and `exec` says what it is.
+/// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy`, `nginx`, `haproxy`, `apache` and `exec` says what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -32,6 +33,15 @@ pub struct Service {
     /// The built-in proxy for TCP: one process that passes bytes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_proxy: Option<TcpProxyService>,
+    /// nginx.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nginx: Option<NginxService>,
+    /// HAProxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub haproxy: Option<HaproxyService>,
+    /// Apache httpd, prefork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apache: Option<ApacheService>,
     /// A program of your own and its arguments. `{port}`, `{address}` and `{to}` are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<Vec<String>>,
@@ -264,7 +274,8 @@ impl Service {
     pub fn onward(&self) -> Option<&str> {
         let relay = self.relay.as_ref().map(|relay| relay.to.as_str());
         let proxy = self.tcp_proxy.as_ref().map(|proxy| proxy.to.as_str());
-        relay.or(proxy).or(self.to.as_deref())
+        let haproxy = self.haproxy.as_ref().map(|proxy| proxy.to.as_str());
+        relay.or(proxy).or(haproxy).or(self.to.as_deref())
     }
 
     /// How many ports it listens on.

@@ -156,6 +156,9 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         ("relay", service.relay.is_some()),
         ("bulk", service.bulk.is_some()),
         ("tcp_proxy", service.tcp_proxy.is_some()),
+        ("nginx", service.nginx.is_some()),
+        ("haproxy", service.haproxy.is_some()),
+        ("apache", service.apache.is_some()),
         ("exec", service.exec.is_some()),
     ];
     one_of(&kinds, &format!("the service `{name}`"), path!["services", name])?;
@@ -173,6 +176,7 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
     }
     bulk::check_service(experiment, name, service)?;
+    programs(experiment, name, service)?;
     if service.exec.as_ref().is_some_and(Vec::is_empty) {
         return Err(problem(
             path!["services", name, "exec"],
@@ -206,6 +210,44 @@ fn check_web(name: &String, web: &WebService) -> Checked {
     }
     if web.work > Span::secs(10) {
         return Err(problem(here("work"), format!("{} is too long for a request", web.work), "at most 10 s"));
+    }
+    Ok(())
+}
+
+/// The options of real programs.
+fn programs(experiment: &Experiment, name: &String, service: &Service) -> Checked {
+    let all_in_range = |kind: &str, numbers: &[(&str, u32, u64, u64)]| {
+        numbers.iter().try_for_each(|(key, value, least, most)| {
+            in_range(u64::from(*value), *least, *most, path!["services", name, kind, *key])
+        })
+    };
+    if let Some(nginx) = &service.nginx {
+        let numbers = [
+            ("workers", nginx.workers, 1, 256),
+            ("connections", nginx.connections, 8, 100_000),
+            ("backlog", nginx.backlog, 1, 65_535),
+        ];
+        all_in_range("nginx", &numbers)?;
+    }
+    if let Some(proxy) = &service.haproxy {
+        declared(&proxy.to, &experiment.services, "service", path!["services", name, "haproxy", "to"])?;
+        let numbers = [
+            ("threads", proxy.threads, 1, 64),
+            ("connections", proxy.connections, 1, 100_000),
+            ("backlog", proxy.backlog, 1, 65_535),
+        ];
+        all_in_range("haproxy", &numbers)?;
+    }
+    if let Some(apache) = &service.apache {
+        let workers = u64::from(apache.workers);
+        let numbers = [
+            ("workers", apache.workers, 1, 20_000),
+            ("start", apache.start, 1, workers),
+            ("min_spare", apache.min_spare, 1, workers),
+            ("max_spare", apache.max_spare, u64::from(apache.min_spare) + 1, 20_001),
+            ("backlog", apache.backlog, 1, 65_535),
+        ];
+        all_in_range("apache", &numbers)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Claim, Experiment, Phase, Service};
+use plimsoll_model::experiment::{Claim, Experiment, Phase, ProxyMode, Service};
 use plimsoll_model::plan::Plan;
 
 use crate::args::DescribeArgs;
@@ -69,9 +69,25 @@ fn kind(service: &Service) -> String {
     } else if let Some(relay) = &service.relay {
         let leak = if relay.leak.is_some() { ", with a leak built in" } else { "" };
         format!("{} forking relays to {}{leak}", relay.listeners, relay.to)
+    } else if let Some(nginx) = &service.nginx {
+        format!("nginx, {}", count(nginx.workers, "worker"))
+    } else if let Some(proxy) = &service.haproxy {
+        let mode = match proxy.mode {
+            ProxyMode::Http => "HTTP",
+            ProxyMode::Tcp => "TCP",
+        };
+        format!("haproxy to {}, {mode}, {}", proxy.to, count(proxy.threads, "thread"))
+    } else if let Some(apache) = &service.apache {
+        format!("Apache httpd, prefork, up to {}", count(apache.workers, "process"))
     } else {
         service.exec.as_deref().unwrap_or_default().join(" ")
     }
+}
+
+/// A number of things, in words.
+fn count(n: u32, what: &str) -> String {
+    let plural = if what.ends_with('s') { "es" } else { "s" };
+    format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }
 
 fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {

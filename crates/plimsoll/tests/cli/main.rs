@@ -15,4 +15,5 @@ mod killed;
 mod leaking;
 mod offered;
 mod own_services;
+mod programs;
 mod wrong_files;

@@ -1,0 +1,48 @@
+//! HAProxy: <https://docs.haproxy.org/2.6/configuration.html>.
+
+use std::fmt::Write;
+
+use plimsoll_model::experiment::{HaproxyService, ProxyMode};
+
+use super::{CONFIGURATION, Place, Recipe};
+use crate::exec::Identity;
+
+pub(super) fn recipe(options: &HaproxyService, place: &Place<'_>) -> Recipe {
+    let HaproxyService { threads, connections, backlog, .. } = *options;
+    let (mode, reuse) = match (options.mode, options.keep_alive) {
+        (ProxyMode::Tcp, _) => ("tcp", ""),
+        (ProxyMode::Http, true) => ("http", "    option http-keep-alive\n"),
+        (ProxyMode::Http, false) => ("http", "    option http-server-close\n"),
+    };
+    let listen = place.listen;
+    // An ordinary user's limit of descriptors may be lower than what that many connections could need; haproxy then takes fewer.
+    let mut configuration = format!(
+        "global
+    nbthread {threads}
+    maxconn {connections}
+    no strict-limits
+defaults
+    mode {mode}
+{reuse}    maxconn {connections}
+    backlog {backlog}
+    timeout connect 10s
+    timeout client 60s
+    timeout server 60s
+frontend in
+    bind {listen}
+    default_backend out
+backend out
+    balance roundrobin
+"
+    );
+    for (number, address) in place.to.iter().enumerate() {
+        writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
+    }
+    Recipe {
+        programs: &["haproxy"],
+        package: "haproxy",
+        args: &["-db", "-f", CONFIGURATION],
+        configuration,
+        identity: Identity::Own,
+    }
+}

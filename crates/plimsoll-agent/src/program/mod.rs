@@ -1,0 +1,213 @@
+//! Real programs as services: the agent writes their configuration into a folder of their own and starts them from it.
+//!
+//! What a program has to write (its process id, spool folders) lies in that folder, too, so that it leaves nothing elsewhere and two of
+//! it do not meet. The folder goes when the service is stopped, and at the latest with the host.
+
+mod apache;
+mod haproxy;
+mod nginx;
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plimsoll_model::frame::{Failure, ServiceKind};
+use plimsoll_model::units::ByteSize;
+use tempfile::TempDir;
+
+use crate::exec::{self, Identity};
+use crate::other;
+
+/// The environment variable that names the folder in which the host lets its services keep files.
+const SCRATCH: &str = "PLIMSOLL_SCRATCH";
+
+/// What a program is started with.
+struct Recipe {
+    /// The names under which distributions know the program.
+    programs: &'static [&'static str],
+    /// The Debian package that it comes with.
+    package: &'static str,
+    /// Its arguments; the configuration's path goes in the place of [`CONFIGURATION`].
+    args: &'static [&'static str],
+    /// The text of its configuration.
+    configuration: String,
+    /// As whom it runs.
+    identity: Identity,
+}
+
+/// Stands for the path of the configuration among a program's arguments.
+const CONFIGURATION: &str = "{configuration}";
+
+/// A program that is ready to be started, and the folder that has to live as long as it does.
+pub(crate) struct Prepared {
+    pub(crate) command: Command,
+    pub(crate) folder: TempDir,
+}
+
+/// Writes the configuration of a program.
+pub(crate) fn prepare(
+    kind: &ServiceKind,
+    listen: SocketAddr,
+    to: &[SocketAddr],
+) -> Result<Prepared, Failure> {
+    let folder = make_folder()?;
+    let place = Place { folder: folder.path(), listen, to, single_user: is_single_user() };
+    let recipe = match kind {
+        ServiceKind::Nginx(options) => nginx::recipe(options, &place)?,
+        ServiceKind::Haproxy(options) => haproxy::recipe(options, &place),
+        ServiceKind::Apache(options) => apache::recipe(options, &place)?,
+        _ => {
+            return Err(other("start the service", "it is no program with a configuration of its own"));
+        }
+    };
+    let program = recipe.programs.iter().find_map(|name| exec::find(name)).ok_or_else(|| {
+        let (program, package) = (recipe.programs[0].to_owned(), Some(recipe.package.to_owned()));
+        Failure::NoProgram { program, package }
+    })?;
+    let path = folder.path().join("configuration");
+    write(&path, recipe.configuration.as_bytes())?;
+    let args = recipe.args.iter().map(|arg| match *arg {
+        CONFIGURATION => path.clone().into_os_string(),
+        arg => OsString::from(arg),
+    });
+    Ok(Prepared { command: exec::stage(recipe.identity, &program, args), folder })
+}
+
+/// Where a program runs, and what for.
+struct Place<'p> {
+    /// Its own folder.
+    folder: &'p Path,
+    /// Where it is to listen.
+    listen: SocketAddr,
+    /// What it passes connections on to.
+    to: &'p [SocketAddr],
+    /// Whether there is but one user here: in a user namespace that an ordinary user made, nobody can become another.
+    single_user: bool,
+}
+
+impl Place<'_> {
+    /// The folder whose files are served: the user's, or one with a document of this size at `/`.
+    fn root(&self, root: Option<&str>, document: ByteSize) -> Result<String, Failure> {
+        if let Some(root) = root {
+            let full = fs::canonicalize(root).map_err(|error| other(format!("serve {root}"), error))?;
+            return Ok(full.display().to_string());
+        }
+        let folder = self.folder.join("documents");
+        fs::create_dir(&folder).map_err(|error| other(format!("make {}", folder.display()), error))?;
+        open_to_all(&folder)?;
+        let size = usize::try_from(document.0)
+            .map_err(|error| other(format!("make a document of {document}"), error))?;
+        write(&folder.join("index.html"), &vec![b'x'; size])?;
+        Ok(folder.display().to_string())
+    }
+
+    /// The folder's path, for a configuration.
+    fn path(&self) -> std::path::Display<'_> {
+        self.folder.display()
+    }
+}
+
+/// A folder that other users may look into: some programs serve as another user than the one that starts them.
+fn make_folder() -> Result<TempDir, Failure> {
+    let base = std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from);
+    let made = tempfile::Builder::new().prefix("plimsoll-service-").tempdir_in(&base);
+    let folder =
+        made.map_err(|error| other(format!("make a folder for the service in {}", base.display()), error))?;
+    open_to_all(folder.path())?;
+    Ok(folder)
+}
+
+fn open_to_all(folder: &Path) -> Result<(), Failure> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755))
+        .map_err(|error| other(format!("open {} to all", folder.display()), error))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes)
+        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o644)))
+        .map_err(|error| other(format!("write {}", path.display()), error))
+}
+
+/// Whether the user namespace maps a single user (user_namespaces(7)).
+fn is_single_user() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    mapped_users(&map) == Some(1)
+}
+
+/// How many users a uid_map has: the sum of its third column.
+fn mapped_users(map: &str) -> Option<u64> {
+    map.lines().map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::experiment::{ApacheService, HaproxyService, NginxService, ProxyMode};
+
+    use super::*;
+
+    fn place<'p>(folder: &'p Path, to: &'p [SocketAddr]) -> Place<'p> {
+        Place { folder, listen: "0.0.0.0:8080".parse().unwrap(), to, single_user: true }
+    }
+
+    #[test]
+    fn users_of_a_namespace_are_counted() {
+        assert_eq!(mapped_users("         0          0 4294967295\n"), Some(4_294_967_295));
+        assert_eq!(mapped_users("         0       1000          1\n"), Some(1));
+        assert_eq!(mapped_users("0 1000 1\n1 100000 65536\n"), Some(65_537));
+        assert_eq!(mapped_users("what?"), None);
+    }
+
+    #[test]
+    fn nginx_serves_a_document_of_the_size_that_was_asked_for() {
+        let folder = make_folder().unwrap();
+        let options = NginxService { document: ByteSize(3000), reuseport: true, ..NginxService::default() };
+        let recipe = nginx::recipe(&options, &place(folder.path(), &[])).unwrap();
+        assert!(recipe.configuration.contains("listen 0.0.0.0:8080 backlog=511 reuseport;"));
+        assert_eq!(fs::metadata(folder.path().join("documents/index.html")).unwrap().len(), 3000);
+    }
+
+    #[test]
+    fn haproxy_passes_on_to_every_address() {
+        let to = ["10.0.0.6:80".parse().unwrap(), "10.0.0.6:81".parse().unwrap()];
+        let options = HaproxyService {
+            to: "web".into(),
+            mode: ProxyMode::Tcp,
+            threads: 2,
+            connections: 100,
+            backlog: 64,
+            keep_alive: true,
+        };
+        let recipe = haproxy::recipe(&options, &place(Path::new("/x"), &to));
+        for line in ["mode tcp", "nbthread 2", "server s0 10.0.0.6:80", "server s1 10.0.0.6:81", "backlog 64"] {
+            assert!(recipe.configuration.contains(line), "{line} in {}", recipe.configuration);
+        }
+        assert!(!recipe.configuration.contains("http"), "{}", recipe.configuration);
+    }
+
+    #[test]
+    fn apache_runs_as_an_ordinary_user_where_there_is_but_one() {
+        let folder = make_folder().unwrap();
+        let options = ApacheService { workers: 40, keep_alive: false, ..ApacheService::default() };
+        let alone = apache::recipe(&options, &place(folder.path(), &[])).unwrap();
+        assert_eq!(alone.identity, Identity::Ordinary);
+        assert!(alone.configuration.contains("MaxRequestWorkers 40\n"));
+        assert!(alone.configuration.contains("KeepAlive Off\n"));
+        fs::remove_dir_all(folder.path().join("documents")).unwrap();
+        let among_many =
+            apache::recipe(&options, &Place { single_user: false, ..place(folder.path(), &[]) }).unwrap();
+        assert_eq!(among_many.identity, Identity::Own);
+    }
+
+    #[test]
+    fn a_folder_of_documents_that_is_not_there_is_named() {
+        let folder = make_folder().unwrap();
+        let options = NginxService { root: Some("/nowhere/documents".into()), ..NginxService::default() };
+        let Err(error) = nginx::recipe(&options, &place(folder.path(), &[])) else {
+            panic!("it was accepted");
+        };
+        assert!(error.to_string().contains("serve /nowhere/documents"), "{error}");
+    }
+}

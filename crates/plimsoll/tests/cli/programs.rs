@@ -1,0 +1,65 @@
+//! Real programs as services: nginx, HAProxy and Apache httpd, started from a configuration that Plimsoll writes.
+
+use std::fs;
+
+use crate::experiments::one_service;
+use crate::lab::{Lab, verdict_of};
+
+/// What is left of services' files among those of the machine.
+fn left() -> Vec<String> {
+    let names = fs::read_dir(std::env::temp_dir()).expect("readable").flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("plimsoll-service-")).collect()
+}
+
+fn serves(lab: &Lab, service: &str) {
+    let experiment = lab.file("program.toml", &one_service(service));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "recovered");
+    let phases = report["trials"][0]["phases"].as_array().expect("phases");
+    for phase in phases {
+        assert_eq!(phase["connections"], 50, "{phase}");
+        assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+    }
+    assert_eq!(left(), [] as [String; 0]);
+}
+
+const NGINX: &str = "nginx = { workers = 2, document = \"4k\", reuseport = true }\nready.http = \"/\"";
+const APACHE: &str = "apache = { workers = 20, keep_alive = false }\nready.http = \"/\"";
+
+#[test]
+fn nginx_serves_for_root_and_for_an_ordinary_user() {
+    serves(&Lab::of_root(), NGINX);
+    serves(&Lab::of_ordinary_user(), NGINX);
+}
+
+#[test]
+fn apache_serves_for_root_and_for_an_ordinary_user() {
+    serves(&Lab::of_root(), APACHE);
+    serves(&Lab::of_ordinary_user(), APACHE);
+}
+
+#[test]
+fn nginx_serves_on_loopback_where_namespaces_are_forbidden() {
+    serves(&Lab::of_ordinary_user().without_user_namespaces(), NGINX);
+}
+
+#[test]
+fn haproxy_passes_requests_on_in_both_modes() {
+    for (lab, mode) in [(Lab::of_root(), "http"), (Lab::of_ordinary_user(), "tcp")] {
+        let service = format!(
+            "haproxy = {{ to = \"origin\", mode = \"{mode}\" }}\nready.http = \"/\"\n\n[services.origin]\non = \"server\"\nnginx = {{}}"
+        );
+        serves(&lab, &service);
+    }
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_named_with_its_package() {
+    let lab = Lab::new();
+    let experiment = lab.file("none.toml", &one_service("nginx = {}"));
+    // Daemons are looked for in /usr/sbin, too, so the machine's must be hidden.
+    let script = format!(
+        "exec unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /usr/sbin && exec $PLIMSOLL run {experiment}'"
+    );
+    lab.script(&script).exits(3).says("there is no program `nginx`").says("apt-get install nginx-light");
+}
