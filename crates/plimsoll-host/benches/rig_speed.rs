@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 fn measure(rounds: usize) -> Result<(), HostError> {
     println!("{:?}, {rounds} rounds; median, worst", plimsoll_host::enter()?);
     let host =
-        |name: &str| HostSpec { name: name.into(), kind: HostKind::Namespace, forward: name == "firewall" };
+        |name: &str| HostSpec { forward: name == "firewall", ..HostSpec::new(name, HostKind::Namespace) };
     let link = |a: &str, b: &str| LinkSpec { a: a.into(), b: b.into(), mtu: None };
     let spec = RigSpec {
         hosts: vec![host("client"), host("firewall"), host("server")],

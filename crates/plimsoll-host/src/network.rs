@@ -12,6 +12,8 @@ use nix::sched::{CloneFlags, setns};
 use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
 
 use crate::error::HostError;
+use crate::nat::{self, Translation};
+use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};
 
 /// The kernel's index of the loopback interface, in every namespace.
@@ -19,6 +21,8 @@ const LOOPBACK: u32 = 1;
 
 /// What is to be made, and where.
 pub(crate) struct Job<'a> {
+    /// What the rig is to be.
+    pub(crate) spec: &'a RigSpec,
     /// The names of all hosts, for errors.
     pub(crate) names: &'a [String],
     /// All links and ways of the rig.
@@ -44,6 +48,11 @@ impl Job<'_> {
     }
 
     fn run_here(&self) -> Result<(), HostError> {
+        self.make()?;
+        self.fresh.iter().try_for_each(|host| self.translate(*host))
+    }
+
+    fn make(&self) -> Result<(), HostError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         let failed = |source| HostError::Process { operation: "setting up netlink", source };
         runtime.map_err(failed)?.block_on(async {
@@ -52,6 +61,7 @@ impl Job<'_> {
                 let up = LinkUnspec::new_with_index(LOOPBACK).up().build();
                 let done = hosts[host].link().set(up).execute().await;
                 done.map_err(|e| self.host_error(*host, "bringing loopback up", e))?;
+                self.give_addresses(*host, &hosts[host]).await?;
             }
             for link in &self.links {
                 self.make_link(&hosts, &self.topology.links[*link]).await?;
@@ -61,6 +71,33 @@ impl Job<'_> {
             }
             Ok(())
         })
+    }
+
+    /// Addresses beside those of links stand on the loopback interface, where no link's end takes them with it.
+    async fn give_addresses(&self, host: usize, netlink: &Handle) -> Result<(), HostError> {
+        for address in self.topology.own_addresses(host) {
+            let done = netlink.address().add(LOOPBACK, address.into(), 32).execute().await;
+            done.map_err(|e| self.host_error(host, &format!("giving it the address {address}"), e))?;
+        }
+        Ok(())
+    }
+
+    fn translate(&self, host: usize) -> Result<(), HostError> {
+        let Some(nat) = &self.spec.hosts[host].nat else { return Ok(()) };
+        let at = |operation: &str| {
+            let (host, operation) = (self.names[host].clone(), operation.to_owned());
+            move |source| HostError::Host { host, operation, source }
+        };
+        let mut pool = self.topology.own_addresses(host);
+        let sources = nat.of.iter().filter_map(|of| self.spec.position(of));
+        let translation = Translation {
+            sources: sources.flat_map(|source| self.topology.sources(source)).collect(),
+            pool: pool.next().map(|first| (first, pool.next_back().unwrap_or(first))),
+            ports: nat.ports,
+        };
+        setns(&self.namespaces[&host], CloneFlags::CLONE_NEWNET)
+            .map_err(|errno| at("entering its network namespace")(errno.into()))?;
+        nat::make(&translation).map_err(at("making rules of address translation (nf_tables)"))
     }
 
     /// A netlink socket in each namespace. A socket stays in the namespace in which it was made, so this one thread can serve all.
@@ -114,7 +151,7 @@ impl Job<'_> {
     async fn make_routes(&self, host: usize, netlink: &Handle) -> Result<(), HostError> {
         for route in self.topology.routes(host).iter().filter(|r| self.links.contains(&r.link)) {
             let message = RouteMessageBuilder::<Ipv4Addr>::new()
-                .destination_prefix(route.to, 32)
+                .destination_prefix(route.to, route.prefix)
                 .gateway(route.via)
                 .build();
             let done = netlink.route().add(message).execute().await;

@@ -74,7 +74,8 @@ impl Rig {
         for host in fresh.iter().copied().chain(ends).collect::<BTreeSet<_>>() {
             namespaces.insert(host, self.process_mut(host)?.network()?);
         }
-        Job { names: &self.names, topology: &self.topology, namespaces, fresh, links }.run()
+        let (spec, names, topology) = (&self.spec, &self.names, &self.topology);
+        Job { spec, names, topology, namespaces, fresh, links }.run()
     }
 
     /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
@@ -114,6 +115,14 @@ impl Rig {
     pub fn address(&self, host: &str) -> Result<IpAddr, HostError> {
         let position = self.position(host)?;
         Ok(self.own_address(position).into())
+    }
+
+    /// The addresses that a host has beside those of its links.
+    ///
+    /// # Errors
+    /// When there is no such host.
+    pub fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError> {
+        Ok(self.topology.own_addresses(self.position(host)?).map(IpAddr::V4).collect())
     }
 
     /// The address of `host` on the link by which packets from `from` arrive there.

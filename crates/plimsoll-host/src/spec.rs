@@ -37,6 +37,28 @@ pub struct HostSpec {
     pub kind: HostKind,
     /// Whether it forwards IPv4 packets between its links.
     pub forward: bool,
+    /// How many addresses it has beside those of its links (0 to 250); namespace hosts only.
+    pub addresses: u32,
+    /// Whose packets it translates when it forwards them.
+    pub nat: Option<NatSpec>,
+}
+
+impl HostSpec {
+    /// A host that has nothing but its links.
+    #[must_use]
+    pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
+        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None }
+    }
+}
+
+/// Translation of source addresses to the host's own addresses beside those of its links, or, where there are none, to that of the link
+/// that a packet leaves by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NatSpec {
+    /// The hosts whose packets are translated, by name.
+    pub of: Vec<String>,
+    /// The first and the last port of the pool; none to keep ports where they are free.
+    pub ports: Option<(u16, u16)>,
 }
 
 /// One virtual Ethernet link.
@@ -80,6 +102,14 @@ pub enum SpecError {
     NoSuchHost {
         /// The link.
         link: LinkSpec,
+        /// The name that was not found.
+        host: String,
+    },
+    /// A host translates the packets of one that there is not.
+    #[error("host {translator}: it is to translate packets of `{host}`, which is not there")]
+    NoSuchSource {
+        /// The host that translates.
+        translator: String,
         /// The name that was not found.
         host: String,
     },
@@ -134,9 +164,20 @@ impl RigSpec {
             }
         }
         self.links.iter().try_for_each(|link| self.validate_link(link))?;
+        self.hosts.iter().try_for_each(|host| self.validate_addresses(host))?;
+        let with_addresses = self.hosts.iter().filter(|h| h.addresses > 0).count();
+        at_most("hosts with addresses beside their links'", with_addresses, crate::topology::MOST_NETWORKS)?;
         let local = self.hosts.iter().filter(|h| h.kind == HostKind::Local).count();
         at_most("local hosts", local, crate::local::MOST_HOSTS)?;
         at_most("links", self.links.len(), crate::topology::MOST_LINKS)
+    }
+
+    fn validate_addresses(&self, host: &HostSpec) -> Result<(), SpecError> {
+        at_most("addresses of a host", host.addresses as usize, crate::topology::MOST_ADDRESSES)?;
+        let missing = host.nat.iter().flat_map(|nat| &nat.of).find(|of| self.position(of).is_none());
+        missing.map_or(Ok(()), |of| {
+            Err(SpecError::NoSuchSource { translator: host.name.clone(), host: of.clone() })
+        })
     }
 
     fn validate_link(&self, link: &LinkSpec) -> Result<(), SpecError> {
@@ -167,7 +208,7 @@ mod tests {
     use super::*;
 
     fn host(name: &str, kind: HostKind) -> HostSpec {
-        HostSpec { name: name.into(), kind, forward: false }
+        HostSpec::new(name, kind)
     }
 
     fn link(a: &str, b: &str, mtu: Option<u32>) -> LinkSpec {

@@ -10,6 +10,14 @@ use crate::spec::RigSpec;
 const RANGE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
 /// How many links fit into a /16.
 pub(crate) const MOST_LINKS: usize = 1 << 14;
+/// The private range of the addresses that hosts have beside those of their links: a network for each host that has some.
+const OWN_RANGE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 0);
+/// The length of such a network's prefix.
+pub(crate) const OWN_PREFIX: u8 = 24;
+/// How many such networks there can be.
+pub(crate) const MOST_NETWORKS: usize = 256;
+/// How many addresses fit into one, with some to spare for those that a network keeps to itself.
+pub(crate) const MOST_ADDRESSES: usize = 250;
 /// The length of a link's network prefix: two hosts, the network, and its broadcast address.
 pub(crate) const PREFIX: u8 = 30;
 /// The kernel's index of a host's first interface. Asking for indices saves looking them up; the low ones may be taken, because some
@@ -49,11 +57,13 @@ impl Link {
     }
 }
 
-/// The way to one address that is not on a link of the host's own.
+/// The way to addresses that are not on a link of the host's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
-    /// The address to reach.
+    /// The address or network to reach.
     pub(crate) to: Ipv4Addr,
+    /// The length of the network's prefix; 32 for a single address.
+    pub(crate) prefix: u8,
     /// The neighbour that forwards to it.
     pub(crate) via: Ipv4Addr,
     /// The link to that neighbour.
@@ -71,6 +81,8 @@ struct Way {
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     pub(crate) links: Vec<Link>,
+    /// By host: the network and number of the addresses that it has beside those of its links.
+    own: Vec<Option<(Ipv4Addr, u32)>>,
     /// `ways[from][to]`: none from a host to itself, or where no way leads.
     ways: Vec<Vec<Option<Way>>>,
 }
@@ -92,7 +104,21 @@ impl Topology {
         }
         let forwards: Vec<bool> = spec.hosts.iter().map(|h| h.forward).collect();
         let ways = (0..spec.hosts.len()).map(|from| ways_from(from, &links, &forwards)).collect();
-        Self { links, ways }
+        let mut networks = (u32::from(OWN_RANGE)..).step_by(1 << (32 - OWN_PREFIX)).map(Ipv4Addr::from);
+        let own = spec.hosts.iter().map(|h| Some((networks.next().filter(|_| h.addresses > 0)?, h.addresses)));
+        Self { links, own: own.collect(), ways }
+    }
+
+    /// The addresses that a host has beside those of its links.
+    pub(crate) fn own_addresses(&self, host: usize) -> impl DoubleEndedIterator<Item = Ipv4Addr> + use<> {
+        let (network, count) = self.own[host].unwrap_or((OWN_RANGE, 0));
+        (1..=count).map(move |n| Ipv4Addr::from(u32::from(network) + n))
+    }
+
+    /// The networks that a host's packets come from, each with the length of its prefix.
+    pub(crate) fn sources(&self, host: usize) -> impl Iterator<Item = (Ipv4Addr, u8)> {
+        let links = self.links.iter().filter_map(move |l| l.seen_from(host));
+        links.map(|(near, _)| (near.address, 32)).chain(self.own[host].map(|(network, _)| (network, OWN_PREFIX)))
     }
 
     /// The links that end at this host.
@@ -117,13 +143,15 @@ impl Topology {
     /// The host's routes: to each address of each host that it can reach, other than over its own links.
     pub(crate) fn routes(&self, from: usize) -> Vec<Route> {
         let foreign = self.links.iter().filter(|l| l.seen_from(from).is_none());
-        foreign.flat_map(|l| &l.ends).filter_map(|end| self.route(from, end)).collect()
+        let ends = foreign.flat_map(|l| &l.ends).map(|end| (end.host, end.address, 32));
+        let own = self.own.iter().enumerate().filter_map(|(host, own)| Some((host, own.as_ref()?.0, OWN_PREFIX)));
+        ends.chain(own).filter_map(|(host, to, prefix)| self.route(from, host, to, prefix)).collect()
     }
 
-    fn route(&self, from: usize, end: &End) -> Option<Route> {
-        let way = self.ways[from][end.host]?;
+    fn route(&self, from: usize, host: usize, to: Ipv4Addr, prefix: u8) -> Option<Route> {
+        let way = self.ways[from][host]?;
         let (_, next) = self.links[way.first].seen_from(from)?;
-        Some(Route { to: end.address, via: next.address, link: way.first })
+        Some(Route { to, prefix, via: next.address, link: way.first })
     }
 }
 
@@ -156,9 +184,10 @@ mod tests {
     /// Hosts are single letters; capital ones forward.
     fn topology(hosts: &str, links: &[&str]) -> Topology {
         let hosts = hosts.chars().map(|c| HostSpec {
-            name: c.into(),
-            kind: HostKind::Namespace,
             forward: c.is_uppercase(),
+            // `o` stands for a host with addresses of its own.
+            addresses: if c == 'o' { 3 } else { 0 },
+            ..HostSpec::new(c, HostKind::Namespace)
         });
         let links = links.iter().map(|l| LinkSpec { a: l[..1].into(), b: l[1..].into(), mtu: None });
         Topology::new(&RigSpec {
@@ -213,7 +242,25 @@ mod tests {
     fn a_host_that_does_not_forward_is_no_way_through() {
         let row = topology("cfs", &["cf", "fs"]);
         assert_eq!(row.address_towards(0, 2), None);
-        assert_eq!(row.routes(0), [Route { to: [10, 77, 0, 5].into(), via: [10, 77, 0, 2].into(), link: 0 }]);
+        let route = Route { to: [10, 77, 0, 5].into(), prefix: 32, via: [10, 77, 0, 2].into(), link: 0 };
+        assert_eq!(row.routes(0), [route]);
+    }
+
+    #[test]
+    fn addresses_beside_those_of_links_are_routed_as_one_network() {
+        let row = topology("oFs", &["oF", "Fs"]);
+        let own: Vec<Ipv4Addr> = row.own_addresses(0).collect();
+        assert_eq!(own, [1, 2, 3].map(|n| Ipv4Addr::new(10, 78, 0, n)));
+        assert_eq!(row.own_addresses(1).count(), 0);
+        let towards = |from: usize, via: [u8; 4], link| {
+            let route = Route { to: [10, 78, 0, 0].into(), prefix: 24, via: via.into(), link };
+            assert!(row.routes(from).contains(&route), "{:?}", row.routes(from));
+        };
+        towards(1, [10, 77, 0, 1], 0);
+        towards(2, [10, 77, 0, 5], 1);
+        assert!(row.routes(0).iter().all(|route| route.prefix == 32), "none to itself");
+        let sources: Vec<_> = row.sources(0).collect();
+        assert_eq!(sources, [([10, 77, 0, 1].into(), 32), ([10, 78, 0, 0].into(), 24)]);
     }
 
     #[test]

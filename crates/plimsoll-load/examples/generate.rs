@@ -55,7 +55,7 @@ fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Bo
         return Err("give either `connections=` or `seconds=`".into());
     }
     load.open = (open != OpenLoop::default()).then_some(open);
-    Ok(LoadSpec { name: "load".into(), targets, source: None, kind: LoadKind::Http(load) })
+    Ok(LoadSpec { name: "load".into(), targets, sources: Vec::new(), kind: LoadKind::Http(load) })
 }
 
 fn show(result: &LoadResult) {

@@ -289,8 +289,8 @@ pub struct LoadSpec {
     pub name: String,
     /// Where it aims; connections go to each in turn.
     pub targets: Vec<SocketAddr>,
-    /// The address to connect from, where it matters.
-    pub source: Option<IpAddr>,
+    /// The addresses to connect from, in turn; none to leave the choice to the kernel.
+    pub sources: Vec<IpAddr>,
     /// What it is.
     pub kind: LoadKind,
 }

@@ -78,6 +78,8 @@ impl Plan {
             for host in experiment.hosts.values_mut() {
                 host.kind = HostKind::Local;
                 host.sysctls.clear();
+                host.addresses = 0;
+                host.nat = None;
             }
             undrained(&mut experiment.phases);
         }

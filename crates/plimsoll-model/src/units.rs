@@ -109,6 +109,37 @@ impl fmt::Display for ByteSize {
     }
 }
 
+/// Ports from the first to the last: `FIRST-LAST`, or one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// The lowest (1 to 65535).
+    pub first: u16,
+    /// The highest; at least `first`.
+    pub last: u16,
+}
+
+impl PortRange {
+    const EXPECTED: &'static str = "a range of ports such as \"10000-13999\", from 1 to 65535";
+}
+
+impl FromStr for PortRange {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (first.trim().parse(), last.trim().parse()) {
+            (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(Self { first, last }),
+            _ => Err(UnitError { text: text.into(), expected: Self::EXPECTED }),
+        }
+    }
+}
+
+impl fmt::Display for PortRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.first, self.last)
+    }
+}
+
 /// A part of a whole, from 0 to 1: a number, or a text in per cent.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Share(pub f64);
@@ -196,6 +227,7 @@ spelled!(
     r"^[0-9.]+ *([kKmMgGtT](i?[bB])?)?$",
     "a number of bytes: 512, \"64k\", \"1M\" (powers of 1024)"
 );
+spelled!(PortRange, r"^[0-9]+(-[0-9]+)?$", "ports from the first to the last: \"10000-13999\"");
 spelled!(Share, r"^[0-9.]+ *%?$", "a share from 0 to 1, or \"5 %\"");
 
 #[cfg(test)]
@@ -210,6 +242,7 @@ mod tests {
         for text in ["512", "64k", "1M", "3G"] {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }
+        assert_eq!("10000-13999".parse::<PortRange>().unwrap().to_string(), "10000-13999");
         assert_eq!("5 %".parse::<Share>().unwrap(), Share(0.05));
         assert_eq!("0.05".parse::<Share>().unwrap().to_string(), "5 %");
     }
@@ -221,6 +254,9 @@ mod tests {
         assert!("12".parse::<Span>().is_err(), "a length of time needs its unit");
         assert!("-1s".parse::<Span>().is_err());
         assert!("101 %".parse::<Share>().is_err());
+        for text in ["0-10", "20-10", "1-65536", "10000-"] {
+            assert!(text.parse::<PortRange>().is_err(), "{text}");
+        }
         assert!("1.5".parse::<ByteSize>().is_err(), "half a byte");
     }
 }

@@ -135,11 +135,11 @@ impl<'e> Bench<'e> {
 
     /// A load with its names resolved.
     pub(crate) fn load(&self, name: &str, load: &Load, kind: LoadKind) -> Result<LoadSpec, TrialStop> {
-        let source = match self.experiment.hosts[&load.from].kind {
-            HostKind::Local => Some(self.hosts.address(&load.from, &load.from)?),
-            HostKind::Namespace => None,
+        let sources = match self.experiment.hosts[&load.from].kind {
+            HostKind::Local => vec![self.hosts.address(&load.from, &load.from)?],
+            HostKind::Namespace => self.hosts.own_addresses(&load.from)?,
         };
-        Ok(LoadSpec { name: name.to_owned(), targets: self.reach(&load.from, &load.to)?, source, kind })
+        Ok(LoadSpec { name: name.to_owned(), targets: self.reach(&load.from, &load.to)?, sources, kind })
     }
 
     /// Where `from` reaches a service.

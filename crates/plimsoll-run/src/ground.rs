@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, Rig, RigSpec};
+use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, NatSpec, Rig, RigSpec};
 use plimsoll_model::experiment::Experiment;
 
 /// The streams to the agent of a host.
@@ -48,6 +48,12 @@ pub trait Hosts {
     /// What a reader of its figures must know of a host.
     fn notes(&self, host: &str) -> Vec<String>;
 
+    /// The addresses that a host has beside those of its links.
+    ///
+    /// # Errors
+    /// When there is no such host.
+    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError>;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -67,9 +73,13 @@ pub struct Namespaces {
 impl Ground for Namespaces {
     fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
         let hosts = experiment.hosts.iter().map(|(name, host)| HostSpec {
-            name: name.clone(),
-            kind: host.kind,
             forward: host.forward,
+            addresses: host.addresses,
+            nat: host.nat.as_ref().map(|nat| NatSpec {
+                of: nat.of.clone(),
+                ports: nat.ports.map(|ports| (ports.first, ports.last)),
+            }),
+            ..HostSpec::new(name, host.kind)
         });
         let links = experiment.links.iter().map(|link| LinkSpec {
             a: link.between[0].clone(),
@@ -105,6 +115,10 @@ impl Hosts for Rig {
     fn notes(&self, host: &str) -> Vec<String> {
         // A host that is not there has nothing to tell.
         Rig::notes(self, host).map(<[String]>::to_vec).unwrap_or_default()
+    }
+
+    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError> {
+        Rig::own_addresses(self, host)
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
-use nix::unistd::mkdtemp;
+use nix::unistd::{getpid, mkdtemp};
 
 /// The environment variable that tells the agent where it is.
 pub(crate) const SCRATCH: &str = "PLIMSOLL_SCRATCH";
@@ -28,7 +28,7 @@ impl Scratch {
 
     /// A folder beside those of others, for a host that has no mounts of its own.
     pub(super) fn made() -> Result<Self, Errno> {
-        let path = mkdtemp(&std::env::temp_dir().join("plimsoll-host-XXXXXX"))?;
+        let path = mkdtemp(&std::env::temp_dir().join(format!("plimsoll-host-{}-XXXXXX", getpid())))?;
         Ok(Self { path, remove: true })
     }
 

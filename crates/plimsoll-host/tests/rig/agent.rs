@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, socket};
 use plimsoll_host::{Pipes, Rig};
 
 /// The argument that makes this program an agent.
@@ -19,6 +21,7 @@ pub(crate) fn run() -> ExitCode {
         let (command, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let answer = match command {
             "serve" => serve(rest),
+            "mirror" => mirror(rest),
             "fetch" => fetch(rest),
             "read" => fs::read_to_string(rest),
             "write" => rest
@@ -51,12 +54,35 @@ fn serve(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-fn fetch(address: &str) -> io::Result<String> {
-    let address: SocketAddr = address.parse().map_err(io::Error::other)?;
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+/// Tells everyone who connects where he comes from.
+fn mirror(address: &str) -> io::Result<String> {
+    let listener = TcpListener::bind(address)?;
+    thread::spawn(move || {
+        while let Ok((mut stream, from)) = listener.accept() {
+            let _gone = stream.write_all(from.to_string().as_bytes());
+        }
+    });
+    Ok("ok".into())
+}
+
+/// What is told at an address, to somebody who comes from a certain address of this host, if one is given.
+fn fetch(words: &str) -> io::Result<String> {
+    let (to, from) = words.split_once(' ').map_or((words, None), |(to, from)| (to, Some(from)));
+    let to: SocketAddr = to.parse().map_err(io::Error::other)?;
+    let mut stream = match from {
+        None => TcpStream::connect_timeout(&to, Duration::from_secs(5))?,
+        Some(from) => connect_from(from.parse().map_err(io::Error::other)?, to)?,
+    };
     let mut told = String::new();
     stream.read_to_string(&mut told)?;
     Ok(told)
+}
+
+fn connect_from(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(from, 0)))?;
+    connect(socket.as_raw_fd(), &SockaddrStorage::from(to))?;
+    Ok(socket.into())
 }
 
 fn interfaces(dev: &str) -> String {

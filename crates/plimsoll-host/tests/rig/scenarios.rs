@@ -1,11 +1,12 @@
 //! The stories.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, MARKER, Rig, RigSpec};
+use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, MARKER, NatSpec, Rig, RigSpec};
 use plimsoll_model::experiment::HostKind;
 
 use crate::agent::{self, Agent};
@@ -30,6 +31,9 @@ pub(crate) const ALL: &[Scenario] = &[
         "rebuilding_a_host_empties_its_kernel_and_joins_it_again",
         rebuilding_a_host_empties_its_kernel_and_joins_it_again,
     ),
+    ("a_host_has_as_many_addresses_as_it_was_given", a_host_has_as_many_addresses_as_it_was_given),
+    ("clients_behind_a_translating_host_share_its_ports", clients_behind_a_translating_host_share_its_ports),
+    ("a_pool_of_addresses_is_that_of_the_translating_host", a_pool_of_addresses_is_that_of_the_translating_host),
     ("closing_a_rig_ends_its_processes_also_twice", closing_a_rig_ends_its_processes_also_twice),
     (
         "an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it",
@@ -61,7 +65,7 @@ pub(crate) const USERS_ONLY: &[Scenario] =
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
 
 fn host(name: &str, kind: HostKind, forward: bool) -> HostSpec {
-    HostSpec { name: name.into(), kind, forward }
+    HostSpec { forward, ..HostSpec::new(name, kind) }
 }
 
 fn link(a: &str, b: &str) -> LinkSpec {
@@ -200,6 +204,65 @@ fn rebuilding_a_host_empties_its_kernel_and_joins_it_again() {
     assert_eq!(client.ask(&format!("fetch {address}:80")), "server");
 }
 
+/// client - firewall - server, where the client has three more addresses.
+fn row_with_addresses() -> RigSpec {
+    let mut spec = row();
+    spec.hosts[0].addresses = 3;
+    spec
+}
+
+/// The client's agent, and the server's, which tells everybody where he comes from.
+fn client_and_mirror(rig: &mut Rig) -> [Agent; 2] {
+    let [client, mut server] = ["client", "server"].map(|h| Agent::of(rig, h));
+    assert_eq!(server.ask("mirror 0.0.0.0:80"), "ok");
+    [client, server]
+}
+
+/// Where the server sees the client come from, when it connects from each of its addresses.
+fn seen_from_the_server(rig: &Rig, client: &mut Agent) -> Vec<SocketAddr> {
+    let to = rig.address_towards("client", "server").expect("a way leads there");
+    let own = rig.own_addresses("client").expect("it is there");
+    assert_eq!(own.len(), 3);
+    let seen = own.iter().map(|from| client.ask(&format!("fetch {to}:80 {from}")));
+    seen.map(|told| told.parse().unwrap_or_else(|_| panic!("{told}"))).collect()
+}
+
+fn a_host_has_as_many_addresses_as_it_was_given() {
+    let mut rig = build(&row_with_addresses());
+    let own = rig.own_addresses("client").expect("it is there");
+    let [mut client, _server] = client_and_mirror(&mut rig);
+    let seen: Vec<_> = seen_from_the_server(&rig, &mut client).iter().map(SocketAddr::ip).collect();
+    assert_eq!(seen, own);
+    assert!(rig.own_addresses("server").expect("it is there").is_empty());
+}
+
+fn clients_behind_a_translating_host_share_its_ports() {
+    let mut spec = row_with_addresses();
+    spec.hosts[1].nat = Some(NatSpec { of: vec!["client".into()], ports: Some((10_000, 10_004)) });
+    let mut rig = build(&spec);
+    let firewall = rig.address_towards("server", "firewall").expect("a way leads there");
+    let [mut client, _server] = client_and_mirror(&mut rig);
+    let seen = seen_from_the_server(&rig, &mut client);
+    for from in &seen {
+        assert_eq!(from.ip(), firewall, "{seen:?}");
+        assert!((10_000..=10_004).contains(&from.port()), "{seen:?}");
+    }
+    rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
+    let seen = seen_from_the_server(&rig, &mut client);
+    assert!(seen.iter().all(|from| from.ip() == firewall), "its rules are made anew");
+}
+
+fn a_pool_of_addresses_is_that_of_the_translating_host() {
+    let mut spec = row_with_addresses();
+    spec.hosts[1].addresses = 2;
+    spec.hosts[1].nat = Some(NatSpec { of: vec!["client".into()], ports: None });
+    let mut rig = build(&spec);
+    let pool = rig.own_addresses("firewall").expect("it is there");
+    let [mut client, _server] = client_and_mirror(&mut rig);
+    let seen = seen_from_the_server(&rig, &mut client);
+    assert!(seen.iter().all(|from| pool.contains(&from.ip())), "{seen:?} of {pool:?}");
+}
+
 fn closing_a_rig_ends_its_processes_also_twice() {
     let mut rig = build(&row());
     let mut server = Agent::of(&mut rig, "server");
@@ -252,6 +315,13 @@ fn killed_controller_leaves_nothing(kind: HostKind, processes: u32) {
     assert_eq!(marked(&mark), [] as [u32; 0], "processes are left");
     // One that is being taken apart has no environment any more; how fast that goes for thousands is a matter of free CPUs.
     let empty = wait_for(|| processes_in(&networks).is_empty().then_some(()));
+    let folders = |pid: &u32| {
+        let start = format!("plimsoll-host-{pid}-");
+        let names = fs::read_dir(std::env::temp_dir()).expect("readable").flatten().map(|e| e.file_name());
+        names.filter(move |name| name.to_string_lossy().starts_with(&start)).count()
+    };
+    let gone = wait_for(|| before.iter().all(|pid| folders(pid) == 0).then_some(()));
+    assert!(gone.is_some(), "a folder of a host is left");
     assert!(empty.is_some(), "left in the namespaces: {:?}", processes_in(&networks));
 }
 

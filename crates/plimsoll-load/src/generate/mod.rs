@@ -98,7 +98,7 @@ fn run_http(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<L
     let seed = load.seed.unwrap_or_else(clock::now);
     let engine = |nth| {
         let protocol = Http::new(load, &spec.targets, seed.wrapping_add(u64::from(nth)));
-        let dialer = Dialer::new(&spec.targets, spec.source, nth as usize)?;
+        let dialer = Dialer::new(&spec.targets, &spec.sources, nth as usize)?;
         let terms = Terms { timeout: load.timeout.0, requests_per_connection: load.requests_per_connection };
         Engine::new(protocol, dialer, terms, &shared)
     };

@@ -18,7 +18,7 @@ use crate::fake;
 use crate::service::Service;
 
 pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
-    LoadSpec { name: "load".into(), targets: targets.to_vec(), source: None, kind: LoadKind::Http(load) }
+    LoadSpec { name: "load".into(), targets: targets.to_vec(), sources: Vec::new(), kind: LoadKind::Http(load) }
 }
 
 /// Runs a load of any kind to its end.
@@ -123,7 +123,7 @@ fn connections_come_from_the_source_and_go_to_each_target_in_turn() {
     let mut spec = spec(&targets, connections(10, 1));
     let bytes = |spec: &LoadSpec| run(spec, &control).unwrap().bytes;
     let from_default = bytes(&spec);
-    spec.source = Some("127.0.0.123".parse().unwrap());
+    spec.sources = vec!["127.0.0.123".parse().unwrap()];
     assert_eq!(bytes(&spec), from_default + 10 * ("127.0.0.123".len() - "127.0.0.1".len()) as u64);
     let one_is_gone = [targets[0], crate::errors::closed_port()];
     let found = result(&one_is_gone, connections(10, 1));

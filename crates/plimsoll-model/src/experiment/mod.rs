@@ -27,7 +27,7 @@ pub use service::{
     BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
 };
 
-use crate::units::{Share, Span};
+use crate::units::{PortRange, Share, Span};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +86,30 @@ pub struct Host {
     /// The CPUs that its processes may use, by number; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
+    /// How many addresses it has beside those of its links (0 to 250). Loads from it use them in turn, as if each were a client of its own,
+    /// and `nat` takes them for its pool.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub addresses: u32,
+    /// What it makes of the addresses of packets that it forwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat: Option<Nat>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// Translation of source addresses: packets of some hosts leave under the address of the host that forwards them, as behind a home
+/// router. It becomes one of the forwarding host's `addresses`, or, where it has none, that of the link that the packet leaves by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nat {
+    /// The hosts whose packets are translated.
+    pub of: Vec<String>,
+    /// The ports that all of them share; without it, each connection keeps its port where that is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortRange>,
 }
 
 /// The value of a kernel setting: a number, or text for settings of several numbers.

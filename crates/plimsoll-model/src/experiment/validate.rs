@@ -13,7 +13,7 @@ use super::hysteresis::{self, HysteresisClaim};
 use super::open_loop::OpenLoop;
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
-use super::{Claim, Experiment, HostKind, Load, Phase, RecoveryClaim, Service, WebService};
+use super::{Claim, Experiment, Host, HostKind, Load, Phase, RecoveryClaim, Service, WebService};
 use crate::units::Span;
 
 type Checked = Result<(), Problem>;
@@ -124,6 +124,9 @@ fn hosts(experiment: &Experiment) -> Checked {
             ));
         }
     }
+    for (name, host) in &experiment.hosts {
+        translation(experiment, name, host)?;
+    }
     for (index, link) in experiment.links.iter().enumerate() {
         for (end, name) in link.between.iter().enumerate() {
             declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
@@ -147,6 +150,37 @@ fn hosts(experiment: &Experiment) -> Checked {
         }
     }
     Ok(())
+}
+
+/// Addresses beside those of links, and what they are for.
+fn translation(experiment: &Experiment, name: &String, host: &Host) -> Checked {
+    in_range(u64::from(host.addresses), 0, 250, path!["hosts", name, "addresses"])?;
+    if host.kind == HostKind::Local && (host.addresses > 0 || host.nat.is_some()) {
+        let key = if host.addresses > 0 { "addresses" } else { "nat" };
+        return Err(problem(
+            path!["hosts", name, key],
+            "a local host has one address of the machine's loopback",
+            "this only on a host of kind \"namespace\"",
+        ));
+    }
+    let Some(nat) = &host.nat else { return Ok(()) };
+    if !host.forward {
+        return Err(problem(
+            path!["hosts", name, "nat"],
+            format!("`{name}` forwards no packets that it could translate"),
+            "`forward = true` on the same host",
+        ));
+    }
+    if nat.of.is_empty() {
+        return Err(problem(
+            path!["hosts", name, "nat", "of"],
+            "nobody's packets are translated",
+            "at least one host",
+        ));
+    }
+    nat.of.iter().enumerate().try_for_each(|(index, of)| {
+        declared(of, &experiment.hosts, "host", path!["hosts", name, "nat", "of", index])
+    })
 }
 
 fn check_service(experiment: &Experiment, name: &String, service: &Service) -> Checked {

@@ -63,6 +63,10 @@ impl Hosts for FakeHosts {
         vec![format!("{host} is a thread")]
     }
 
+    fn own_addresses(&self, _: &str) -> Result<Vec<IpAddr>, HostError> {
+        Ok(Vec::new())
+    }
+
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
         self.ground.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
         Ok(())

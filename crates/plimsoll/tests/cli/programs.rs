@@ -27,23 +27,27 @@ const NGINX: &str = "nginx = { workers = 2, document = \"4k\", reuseport = true 
 const APACHE: &str = "apache = { workers = 20, keep_alive = false }\nready.http = \"/\"";
 
 #[test]
+#[ignore = "needs root and the program; cargo xtask test installs and runs it"]
 fn nginx_serves_for_root_and_for_an_ordinary_user() {
     serves(&Lab::of_root(), NGINX);
     serves(&Lab::of_ordinary_user(), NGINX);
 }
 
 #[test]
+#[ignore = "needs root and the program; cargo xtask test installs and runs it"]
 fn apache_serves_for_root_and_for_an_ordinary_user() {
     serves(&Lab::of_root(), APACHE);
     serves(&Lab::of_ordinary_user(), APACHE);
 }
 
 #[test]
+#[ignore = "needs root and the program; cargo xtask test installs and runs it"]
 fn nginx_serves_on_loopback_where_namespaces_are_forbidden() {
     serves(&Lab::of_ordinary_user().without_user_namespaces(), NGINX);
 }
 
 #[test]
+#[ignore = "needs root and the program; cargo xtask test installs and runs it"]
 fn haproxy_passes_requests_on_in_both_modes() {
     for (lab, mode) in [(Lab::of_root(), "http"), (Lab::of_ordinary_user(), "tcp")] {
         let service = format!(

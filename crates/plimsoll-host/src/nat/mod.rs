@@ -1,0 +1,201 @@
+//! Translation of source addresses by a forwarding host, with nf_tables over netlink (nft(8); net/netfilter/nft_nat.c, nft_masq.c).
+//!
+//! The rules are made in the host's network namespace and go with it. A user namespace may make them, too.
+
+mod message;
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::libc::{IPPROTO_TCP, IPPROTO_UDP};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
+    sockopt,
+};
+use nix::sys::time::TimeVal;
+
+use message::{Attributes, Batch, Kind, NFPROTO_IPV4};
+
+/// What is translated, and to what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Translation {
+    /// The networks that packets come from, each with the length of its prefix.
+    pub(crate) sources: Vec<(Ipv4Addr, u8)>,
+    /// The first and last address of the pool; the address of the link that a packet leaves by where there is none.
+    pub(crate) pool: Option<(Ipv4Addr, Ipv4Addr)>,
+    /// The first and last port of the pool; where there is none, a port is kept if it is free.
+    pub(crate) ports: Option<(u16, u16)>,
+}
+
+const TABLE: &str = "plimsoll";
+const CHAIN: &str = "nat";
+/// Whatever the kernel does, an answer is not waited for longer than this.
+const PATIENCE_S: i64 = 5;
+
+/// Makes the rules in the network namespace of the calling thread.
+pub(crate) fn make(translation: &Translation) -> io::Result<()> {
+    let (batch, answers) = batch(translation);
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkNetFilter,
+    )?;
+    setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::new(PATIENCE_S, 0))?;
+    sendto(socket.as_raw_fd(), &batch, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+    hear(&socket, answers)
+}
+
+/// Waits for that many answers; the first that tells of an error ends it.
+fn hear(socket: &OwnedFd, answers: u32) -> io::Result<()> {
+    const NLMSG_ERROR: u16 = 2;
+    let mut buffer = [0; 8192];
+    let mut heard = 0;
+    while heard < answers {
+        let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
+        let mut rest = &buffer[..length];
+        while let Some((size, kind, body)) = next_message(rest) {
+            if kind == NLMSG_ERROR {
+                // `struct nlmsgerr` begins with a negative error number, or 0.
+                let error = body.first_chunk().map_or(-(Errno::EBADMSG as i32), |n| i32::from_ne_bytes(*n));
+                if error != 0 {
+                    return Err(io::Error::from_raw_os_error(-error));
+                }
+                heard += 1;
+            }
+            rest = &rest[size.next_multiple_of(4).min(rest.len())..];
+        }
+    }
+    Ok(())
+}
+
+/// The size, type and body of the message at the start.
+fn next_message(bytes: &[u8]) -> Option<(usize, u16, &[u8])> {
+    const HEADER: usize = 16;
+    let size = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
+    let kind = u16::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
+    Some((size, kind, bytes.get(HEADER..size)?))
+}
+
+fn batch(translation: &Translation) -> (Vec<u8>, u32) {
+    // NFTA_TABLE_NAME; NFTA_CHAIN_TABLE, _NAME, _HOOK, _TYPE; NFTA_HOOK_HOOKNUM, _PRIORITY
+    const NF_INET_POST_ROUTING: u32 = 4;
+    const NF_IP_PRI_NAT_SRC: u32 = 100;
+    let mut batch = Batch::new();
+    batch.make(Kind::NewTable, &Attributes::new().text(1, TABLE));
+    let hook = Attributes::new().number(1, NF_INET_POST_ROUTING).number(2, NF_IP_PRI_NAT_SRC);
+    let chain = Attributes::new().text(1, TABLE).text(3, CHAIN).nested(4, &hook).text(7, "nat");
+    batch.make(Kind::NewChain, &chain);
+    for source in &translation.sources {
+        // Ports are those of a protocol that has some; anything else, such as ICMP, gets an address alone.
+        for protocol in [IPPROTO_TCP, IPPROTO_UDP].into_iter().filter(|_| translation.ports.is_some()) {
+            let protocol = u8::try_from(protocol).expect("a protocol's number has 8 bits");
+            let start = [of_network(*source), of_protocol(protocol)].concat();
+            batch.make(Kind::NewRule, &rule(&start, translation, translation.ports));
+        }
+        batch.make(Kind::NewRule, &rule(&of_network(*source), translation, None));
+    }
+    batch.finish()
+}
+
+/// A rule: what a packet must be, and what its source becomes.
+fn rule(matches: &[Attributes], translation: &Translation, ports: Option<(u16, u16)>) -> Attributes {
+    // NFTA_RULE_TABLE, _CHAIN, _EXPRESSIONS; NFTA_LIST_ELEM
+    let action = translate(translation.pool, ports);
+    let expressions = matches.iter().chain(&action);
+    let list = expressions.fold(Attributes::new(), |list, expression| list.nested(1, expression));
+    Attributes::new().text(1, TABLE).text(2, CHAIN).nested(4, &list)
+}
+
+/// One expression, by its name in the kernel.
+fn expression(name: &str, data: &Attributes) -> Attributes {
+    // NFTA_EXPR_NAME, _DATA
+    Attributes::new().text(1, name).nested(2, data)
+}
+
+/// The registers that expressions hand values to each other in (enum nft_registers): one for each end of a range.
+const ADDRESS: [u32; 2] = [1, 2];
+const PORT: [u32; 2] = [3, 4];
+
+/// The packet's source address is of this network.
+fn of_network((network, prefix): (Ipv4Addr, u8)) -> Vec<Attributes> {
+    // NFTA_PAYLOAD_DREG, _BASE, _OFFSET, _LEN
+    const NFT_PAYLOAD_NETWORK_HEADER: u32 = 1;
+    const SOURCE_ADDRESS: u32 = 12;
+    let load = Attributes::new()
+        .number(1, ADDRESS[0])
+        .number(2, NFT_PAYLOAD_NETWORK_HEADER)
+        .number(3, SOURCE_ADDRESS)
+        .number(4, 4);
+    // NFTA_BITWISE_SREG, _DREG, _LEN, _MASK, _XOR
+    let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+    let bits = Attributes::new()
+        .number(1, ADDRESS[0])
+        .number(2, ADDRESS[0])
+        .number(3, 4)
+        .nested(4, &value(&mask.to_be_bytes()))
+        .nested(5, &value(&[0; 4]));
+    let network = (u32::from(network) & mask).to_be_bytes();
+    vec![expression("payload", &load), expression("bitwise", &bits), equal(ADDRESS[0], &network)]
+}
+
+/// The packet is of this protocol.
+fn of_protocol(protocol: u8) -> Vec<Attributes> {
+    // NFTA_META_DREG, _KEY
+    const NFT_META_L4PROTO: u32 = 16;
+    let load = Attributes::new().number(1, ADDRESS[0]).number(2, NFT_META_L4PROTO);
+    vec![expression("meta", &load), equal(ADDRESS[0], &[protocol])]
+}
+
+fn equal(register: u32, bytes: &[u8]) -> Attributes {
+    // NFTA_CMP_SREG, _OP, _DATA
+    const NFT_CMP_EQ: u32 = 0;
+    let data = Attributes::new().number(1, register).number(2, NFT_CMP_EQ).nested(3, &value(bytes));
+    expression("cmp", &data)
+}
+
+/// Gives the packet a source address of the pool, or that of the link that it leaves by, and a port.
+fn translate(pool: Option<(Ipv4Addr, Ipv4Addr)>, ports: Option<(u16, u16)>) -> Vec<Attributes> {
+    let mut all = Vec::new();
+    let mut set = |registers: [u32; 2], values: [&[u8]; 2]| {
+        for (register, bytes) in registers.into_iter().zip(values) {
+            // NFTA_IMMEDIATE_DREG, _DATA
+            let data = Attributes::new().number(1, register).nested(2, &value(bytes));
+            all.push(expression("immediate", &data));
+        }
+    };
+    if let Some((first, last)) = pool {
+        set(ADDRESS, [&first.octets(), &last.octets()]);
+    }
+    if let Some((first, last)) = ports {
+        set(PORT, [&first.to_be_bytes(), &last.to_be_bytes()]);
+    }
+    all.push(match pool {
+        Some(_) => {
+            // NFTA_NAT_TYPE, _FAMILY, _REG_ADDR_MIN, _REG_ADDR_MAX, _REG_PROTO_MIN, _REG_PROTO_MAX
+            const NFT_NAT_SNAT: u32 = 0;
+            let data = Attributes::new().number(1, NFT_NAT_SNAT).number(2, u32::from(NFPROTO_IPV4));
+            let data = data.number(3, ADDRESS[0]).number(4, ADDRESS[1]);
+            expression("nat", &if ports.is_some() { data.number(5, PORT[0]).number(6, PORT[1]) } else { data })
+        }
+        None => {
+            // NFTA_MASQ_FLAGS, _REG_PROTO_MIN, _REG_PROTO_MAX
+            const NF_NAT_RANGE_PROTO_SPECIFIED: u32 = 1 << 1;
+            let data = Attributes::new();
+            let data = match ports {
+                Some(_) => data.number(1, NF_NAT_RANGE_PROTO_SPECIFIED).number(2, PORT[0]).number(3, PORT[1]),
+                None => data,
+            };
+            expression("masq", &data)
+        }
+    });
+    all
+}
+
+/// Bytes as nf_tables takes them.
+fn value(bytes: &[u8]) -> Attributes {
+    // NFTA_DATA_VALUE
+    Attributes::new().bytes(1, bytes)
+}
