@@ -24,7 +24,7 @@ fn measure(rounds: usize) -> Result<(), HostError> {
     println!("{:?}, {rounds} rounds; median, worst", plimsoll_host::enter()?);
     let host =
         |name: &str| HostSpec { forward: name == "firewall", ..HostSpec::new(name, HostKind::Namespace) };
-    let link = |a: &str, b: &str| LinkSpec { a: a.into(), b: b.into(), mtu: None };
+    let link = |a: &str, b: &str| LinkSpec::new(a, b);
     let spec = RigSpec {
         hosts: vec![host("client"), host("firewall"), host("server")],
         links: vec![link("client", "firewall"), link("firewall", "server")],

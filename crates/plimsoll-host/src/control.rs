@@ -105,6 +105,11 @@ impl HostEnd {
         self.say(&Word::Failed { operation: operation.into(), errno: errno as i32 });
     }
 
+    /// The socket itself, for a stage that has something else to wait for beside the controller.
+    pub(crate) fn stream(&self) -> &UnixStream {
+        &self.0
+    }
+
     /// Waits for the controller's word; false when the controller is gone.
     pub(crate) fn wait_for_go(&self) -> bool {
         matches!((&self.0).read_exact(&mut [0; 1]), Ok(()))

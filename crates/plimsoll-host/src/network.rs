@@ -15,6 +15,7 @@ use crate::error::HostError;
 use crate::nat::{self, Translation};
 use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};
+use crate::{offload, wire};
 
 /// The kernel's index of the loopback interface, in every namespace.
 const LOOPBACK: u32 = 1;
@@ -31,6 +32,8 @@ pub(crate) struct Job<'a> {
     pub(crate) namespaces: BTreeMap<usize, OwnedFd>,
     /// Hosts that have nothing yet, not even loopback.
     pub(crate) fresh: Vec<usize>,
+    /// The network namespaces of the wires that are made into links, by link.
+    pub(crate) wires: BTreeMap<usize, OwnedFd>,
     /// Links to make; what is left of them at a host that is not fresh is removed first.
     pub(crate) links: Vec<usize>,
 }
@@ -49,6 +52,7 @@ impl Job<'_> {
 
     fn run_here(&self) -> Result<(), HostError> {
         self.make()?;
+        self.wires.keys().try_for_each(|link| self.switch_offload_off(*link))?;
         self.fresh.iter().try_for_each(|host| self.translate(*host))
     }
 
@@ -64,7 +68,7 @@ impl Job<'_> {
                 self.give_addresses(*host, &hosts[host]).await?;
             }
             for link in &self.links {
-                self.make_link(&hosts, &self.topology.links[*link]).await?;
+                self.make_link(&hosts, *link).await?;
             }
             for (host, netlink) in &hosts {
                 self.make_routes(*host, netlink).await?;
@@ -108,23 +112,22 @@ impl Job<'_> {
                 let (host, operation) = (self.names[*host].clone(), operation.to_owned());
                 move |source| HostError::Host { host, operation, source }
             };
-            setns(namespace, CloneFlags::CLONE_NEWNET)
-                .map_err(|errno| at("entering its network namespace")(errno.into()))?;
-            let (connection, handle, _) = rtnetlink::new_connection().map_err(at("opening netlink"))?;
-            tokio::spawn(connection);
+            let handle = open_netlink(namespace).map_err(at("opening netlink in its network namespace"))?;
             hosts.insert(*host, handle);
         }
         Ok(hosts)
     }
 
-    async fn make_link(&self, hosts: &BTreeMap<usize, Handle>, link: &Link) -> Result<(), HostError> {
+    async fn make_link(&self, hosts: &BTreeMap<usize, Handle>, number: usize) -> Result<(), HostError> {
+        let link = &self.topology.links[number];
         for end in link.ends.iter().filter(|end| !self.fresh.contains(&end.host)) {
             self.remove_leftover(&hosts[&end.host], link, end).await?;
         }
         let [near, far] = &link.ends;
-        let netlink = &hosts[&near.host];
-        let message = veth(link, &self.namespaces[&far.host]);
-        netlink.link().add(message).execute().await.map_err(|e| self.link_error(link, "making it", e))?;
+        match self.wires.get(&number) {
+            None => self.join(hosts, link, near, &far.into(), &self.namespaces[&far.host]).await?,
+            Some(namespace) => self.join_to_wire(hosts, link, namespace).await?,
+        }
         for end in [near, far] {
             let netlink = &hosts[&end.host];
             let up = netlink.link().set(LinkUnspec::new_with_index(end.index).up().build()).execute().await;
@@ -132,6 +135,52 @@ impl Job<'_> {
             let address = netlink.address().add(end.index, end.address.into(), PREFIX).execute().await;
             address
                 .map_err(|e| self.link_error(link, &format!("giving it the address {}", end.address), e))?;
+        }
+        Ok(())
+    }
+
+    /// Makes both ends of a virtual link, one of them in another namespace.
+    async fn join(
+        &self,
+        hosts: &BTreeMap<usize, Handle>,
+        link: &Link,
+        near: &End,
+        far: &Interface<'_>,
+        far_namespace: &OwnedFd,
+    ) -> Result<(), HostError> {
+        let message = veth(&near.into(), far, far_namespace, link.mtu);
+        let done = hosts[&near.host].link().add(message).execute().await;
+        done.map_err(|e| self.link_error(link, "making it", e))
+    }
+
+    /// Joins each end of a link to the wire, and brings the wire's own ends up.
+    async fn join_to_wire(
+        &self,
+        hosts: &BTreeMap<usize, Handle>,
+        link: &Link,
+        namespace: &OwnedFd,
+    ) -> Result<(), HostError> {
+        let failed = |operation: &str| {
+            let operation = operation.to_owned();
+            move |source| self.link_io_error(link, &operation, source)
+        };
+        let wire = open_netlink(namespace).map_err(failed("opening netlink at its wire"))?;
+        for ((end, name), index) in link.ends.iter().zip(wire::ENDS).zip(wire::INDICES) {
+            self.join(hosts, link, end, &Interface { name, index }, namespace).await?;
+            let up = wire.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await;
+            up.map_err(|e| self.link_error(link, "bringing the wire's end up", e))?;
+        }
+        Ok(())
+    }
+
+    /// What travels over a wire is to be what would travel over a cable.
+    fn switch_offload_off(&self, number: usize) -> Result<(), HostError> {
+        let link = &self.topology.links[number];
+        for end in &link.ends {
+            let done = setns(&self.namespaces[&end.host], CloneFlags::CLONE_NEWNET)
+                .map_err(io::Error::from)
+                .and_then(|()| offload::switch_off(&end.interface));
+            done.map_err(|e| self.link_io_error(link, "switching segmentation and checksum offload off", e))?;
         }
         Ok(())
     }
@@ -175,16 +224,35 @@ impl Job<'_> {
     }
 }
 
-/// Both ends at once, each in its host, so that they never stand in a third namespace. They cannot be made up: the kernel refuses to
+/// A netlink socket in another network namespace, in which the calling thread then is.
+fn open_netlink(namespace: &OwnedFd) -> io::Result<Handle> {
+    setns(namespace, CloneFlags::CLONE_NEWNET)?;
+    let (connection, handle, _) = rtnetlink::new_connection()?;
+    tokio::spawn(connection);
+    Ok(handle)
+}
+
+/// What an end of a virtual link is called.
+struct Interface<'n> {
+    name: &'n str,
+    index: u32,
+}
+
+impl<'e> From<&'e End> for Interface<'e> {
+    fn from(end: &'e End) -> Self {
+        Self { name: &end.interface, index: end.index }
+    }
+}
+
+/// Both ends at once, each in its namespace, so that they never stand in a third one. They cannot be made up: the kernel refuses to
 /// bring up an end as long as it has no peer.
-fn veth(link: &Link, far_namespace: &OwnedFd) -> LinkMessage {
-    let [near, far] = &link.ends;
+fn veth(near: &Interface<'_>, far: &Interface<'_>, far_namespace: &OwnedFd, mtu: Option<u32>) -> LinkMessage {
     let mut peer = LinkMessageBuilder::<LinkUnspec>::new()
-        .name(far.interface.clone())
+        .name(far.name.to_owned())
         .index(far.index)
         .setns_by_fd(far_namespace.as_raw_fd());
-    let mut this = LinkVeth::new(&near.interface, &far.interface).index(near.index);
-    if let Some(mtu) = link.mtu {
+    let mut this = LinkVeth::new(near.name, far.name).index(near.index);
+    if let Some(mtu) = mtu {
         peer = peer.mtu(mtu);
         this = this.mtu(mtu);
     }

@@ -218,7 +218,7 @@ type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
 /// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
 /// and the caller's thread may end long before.
-fn spawn(command: Command) -> io::Result<Child> {
+pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
     let gone = || io::Error::other("the thread that starts processes has ended");
     let spawner = match SPAWNER.get() {

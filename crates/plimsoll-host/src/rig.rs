@@ -11,8 +11,9 @@ use crate::error::HostError;
 use crate::local;
 use crate::network::Job;
 use crate::process::{Pipes, Process};
-use crate::spec::RigSpec;
+use crate::spec::{LinkSpec, RigSpec};
 use crate::topology::Topology;
+use crate::wire::{WireCounts, WireProcess};
 
 /// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
 /// Dropping a rig ends all of it.
@@ -23,6 +24,8 @@ pub struct Rig {
     topology: Topology,
     /// Where the local hosts' addresses come from, if there are any.
     local: Option<local::Network>,
+    /// The wires between hosts, by link; a link that does nothing to packets has none.
+    wires: BTreeMap<usize, WireProcess>,
     /// By host; none once it was closed.
     processes: Vec<Option<Process>>,
 }
@@ -43,6 +46,7 @@ impl Rig {
         let mut rig = Self {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
             topology: Topology::new(spec),
+            wires: BTreeMap::new(),
             local: any_local.then(local::Network::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
             spec: spec.clone(),
@@ -60,7 +64,16 @@ impl Rig {
         for host in fresh {
             self.process_mut(*host)?.wait_ready()?;
         }
+        for link in links.iter().copied().filter(|link| self.spec.links[*link].is_shaped()) {
+            // The one that was there before ended with its link.
+            self.wires.remove(&link);
+            self.wires.insert(link, WireProcess::start(&self.spec, &self.spec.links[link])?);
+        }
+        let made = links.clone();
         self.make_network(fresh, links)?;
+        for link in made {
+            self.wires.get_mut(&link).map_or(Ok(()), WireProcess::go)?;
+        }
         for host in fresh {
             self.process(*host)?.go()?;
         }
@@ -75,7 +88,10 @@ impl Rig {
             namespaces.insert(host, self.process_mut(host)?.network()?);
         }
         let (spec, names, topology) = (&self.spec, &self.names, &self.topology);
-        Job { spec, names, topology, namespaces, fresh, links }.run()
+        let wires = self.wires.iter().filter(|(link, _)| links.contains(link));
+        let wires =
+            wires.map(|(link, wire)| Ok((*link, wire.network()?))).collect::<Result<_, HostError>>()?;
+        Job { spec, names, topology, namespaces, wires, fresh, links }.run()
     }
 
     /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
@@ -186,6 +202,15 @@ impl Rig {
         Ok(self.process(self.position(host)?)?.notes())
     }
 
+    /// What the wires have counted since they were made, each with its link. Links that do nothing to packets have no wire.
+    ///
+    /// # Errors
+    /// When a wire does not answer.
+    pub fn wires(&mut self) -> Result<Vec<(LinkSpec, WireCounts)>, HostError> {
+        let count = |wire: &mut WireProcess| Ok((wire.link().clone(), wire.counts()?));
+        self.wires.values_mut().map(count).collect()
+    }
+
     /// Ends one host, and waits until its processes are gone. Closing it again does nothing.
     ///
     /// # Errors
@@ -203,6 +228,7 @@ impl Rig {
         let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
         processes.iter_mut().for_each(Process::tell_to_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
+        self.wires.clear();
         ended.into_iter().collect()
     }
 

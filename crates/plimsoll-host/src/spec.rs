@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use plimsoll_model::experiment::HostKind;
 
+pub use crate::shape::{LinkShape, Queue};
+
 /// The longest host name that the kernel takes, in bytes (`__NEW_UTS_LEN`).
 const LONGEST_NAME: usize = 64;
 /// What an Ethernet link can carry at the least and at the most, in bytes (`ETH_MIN_MTU`, `ETH_MAX_MTU`).
 const MTU: std::ops::RangeInclusive<u32> = 68..=65535;
 
 /// Hosts, the links between them, and the program that runs in each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RigSpec {
     /// The hosts, each with a name of its own.
     pub hosts: Vec<HostSpec>,
@@ -62,7 +64,7 @@ pub struct NatSpec {
 }
 
 /// One virtual Ethernet link.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// The host at one end.
     pub a: String,
@@ -70,6 +72,24 @@ pub struct LinkSpec {
     pub b: String,
     /// The largest packet, in bytes (68 to 65535); the kernel's default, 1500, when absent.
     pub mtu: Option<u32>,
+    /// What happens to packets on the way from `a` to `b`, and on the way back.
+    pub shape: [LinkShape; 2],
+    /// Where chance begins, for losses and jitter.
+    pub seed: u64,
+}
+
+impl LinkSpec {
+    /// A link on which packets are as fast as the kernel.
+    #[must_use]
+    pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
+        Self { a: a.into(), b: b.into(), mtu: None, shape: Default::default(), seed: 0 }
+    }
+
+    /// Whether anything happens to packets that a mere virtual link does not do.
+    #[must_use]
+    pub fn is_shaped(&self) -> bool {
+        self.shape.iter().any(|shape| *shape != LinkShape::default())
+    }
 }
 
 impl std::fmt::Display for LinkSpec {
@@ -89,7 +109,7 @@ pub enum AgentStderr {
 }
 
 /// Why a rig cannot be made as it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SpecError {
     /// Two hosts have one name.
     #[error("two hosts are called `{0}`")]
@@ -212,7 +232,7 @@ mod tests {
     }
 
     fn link(a: &str, b: &str, mtu: Option<u32>) -> LinkSpec {
-        LinkSpec { a: a.into(), b: b.into(), mtu }
+        LinkSpec { mtu, ..LinkSpec::new(a, b) }
     }
 
     fn refusal(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> Option<String> {

@@ -105,7 +105,8 @@ impl Topology {
         let forwards: Vec<bool> = spec.hosts.iter().map(|h| h.forward).collect();
         let ways = (0..spec.hosts.len()).map(|from| ways_from(from, &links, &forwards)).collect();
         let mut networks = (u32::from(OWN_RANGE)..).step_by(1 << (32 - OWN_PREFIX)).map(Ipv4Addr::from);
-        let own = spec.hosts.iter().map(|h| Some((networks.next().filter(|_| h.addresses > 0)?, h.addresses)));
+        let own =
+            spec.hosts.iter().map(|h| Some((networks.next().filter(|_| h.addresses > 0)?, h.addresses)));
         Self { links, own: own.collect(), ways }
     }
 
@@ -118,7 +119,9 @@ impl Topology {
     /// The networks that a host's packets come from, each with the length of its prefix.
     pub(crate) fn sources(&self, host: usize) -> impl Iterator<Item = (Ipv4Addr, u8)> {
         let links = self.links.iter().filter_map(move |l| l.seen_from(host));
-        links.map(|(near, _)| (near.address, 32)).chain(self.own[host].map(|(network, _)| (network, OWN_PREFIX)))
+        links
+            .map(|(near, _)| (near.address, 32))
+            .chain(self.own[host].map(|(network, _)| (network, OWN_PREFIX)))
     }
 
     /// The links that end at this host.
@@ -144,7 +147,8 @@ impl Topology {
     pub(crate) fn routes(&self, from: usize) -> Vec<Route> {
         let foreign = self.links.iter().filter(|l| l.seen_from(from).is_none());
         let ends = foreign.flat_map(|l| &l.ends).map(|end| (end.host, end.address, 32));
-        let own = self.own.iter().enumerate().filter_map(|(host, own)| Some((host, own.as_ref()?.0, OWN_PREFIX)));
+        let own =
+            self.own.iter().enumerate().filter_map(|(host, own)| Some((host, own.as_ref()?.0, OWN_PREFIX)));
         ends.chain(own).filter_map(|(host, to, prefix)| self.route(from, host, to, prefix)).collect()
     }
 
@@ -189,7 +193,7 @@ mod tests {
             addresses: if c == 'o' { 3 } else { 0 },
             ..HostSpec::new(c, HostKind::Namespace)
         });
-        let links = links.iter().map(|l| LinkSpec { a: l[..1].into(), b: l[1..].into(), mtu: None });
+        let links = links.iter().map(|l| LinkSpec::new(&l[..1], &l[1..]));
         Topology::new(&RigSpec {
             hosts: hosts.collect(),
             links: links.collect(),

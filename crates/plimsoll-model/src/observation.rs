@@ -502,4 +502,6 @@ pub enum FaultKind {
     Deadline,
     /// The agent of a host went away.
     AgentLost,
+    /// A link could not carry what came.
+    LinkSaturated,
 }

@@ -11,7 +11,7 @@ pub struct Plan {
     pub name: String,
     /// The experiment, with the settings that were given from outside.
     pub experiment: Experiment,
-    /// The cells: every combination of the factors' levels, or the one cell of an experiment without factors.
+    /// The cells: those that the experiment names, or every combination of the factors' levels; one for an experiment without factors.
     pub cells: Vec<Cell>,
 }
 
@@ -57,7 +57,9 @@ impl Plan {
         for levels in combinations(&experiment) {
             let mut overrides = overrides.clone();
             for (factor, level) in &levels {
-                overrides.push(Override::new(&experiment.factors[*factor].set, level)?);
+                for path in experiment.factors[*factor].set.iter() {
+                    overrides.push(Override::new(path, level)?);
+                }
             }
             let levels =
                 levels.into_iter().map(|(factor, level)| (factor.to_owned(), level_text(level))).collect();
@@ -96,8 +98,14 @@ fn undrained(phases: &mut [Phase]) {
     }
 }
 
-/// Every combination of one level per factor; one empty combination where there is no factor.
+/// The cells that are named, or every combination of one level per factor; one empty combination where there is no factor.
 fn combinations(experiment: &Experiment) -> Vec<Vec<(&str, &serde_json::Value)>> {
+    if !experiment.cells.is_empty() {
+        let named = experiment.cells.iter();
+        return named
+            .map(|cell| cell.iter().map(|(factor, level)| (factor.as_str(), level)).collect())
+            .collect();
+    }
     let mut all = vec![Vec::new()];
     for (name, factor) in &experiment.factors {
         let extended = |chosen: &Vec<(_, _)>, level| {
@@ -157,6 +165,34 @@ levels = ["/", "/?s=64k", "/?s=1M"]
             .unwrap();
         assert_eq!(cell.experiment.services["web"].web.as_ref().unwrap().clients, 2);
         assert_eq!(cell.experiment.loads["some"].http.as_ref().unwrap().path, "/?s=1M");
+    }
+
+    #[test]
+    fn cells_that_are_named_are_the_only_ones() {
+        let text = TEXT.replace(
+            "[quick]",
+            "[[cells]]\nclients = 1\npath = \"/\"\n[[cells]]\nclients = 2\npath = \"/?s=1M\"\n[quick]",
+        );
+        let plan = Plan::read("test", &text, &Settings::default()).unwrap();
+        let clients: Vec<&str> = plan.cells.iter().map(|cell| cell.levels["clients"].as_str()).collect();
+        assert_eq!(clients, ["1", "2"]);
+        let strange = text.replace("clients = 2", "clients = 3");
+        let error = Plan::read("test", &strange, &Settings::default()).unwrap_err();
+        assert_eq!(error.to_string(), "`clients` has no level 3");
+        let short = text.replace("clients = 2\n", "");
+        let error = Plan::read("test", &short, &Settings::default()).unwrap_err();
+        assert!(error.to_string().contains("does not say the level of `clients`"), "{error}");
+    }
+
+    #[test]
+    fn a_factor_may_set_several_things_alike() {
+        let both = "set = [\"services.web.web.clients\", \"services.web.web.backlog\"]";
+        let text = TEXT.replace("set = \"services.web.web.clients\"", both);
+        let plan = Plan::read("test", &text, &Settings::default()).unwrap();
+        for cell in &plan.cells {
+            let web = cell.experiment.services["web"].web.as_ref().unwrap();
+            assert_eq!(web.clients, web.backlog);
+        }
     }
 
     #[test]

@@ -109,6 +109,80 @@ impl fmt::Display for ByteSize {
     }
 }
 
+/// Bits per second: a number and `bit`, `kbit`, `Mbit` or `Gbit` (powers of 1000).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BitRate(pub u64);
+
+impl BitRate {
+    const EXPECTED: &'static str =
+        "a rate such as \"500kbit\", \"10Mbit\" or \"1Gbit\" per second, more than 0";
+}
+
+impl FromStr for BitRate {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { text: text.into(), expected: Self::EXPECTED };
+        let (number, unit) = split_unit(text).ok_or_else(error)?;
+        let factor = match unit.strip_suffix("/s").unwrap_or(unit) {
+            "bit" => 1.0,
+            "kbit" => 1e3,
+            "Mbit" => 1e6,
+            "Gbit" => 1e9,
+            _ => return Err(error()),
+        };
+        let bits = (number * factor).round();
+        if (1.0..=1e15).contains(&bits) { Ok(Self(bits as u64)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n % 1_000_000_000 == 0 => write!(f, "{}Gbit", n / 1_000_000_000),
+            n if n % 1_000_000 == 0 => write!(f, "{}Mbit", n / 1_000_000),
+            n if n % 1_000 == 0 => write!(f, "{}kbit", n / 1_000),
+            n => write!(f, "{n}bit"),
+        }
+    }
+}
+
+/// How much may wait: a number of packets, or of bytes where a unit of size stands behind it (`64k`, `33750B`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLength {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl QueueLength {
+    const EXPECTED: &'static str =
+        "a number of packets such as 100, or of bytes such as \"33750B\" or \"64k\"";
+}
+
+impl FromStr for QueueLength {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if let Ok(packets) = text.trim().parse() {
+            return Ok(Self::Packets(packets));
+        }
+        let bytes: ByteSize =
+            text.parse().map_err(|_| UnitError { text: text.into(), expected: Self::EXPECTED })?;
+        Ok(Self::Bytes(bytes.0))
+    }
+}
+
+impl fmt::Display for QueueLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(n) => n.fmt(f),
+            Self::Bytes(n) => write!(f, "{n}B"),
+        }
+    }
+}
+
 /// Ports from the first to the last: `FIRST-LAST`, or one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
@@ -227,6 +301,16 @@ spelled!(
     r"^[0-9.]+ *([kKmMgGtT](i?[bB])?)?$",
     "a number of bytes: 512, \"64k\", \"1M\" (powers of 1024)"
 );
+spelled!(
+    BitRate,
+    r"^[0-9.]+ *[kMG]?bit(/s)?$",
+    "bits per second: \"500kbit\", \"10Mbit\", \"1Gbit\" (powers of 1000)"
+);
+spelled!(
+    QueueLength,
+    r"^[0-9.]+ *([kKmMgG]?(i?[bB])?)?$",
+    "a number of packets: 100; or of bytes: \"33750B\", \"64k\" (powers of 1024)"
+);
 spelled!(PortRange, r"^[0-9]+(-[0-9]+)?$", "ports from the first to the last: \"10000-13999\"");
 spelled!(Share, r"^[0-9.]+ *%?$", "a share from 0 to 1, or \"5 %\"");
 
@@ -242,6 +326,17 @@ mod tests {
         for text in ["512", "64k", "1M", "3G"] {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }
+        for text in ["500kbit", "10Mbit", "1Gbit", "1bit"] {
+            assert_eq!(text.parse::<BitRate>().unwrap().to_string(), text);
+        }
+        for (text, queue) in [
+            ("100", QueueLength::Packets(100)),
+            ("33750B", QueueLength::Bytes(33_750)),
+            ("64k", QueueLength::Bytes(65_536)),
+        ] {
+            assert_eq!(text.parse::<QueueLength>().unwrap(), queue);
+            assert_eq!(queue.to_string().parse::<QueueLength>().unwrap(), queue);
+        }
         assert_eq!("10000-13999".parse::<PortRange>().unwrap().to_string(), "10000-13999");
         assert_eq!("5 %".parse::<Share>().unwrap(), Share(0.05));
         assert_eq!("0.05".parse::<Share>().unwrap().to_string(), "5 %");
@@ -254,6 +349,9 @@ mod tests {
         assert!("12".parse::<Span>().is_err(), "a length of time needs its unit");
         assert!("-1s".parse::<Span>().is_err());
         assert!("101 %".parse::<Share>().is_err());
+        for text in ["10", "0Mbit", "10MB"] {
+            assert!(text.parse::<BitRate>().is_err(), "{text}");
+        }
         for text in ["0-10", "20-10", "1-65536", "10000-"] {
             assert!(text.parse::<PortRange>().is_err(), "{text}");
         }

@@ -134,8 +134,9 @@ fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     if report.evidence.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<details><summary>What changed most from before to after</summary>\n")?;
-    writeln!(out, "| host | counter | before | after | unit | change |")?;
+    let (heading, before, after) = wording::evidence_sides(report);
+    writeln!(out, "<details><summary>{heading}</summary>\n")?;
+    writeln!(out, "| host | counter | {before} | {after} | unit | change |")?;
     writeln!(out, "| --- | --- | --: | --: | --- | --: |")?;
     for e in report.evidence.iter().take(EVIDENCE_SHOWN) {
         writeln!(

@@ -217,6 +217,7 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
         FaultKind::ServiceDied => "a service died",
         FaultKind::Deadline => "a deadline passed",
         FaultKind::AgentLost => "an agent was lost",
+        FaultKind::LinkSaturated => "a link could not carry what came",
     }
 }
 
@@ -225,6 +226,16 @@ pub(crate) fn host_kind(kind: HostKind) -> &'static str {
     match kind {
         HostKind::Namespace => "namespace",
         HostKind::Local => "local process",
+    }
+}
+
+/// What the two sides of the evidence are: a heading, and the titles of the columns.
+pub(crate) fn evidence_sides(report: &RunReport) -> (&'static str, &'static str, &'static str) {
+    let is_of_a_cell = report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Interaction);
+    if is_of_a_cell && report.recovery.is_none() {
+        ("What sets the odd cell apart from the others", "elsewhere", "there")
+    } else {
+        ("What changed most from before to after", "before", "after")
     }
 }
 

@@ -10,7 +10,7 @@ use plimsoll_model::observation::Twin;
 
 use crate::error::{RunError, TrialStop};
 use crate::fleet::{Fleet, Key};
-use crate::ground::Hosts;
+use crate::ground::{Hosts, LinkTrouble};
 
 /// A service that runs.
 struct Started {
@@ -59,6 +59,11 @@ impl<'e> Bench<'e> {
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let hosts = self.experiment.hosts.keys();
         hosts.flat_map(|host| self.hosts.notes(host).into_iter().map(move |note| format!("`{host}`: {note}")))
+    }
+
+    /// Which links did not do what was asked of them, until now.
+    pub(crate) fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, TrialStop> {
+        Ok(self.hosts.link_troubles()?)
     }
 
     /// Starts all services, each after the one that it passes connections on to.

@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkSpec, NatSpec, Rig, RigSpec};
-use plimsoll_model::experiment::Experiment;
+use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec};
+use plimsoll_model::experiment::{Experiment, Way};
+use plimsoll_model::units::{QueueLength, Span};
 
 /// The streams to the agent of a host.
 pub struct Pipes {
@@ -14,6 +15,15 @@ pub struct Pipes {
     pub to: Box<dyn Write + Send>,
     /// The agent's stdout.
     pub from: Box<dyn Read + Send>,
+}
+
+/// A link that did not do what was asked of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkTrouble {
+    /// Which, and what happened.
+    pub what: String,
+    /// Whether frames were lost that should not have been; else they were late.
+    pub lost_frames: bool,
 }
 
 /// Makes hosts.
@@ -54,6 +64,12 @@ pub trait Hosts {
     /// When there is no such host.
     fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError>;
 
+    /// Which links did not do what was asked of them, until now.
+    ///
+    /// # Errors
+    /// When a link cannot be asked.
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError>;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -82,9 +98,10 @@ impl Ground for Namespaces {
             ..HostSpec::new(name, host.kind)
         });
         let links = experiment.links.iter().map(|link| LinkSpec {
-            a: link.between[0].clone(),
-            b: link.between[1].clone(),
             mtu: link.mtu,
+            shape: link.ways().map(|way| shape(&way)),
+            seed: link.seed.unwrap_or_else(rand::random),
+            ..LinkSpec::new(&link.between[0], &link.between[1])
         });
         let spec = RigSpec {
             hosts: hosts.collect(),
@@ -99,6 +116,24 @@ impl Ground for Namespaces {
 
     fn drop_caches(&self) -> Result<(), HostError> {
         plimsoll_host::drop_caches()
+    }
+}
+
+fn shape(way: &Way) -> LinkShape {
+    let nanoseconds =
+        |span: Option<Span>| span.map_or(0, |span| u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX));
+    let usual = LinkShape::default();
+    LinkShape {
+        rate_bits: way.rate.map(|rate| rate.0),
+        delay_ns: nanoseconds(way.delay),
+        jitter_ns: nanoseconds(way.jitter),
+        loss: way.loss.map_or(usual.loss, |share| share.0),
+        loss_burst: way.loss_burst.unwrap_or(usual.loss_burst),
+        reorder: way.reorder.map_or(usual.reorder, |share| share.0),
+        queue: way.queue.map_or(usual.queue, |queue| match queue {
+            QueueLength::Packets(n) => Queue::Packets(n),
+            QueueLength::Bytes(n) => Queue::Bytes(n),
+        }),
     }
 }
 
@@ -119,6 +154,14 @@ impl Hosts for Rig {
 
     fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError> {
         Rig::own_addresses(self, host)
+    }
+
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
+        let troubles = self.wires()?.into_iter().filter_map(|(link, counts)| {
+            let what = format!("the link {link}: {}", counts.trouble()?);
+            Some(LinkTrouble { what, lost_frames: counts.overruns > 0 })
+        });
+        Ok(troubles.collect())
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

@@ -17,7 +17,7 @@ mod trial;
 
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
-pub use ground::{Ground, Hosts, Namespaces, Pipes};
+pub use ground::{Ground, Hosts, LinkTrouble, Namespaces, Pipes};
 pub use run::{Ended, Limits, Run};
 
 use plimsoll_model::observation::{Slice, TrialRecord};

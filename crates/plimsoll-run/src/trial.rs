@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, Phase, Rung};
-use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_store::Store;
 use rand::rngs::StdRng;
@@ -98,6 +98,7 @@ impl<'t> Trial<'t> {
         self.set_up()?;
         let experiment = self.experiment;
         self.phases(&experiment.phases)?;
+        self.ask_links()?;
         if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
         {
             self.climb()?;
@@ -127,6 +128,22 @@ impl<'t> Trial<'t> {
         self.record.setup_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.observer.on(&Event::RigReady { took });
         self.start = Instant::now();
+        Ok(())
+    }
+
+    /// A link that lost frames which it should have carried makes the trial worthless; one that was held up is worth a note.
+    fn ask_links(&mut self) -> Result<(), TrialStop> {
+        for bench in &mut self.benches {
+            for trouble in bench.link_troubles()? {
+                if trouble.lost_frames {
+                    let (kind, phase) = (FaultKind::LinkSaturated, String::new());
+                    return Err(TrialStop::Fault(Fault { kind, phase, what: trouble.what }));
+                }
+                if let Some(phase) = self.record.phases.last_mut() {
+                    phase.notes.push(trouble.what);
+                }
+            }
+        }
         Ok(())
     }
 

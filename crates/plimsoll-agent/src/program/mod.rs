@@ -181,7 +181,8 @@ mod tests {
             keep_alive: true,
         };
         let recipe = haproxy::recipe(&options, &place(Path::new("/x"), &to));
-        for line in ["mode tcp", "nbthread 2", "server s0 10.0.0.6:80", "server s1 10.0.0.6:81", "backlog 64"] {
+        for line in ["mode tcp", "nbthread 2", "server s0 10.0.0.6:80", "server s1 10.0.0.6:81", "backlog 64"]
+        {
             assert!(recipe.configuration.contains(line), "{line} in {}", recipe.configuration);
         }
         assert!(!recipe.configuration.contains("http"), "{}", recipe.configuration);

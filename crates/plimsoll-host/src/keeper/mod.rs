@@ -24,6 +24,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use crate::access;
 use crate::control::{HostEnd, Word};
+use crate::wire;
 use scratch::{SCRATCH, Scratch};
 
 /// The first argument of every stage.
@@ -34,6 +35,8 @@ pub(crate) const TRY: &str = "try";
 pub(crate) const NAMESPACE: &str = "namespace";
 /// Keeps a local host.
 pub(crate) const LOCAL: &str = "local";
+/// Is a wire between two hosts.
+pub(crate) const WIRE: &str = "wire";
 /// How a process starts itself again, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
 /// The exit status of a stage that could not do its work; why was said over the control socket.
@@ -52,6 +55,9 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let stage = args.next()?;
     if stage == TRY {
         return Some(try_namespaces());
+    }
+    if stage == WIRE {
+        return Some(be_wire(args));
     }
     let Some(orders) = Orders::from_args(args) else {
         return Some(ExitCode::from(FAILED));
@@ -82,17 +88,10 @@ pub(crate) fn orders(kind: &str, control: RawFd, forward: bool, host: &str) -> [
 
 impl Orders {
     fn from_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
-        let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
-        let (control, controller) = (number()?, number()?);
-        #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
-        // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
-        // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
-        let control = unsafe { OwnedFd::from_raw_fd(control) };
-        // It must not reach the agent: what the agent forks could outlive it.
-        fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+        let (control, controller) = take_control(&mut args)?;
         Some(Self {
-            control: HostEnd::new(control),
-            controller: Pid::from_raw(controller),
+            control,
+            controller,
             forward: args.next()? == "forward",
             host: args.next()?,
             program: args.next()?.into(),
@@ -104,6 +103,28 @@ impl Orders {
         let mut agent = Command::new(&self.program);
         agent.args(&self.args);
         agent
+    }
+}
+
+/// The control socket and the controller's process id, which every stage is told first.
+fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
+    let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
+    let (control, controller) = (number()?, number()?);
+    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
+    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
+    // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
+    let control = unsafe { OwnedFd::from_raw_fd(control) };
+    // It must not reach the agent: what the agent forks could outlive it.
+    fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+    Some((HostEnd::new(control), Pid::from_raw(controller)))
+}
+
+fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some((control, controller)) = take_control(&mut args) else { return ExitCode::from(FAILED) };
+    match die_with(controller, Signal::SIGKILL) {
+        Ok(true) => wire::stage(control, args),
+        Ok(false) => ExitCode::from(FAILED),
+        Err(errno) => failed(&control, "asking to die with the controller", errno),
     }
 }
 
@@ -199,12 +220,12 @@ fn release_pipes() -> Result<(), Errno> {
     nix::unistd::dup2_stdout(&null)
 }
 
-fn failed(control: &HostEnd, operation: impl Into<String>, errno: Errno) -> ExitCode {
+pub(crate) fn failed(control: &HostEnd, operation: impl Into<String>, errno: Errno) -> ExitCode {
     control.fail(operation, errno);
     ExitCode::from(FAILED)
 }
 
-fn errno_of(error: &io::Error) -> Errno {
+pub(crate) fn errno_of(error: &io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(Errno::EIO as i32))
 }
 

@@ -178,7 +178,10 @@ fn translate(pool: Option<(Ipv4Addr, Ipv4Addr)>, ports: Option<(u16, u16)>) -> V
             const NFT_NAT_SNAT: u32 = 0;
             let data = Attributes::new().number(1, NFT_NAT_SNAT).number(2, u32::from(NFPROTO_IPV4));
             let data = data.number(3, ADDRESS[0]).number(4, ADDRESS[1]);
-            expression("nat", &if ports.is_some() { data.number(5, PORT[0]).number(6, PORT[1]) } else { data })
+            expression(
+                "nat",
+                &if ports.is_some() { data.number(5, PORT[0]).number(6, PORT[1]) } else { data },
+            )
         }
         None => {
             // NFTA_MASQ_FLAGS, _REG_PROTO_MIN, _REG_PROTO_MAX

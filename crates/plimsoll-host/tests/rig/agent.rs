@@ -11,6 +11,8 @@ use std::time::Duration;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, socket};
 use plimsoll_host::{Pipes, Rig};
 
+use crate::traffic;
+
 /// The argument that makes this program an agent.
 pub(crate) const ARGUMENT: &str = "test-agent";
 
@@ -21,6 +23,11 @@ pub(crate) fn run() -> ExitCode {
         let (command, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let answer = match command {
             "serve" => serve(rest),
+            "echo" => traffic::echo(rest),
+            "ping" => traffic::ping(rest),
+            "volley" => traffic::volley(rest),
+            "sink" => traffic::sink(rest),
+            "pour" => traffic::pour(rest),
             "mirror" => mirror(rest),
             "fetch" => fetch(rest),
             "read" => fs::read_to_string(rest),

@@ -7,6 +7,8 @@ mod agent;
 mod confined;
 mod controller;
 mod scenarios;
+mod traffic;
+mod wires;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -42,14 +44,15 @@ fn test() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let access = plimsoll_host::enter()?;
     // Before there are threads: what one of them starts while another writes the copy would keep it open, and so not executable.
     let copy = OpenCopy::make()?;
-    let roots = scenarios::ALL.iter().map(|(name, scenario)| {
+    let roots = scenarios::ALL.iter().chain(wires::ALL).map(|(name, scenario)| {
         let access = access.clone();
         Trial::test(format!("as_root::{name}"), move || as_root(&access, *scenario)).with_ignored_flag(true)
     });
-    let users = scenarios::ALL.iter().chain(scenarios::USERS_ONLY).map(|(name, scenario)| {
-        let (access, program) = (access.clone(), copy.program.clone());
-        Trial::test(format!("as_user::{name}"), move || as_user(&access, &program, name, *scenario))
-    });
+    let users =
+        scenarios::ALL.iter().chain(scenarios::USERS_ONLY).chain(wires::ALL).map(|(name, scenario)| {
+            let (access, program) = (access.clone(), copy.program.clone());
+            Trial::test(format!("as_user::{name}"), move || as_user(&access, &program, name, *scenario))
+        });
     Ok(libtest_mimic::run(&Arguments::from_args(), roots.chain(users).collect()).exit_code())
 }
 

@@ -13,7 +13,7 @@ use crate::agent::{self, Agent};
 use crate::confined;
 use crate::controller::Controller;
 
-type Scenario = (&'static str, fn());
+pub(crate) type Scenario = (&'static str, fn());
 
 /// Stories of everybody.
 pub(crate) const ALL: &[Scenario] = &[
@@ -33,7 +33,10 @@ pub(crate) const ALL: &[Scenario] = &[
     ),
     ("a_host_has_as_many_addresses_as_it_was_given", a_host_has_as_many_addresses_as_it_was_given),
     ("clients_behind_a_translating_host_share_its_ports", clients_behind_a_translating_host_share_its_ports),
-    ("a_pool_of_addresses_is_that_of_the_translating_host", a_pool_of_addresses_is_that_of_the_translating_host),
+    (
+        "a_pool_of_addresses_is_that_of_the_translating_host",
+        a_pool_of_addresses_is_that_of_the_translating_host,
+    ),
     ("closing_a_rig_ends_its_processes_also_twice", closing_a_rig_ends_its_processes_also_twice),
     (
         "an_agent_ends_at_the_end_of_its_stdin_and_its_host_with_it",
@@ -69,7 +72,7 @@ fn host(name: &str, kind: HostKind, forward: bool) -> HostSpec {
 }
 
 fn link(a: &str, b: &str) -> LinkSpec {
-    LinkSpec { a: a.into(), b: b.into(), mtu: None }
+    LinkSpec::new(a, b)
 }
 
 fn rig(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> RigSpec {
@@ -98,7 +101,7 @@ pub(crate) fn locals() -> RigSpec {
     rig(vec![host("one", HostKind::Local, false), host("two", HostKind::Local, false)], vec![])
 }
 
-fn build(spec: &RigSpec) -> Rig {
+pub(crate) fn build(spec: &RigSpec) -> Rig {
     Rig::build(spec).unwrap_or_else(|e| panic!("{e}"))
 }
 

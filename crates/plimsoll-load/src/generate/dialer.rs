@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn a_source_that_this_host_does_not_have_is_noticed_before_the_start() {
         let target = SocketAddr::from(([127, 0, 0, 1], 1));
-        let failure = Dialer::new(&[target], &[[127, 0, 0, 9].into(), [192, 0, 2, 1].into()], 0).err().unwrap();
+        let failure =
+            Dialer::new(&[target], &[[127, 0, 0, 9].into(), [192, 0, 2, 1].into()], 0).err().unwrap();
         assert!(failure.to_string().contains("192.0.2.1"), "{failure}");
         assert!(Dialer::new(&[target], &[[127, 0, 0, 9].into()], 0).is_ok());
         assert!(Dialer::new(&[], &[], 0).is_err());

@@ -18,7 +18,12 @@ use crate::fake;
 use crate::service::Service;
 
 pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
-    LoadSpec { name: "load".into(), targets: targets.to_vec(), sources: Vec::new(), kind: LoadKind::Http(load) }
+    LoadSpec {
+        name: "load".into(),
+        targets: targets.to_vec(),
+        sources: Vec::new(),
+        kind: LoadKind::Http(load),
+    }
 }
 
 /// Runs a load of any kind to its end.

@@ -5,6 +5,7 @@
 
 pub mod bulk;
 pub mod hysteresis;
+pub mod link;
 pub mod load;
 pub mod open_loop;
 pub mod program;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use hysteresis::HysteresisClaim;
+pub use link::{Link, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use program::{ApacheService, HaproxyService, NginxService, ProxyMode};
@@ -56,6 +58,10 @@ pub struct Experiment {
     /// What is varied between trials, by name. All combinations of the levels are run, each block of them in random order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Factor>,
+    /// The combinations of levels to run, each a level for every factor, such as `{ server = "6.1", client = "6.12" }`; by default all there
+    /// are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<BTreeMap<String, serde_json::Value>>,
     /// What is to be judged.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -141,17 +147,6 @@ pub enum HostKind {
     /// A process on this machine, on a loopback address of its own. Counters are then the machine's, links and routes do not exist,
     /// and nothing can be rebuilt.
     Local,
-}
-
-/// A virtual Ethernet link between two hosts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// The two hosts that it joins.
-    pub between: [String; 2],
-    /// The largest packet, in bytes (68 to 65535).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mtu: Option<u32>,
 }
 
 /// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `watch` and `steps` says what happens in it.
@@ -256,10 +251,32 @@ pub struct Control {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// The setting that it varies, as a path into this file: `services.web.web.clients`.
-    pub set: String,
+    /// The setting that it varies, as a path into this file: `services.web.web.clients`; or several, which take the same value.
+    pub set: Paths,
     /// The values that the setting takes.
     pub levels: Vec<serde_json::Value>,
+}
+
+/// One path into the experiment file, or several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Paths {
+    /// One path.
+    One(String),
+    /// Several, at least one.
+    Several(Vec<String>),
+}
+
+impl Paths {
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Several(paths) => paths.as_slice(),
+        }
+        .iter()
+        .map(String::as_str)
+    }
 }
 
 /// Something to be judged. Exactly one of the kinds is given.
@@ -269,7 +286,7 @@ pub struct Claim {
     /// The figure does come back: after against baseline, adjusted by the control twin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryClaim>,
-    /// Two levels of a factor give the same figure.
+    /// Two levels of a factor, or two cells, give the same figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceClaim>,
     /// Two factors do not act on each other.
@@ -302,14 +319,18 @@ impl RecoveryClaim {
     }
 }
 
-/// Level `b` of a factor is compared with level `a`.
+/// Every other level of a factor is compared with its first, or every other cell with one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DifferenceClaim {
     /// The measured phase.
     pub phase: String,
-    /// The factor.
-    pub factor: String,
+    /// The factor. Give this or `against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<String>,
+    /// The cell that all others are compared with: a level for every factor. Give this or `factor`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub against: BTreeMap<String, serde_json::Value>,
     /// How small a difference counts as none (more than 0, less than 1).
     #[serde(default = "DifferenceClaim::default_margin")]
     pub margin: Share,
@@ -332,9 +353,18 @@ pub struct InteractionClaim {
     pub phase: String,
     /// The factors.
     pub factors: Vec<String>,
+    /// How small an interaction counts as none (more than 0, less than 1).
+    #[serde(default = "InteractionClaim::default_margin")]
+    pub margin: Share,
     /// What is compared.
     #[serde(default)]
     pub metric: Metric,
+}
+
+impl InteractionClaim {
+    fn default_margin() -> Share {
+        Share(0.05)
+    }
 }
 
 /// A figure that claims can be about.

@@ -13,7 +13,7 @@ use super::hysteresis::{self, HysteresisClaim};
 use super::open_loop::OpenLoop;
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
-use super::{Claim, Experiment, Host, HostKind, Load, Phase, RecoveryClaim, Service, WebService};
+use super::{Claim, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService};
 use crate::units::Span;
 
 type Checked = Result<(), Problem>;
@@ -147,6 +147,35 @@ fn hosts(experiment: &Experiment) -> Checked {
         }
         if let Some(mtu) = link.mtu {
             in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
+        }
+        link_ways(link, index)?;
+    }
+    Ok(())
+}
+
+/// What happens to packets on a link makes sense in each direction.
+fn link_ways(link: &Link, index: usize) -> Checked {
+    for way in link.ways() {
+        if way.jitter > way.delay {
+            return Err(problem(
+                path!["links", index, "jitter"],
+                "no packet travels for less than no time",
+                "a jitter that is not larger than the delay",
+            ));
+        }
+        if way.loss_burst.is_some_and(|burst| burst < 1.0) {
+            return Err(problem(
+                path!["links", index, "loss_burst"],
+                "no loss is shorter than one packet",
+                "a number from 1",
+            ));
+        }
+        if way.queue.is_some() && way.rate.is_none() {
+            return Err(problem(
+                path!["links", index, "queue"],
+                "without a rate nothing ever waits",
+                "`rate` beside it",
+            ));
         }
     }
     Ok(())
@@ -536,8 +565,44 @@ fn factors(experiment: &Experiment) -> Checked {
                 "levels that differ",
             ));
         }
+        if factor.set.iter().next().is_none() {
+            return Err(problem(
+                path!["factors", name, "set"],
+                "nothing is set",
+                "at least one path into this file",
+            ));
+        }
+    }
+    let mut seen = Vec::new();
+    for (index, cell) in experiment.cells.iter().enumerate() {
+        check_cell(experiment, cell, &path!["cells", index])?;
+        if seen.contains(&cell) {
+            return Err(problem(path!["cells", index], "this cell stands here twice", "cells that differ"));
+        }
+        seen.push(cell);
     }
     Ok(())
+}
+
+/// A cell has one of its levels for each factor, and nothing else.
+fn check_cell(experiment: &Experiment, cell: &BTreeMap<String, serde_json::Value>, at: &[Part]) -> Checked {
+    for (name, level) in cell {
+        let here = [at, &path![name]].concat();
+        declared(name, &experiment.factors, "factor", here.clone())?;
+        let levels = &experiment.factors[name].levels;
+        if !levels.contains(level) {
+            let known = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(problem(here, format!("`{name}` has no level {level}"), format!("one of {known}")));
+        }
+    }
+    match experiment.factors.keys().find(|name| !cell.contains_key(*name)) {
+        Some(missing) => Err(problem(
+            at.to_vec(),
+            format!("the cell does not say the level of `{missing}`"),
+            "a level for every factor",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_claim(
@@ -558,18 +623,24 @@ fn check_claim(
     }
     if let Some(difference) = &claim.difference {
         measured(&difference.phase, names, path!["claims", index, "difference", "phase"])?;
-        declared(
-            &difference.factor,
-            &experiment.factors,
-            "factor",
-            path!["claims", index, "difference", "factor"],
-        )?;
+        let sides = [("factor", difference.factor.is_some()), ("against", !difference.against.is_empty())];
+        one_of(&sides, "the difference", path!["claims", index, "difference"])?;
+        let here = |key: &str| path!["claims", index, "difference", key];
+        if let Some(factor) = &difference.factor {
+            declared(factor, &experiment.factors, "factor", here("factor"))?;
+        } else {
+            check_cell(experiment, &difference.against, &here("against"))?;
+            if !experiment.cells.is_empty() && !experiment.cells.contains(&difference.against) {
+                return Err(problem(here("against"), "this cell is not run", "one of the `cells`"));
+            }
+        }
         margin(difference.margin.0, path!["claims", index, "difference", "margin"])?;
     }
     if let Some(hysteresis) = &claim.hysteresis {
         hysteresis_claim(experiment, hysteresis, index, names)?;
     }
     if let Some(interaction) = &claim.interaction {
+        margin(interaction.margin.0, path!["claims", index, "interaction", "margin"])?;
         measured(&interaction.phase, names, path!["claims", index, "interaction", "phase"])?;
         if interaction.factors.len() < 2 {
             let here = path!["claims", index, "interaction", "factors"];

@@ -279,8 +279,8 @@ fn evidence(report: &RunReport) -> Option<Section> {
         id: "evidence",
         title: "What changed",
         content: html! {
-            p { "Counters that moved most from before the flood to after it, the strongest first." }
-            (bars::table(&report.evidence))
+            p { (wording::evidence_sides(report).0) ", the strongest first." }
+            (bars::table(report))
         },
     })
 }

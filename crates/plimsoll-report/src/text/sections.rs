@@ -197,12 +197,13 @@ pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
     if report.evidence.is_empty() {
         return Ok(());
     }
-    page.heading("What changed most from before to after")?;
+    let (heading, before, after) = wording::evidence_sides(report);
+    page.heading(heading)?;
     let columns = [
         column("host", Align::Left),
         column("counter", Align::Left),
-        column("before", Align::Right),
-        column("after", Align::Right),
+        column(before, Align::Right),
+        column(after, Align::Right),
         Column { title: "unit", align: Align::Left, expendable: 1 },
         column("change", Align::Right),
         Column { title: "on control", align: Align::Right, expendable: 3 },

@@ -9,7 +9,7 @@ use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{LoadResult, SamplingCost, Snapshot};
-use plimsoll_run::{Ground, Hosts, Pipes};
+use plimsoll_run::{Ground, Hosts, LinkTrouble, Pipes};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -64,6 +64,10 @@ impl Hosts for FakeHosts {
     }
 
     fn own_addresses(&self, _: &str) -> Result<Vec<IpAddr>, HostError> {
+        Ok(Vec::new())
+    }
+
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
         Ok(Vec::new())
     }
 

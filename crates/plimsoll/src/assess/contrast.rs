@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plimsoll_judge::compare::{self, CompareSettings};
-use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable};
+use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
+use plimsoll_judge::input::JudgeError;
 use plimsoll_model::experiment::{DifferenceClaim, InteractionClaim, Metric};
 use plimsoll_model::observation::{TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, level_text};
@@ -11,47 +12,87 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{recovery, validity};
 
-/// Every level of the factor against its first one.
+/// Every level of the factor against its first one, or every cell against the one that is named.
 pub(super) fn differences(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    let levels: Vec<String> = plan.experiment.factors[&claim.factor].levels.iter().map(level_text).collect();
-    let Some((first, others)) = levels.split_first() else { return Vec::new() };
-    others.iter().map(|other| difference(claim, (first, other), trials)).collect()
+    let comparisons = match &claim.factor {
+        Some(factor) => of_levels(plan, factor),
+        None => of_cells(plan, claim),
+    };
+    comparisons.iter().map(|comparison| difference(claim, comparison, trials)).collect()
 }
 
-fn difference(claim: &DifferenceClaim, (a, b): (&str, &str), trials: &[TrialRecord]) -> Verdict {
+/// Two sets of cells that are compared: they differ in nothing but this.
+struct Comparison {
+    what: String,
+    a: BTreeMap<String, String>,
+    b: BTreeMap<String, String>,
+}
+
+fn of_levels(plan: &Plan, factor: &str) -> Vec<Comparison> {
+    let levels: Vec<String> = plan.experiment.factors[factor].levels.iter().map(level_text).collect();
+    let Some((first, others)) = levels.split_first() else { return Vec::new() };
+    let only = |level: &String| BTreeMap::from([(factor.to_owned(), level.clone())]);
+    let comparison = |other: &String| Comparison {
+        what: format!("{factor} = {other} against {first}"),
+        a: only(first),
+        b: only(other),
+    };
+    others.iter().map(comparison).collect()
+}
+
+fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
+    let against: BTreeMap<String, String> =
+        claim.against.iter().map(|(factor, level)| (factor.clone(), level_text(level))).collect();
+    let others = plan.cells.iter().map(|cell| &cell.levels).filter(|levels| **levels != against);
+    let comparison = |other: &BTreeMap<String, String>| Comparison {
+        what: format!("{} against {}", named(other), named(&against)),
+        a: against.clone(),
+        b: other.clone(),
+    };
+    others.map(comparison).collect()
+}
+
+/// A cell in words.
+fn named(cell: &BTreeMap<String, String>) -> String {
+    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    levels.join(", ")
+}
+
+fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialRecord]) -> Verdict {
     let metric = claim.metric.name();
     let all: Vec<&TrialRecord> = trials.iter().collect();
     if let Some(reason) = validity::objection(&all) {
         return Verdict::bare("difference", metric, Outcome::Invalid, 0, reason);
     }
-    let (of_a, of_b) = pairs(claim, (a, b), trials);
+    let (of_a, of_b) = pairs(claim, comparison, trials);
     let settings = CompareSettings {
         margin: claim.margin.0,
         lower_is_better: claim.metric.lower_is_better(),
         ..CompareSettings::default()
     };
     match compare::paired(metric, &of_a, &of_b, &settings) {
-        Ok(comparison) => {
-            let reason = format!("{} = {b} against {a}: {}", claim.factor, comparison.verdict.reason);
-            Verdict { claim: "difference".into(), reason, ..comparison.verdict }
+        Ok(found) => {
+            let reason = format!("{}: {}", comparison.what, found.verdict.reason);
+            Verdict { claim: "difference".into(), reason, ..found.verdict }
         }
         Err(error) => Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), error.to_string()),
     }
 }
 
-/// A block, and the levels of all factors but one.
+/// A block, and the levels of the factors that are not compared.
 type Place<'t> = (u32, BTreeMap<&'t String, &'t String>);
 
-/// Figures of two levels that belong together: of the same block, with the same levels of all other factors.
-fn pairs(claim: &DifferenceClaim, (a, b): (&str, &str), trials: &[TrialRecord]) -> (Vec<f64>, Vec<f64>) {
+/// Figures that belong together: of the same block, with the same levels of all factors that are not compared.
+fn pairs(claim: &DifferenceClaim, of: &Comparison, trials: &[TrialRecord]) -> (Vec<f64>, Vec<f64>) {
     let mut found: BTreeMap<Place<'_>, [Option<f64>; 2]> = BTreeMap::new();
     for trial in trials {
-        let side = match trial.cell.get(&claim.factor) {
-            Some(level) if level == a => 0,
-            Some(level) if level == b => 1,
+        let is = |side: &BTreeMap<String, String>| side.iter().all(|(f, l)| trial.cell.get(f) == Some(l));
+        let side = match (is(&of.a), is(&of.b)) {
+            (true, _) => 0,
+            (_, true) => 1,
             _ => continue,
         };
-        let others = trial.cell.iter().filter(|(factor, _)| **factor != claim.factor).collect();
+        let others = trial.cell.iter().filter(|(factor, _)| !of.a.contains_key(*factor)).collect();
         found.entry((trial.block, others)).or_default()[side] = figure(trial, &claim.phase, claim.metric);
     }
     found.into_values().filter_map(|[a, b]| a.zip(b)).unzip()
@@ -70,12 +111,28 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
     figures.get(figures.len() / 2).copied()
 }
 
+/// The verdict on an interaction.
 pub(super) fn interaction(claim: &InteractionClaim, trials: &[TrialRecord]) -> Verdict {
     let metric = claim.metric.name();
     let all: Vec<&TrialRecord> = trials.iter().collect();
     if let Some(reason) = validity::objection(&all) {
         return Verdict::bare("interaction", metric, Outcome::Invalid, 0, reason);
     }
+    match judged(claim, trials) {
+        Ok(found) => found.verdict,
+        Err(error) => {
+            Verdict::bare("interaction", metric, Outcome::Undecided, trials.len(), error.to_string())
+        }
+    }
+}
+
+/// The cell that is slower or faster than its factors explain, where there is one for sure.
+pub(super) fn odd_cell(claim: &InteractionClaim, trials: &[TrialRecord]) -> Option<BTreeMap<String, String>> {
+    let found = judged(claim, trials).ok()?;
+    (found.verdict.outcome == Outcome::Interaction).then_some(found.interaction.cell)
+}
+
+fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVerdict, JudgeError> {
     let rows = trials.iter().filter_map(|trial| {
         let levels =
             claim.factors.iter().map(|factor| trial.cell.get(factor).cloned()).collect::<Option<Vec<_>>>()?;
@@ -83,10 +140,93 @@ pub(super) fn interaction(claim: &InteractionClaim, trials: &[TrialRecord]) -> V
         Some(FactorRow { levels, block: Some(trial.block.to_string()), value })
     });
     let table = FactorTable { factors: claim.factors.clone(), rows: rows.collect() };
-    match factors::judge(metric, &table, &FactorSettings::default()) {
-        Ok(found) => found.verdict,
-        Err(error) => {
-            Verdict::bare("interaction", metric, Outcome::Undecided, table.rows.len(), error.to_string())
-        }
+    let settings = FactorSettings { margin: claim.margin.0, ..FactorSettings::default() };
+    factors::judge(claim.metric.name(), &table, &settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice};
+    use plimsoll_model::plan::Settings;
+
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "which?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 1000 }
+[[phases]]
+name = "all"
+measure = "some"
+[factors.clients]
+set = "services.web.web.clients"
+levels = [1, 2]
+[factors.backlog]
+set = "services.web.web.backlog"
+levels = [10, 20]
+[[claims]]
+difference = { phase = "all", against = { clients = 1, backlog = 10 }, margin = "20 %" }
+[[claims]]
+interaction = { phase = "all", factors = ["clients", "backlog"] }
+"#;
+
+    /// So many blocks of all cells; the rate follows from the levels, with a little noise that differs from block to block.
+    fn trials(plan: &Plan, rate: impl Fn(&str, &str) -> f64) -> Vec<TrialRecord> {
+        let trial = |block: u32, cell: &BTreeMap<String, String>| {
+            let noise = 1.0 + f64::from(block % 3) / 100.0;
+            let connections = (10_000.0 * noise * rate(&cell["clients"], &cell["backlog"])) as u64;
+            let result =
+                LoadResult { connections, elapsed_ns: 1_000_000_000, threads: 1, ..Default::default() };
+            let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
+            let phase = PhaseRecord {
+                name: "all".into(),
+                kind: PhaseKind::Measure,
+                cycle: 0,
+                rung: None,
+                start_ns: 0,
+                end_ns: 0,
+                slices: vec![slice],
+                notes: Vec::new(),
+            };
+            TrialRecord { block, cell: cell.clone(), phases: vec![phase], ..TrialRecord::default() }
+        };
+        (1..=10).flat_map(|block| plan.cells.iter().map(move |cell| trial(block, &cell.levels))).collect()
+    }
+
+    #[test]
+    fn every_other_cell_is_compared_with_the_one_that_is_named() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let trials = trials(&plan, |clients, _| if clients == "2" { 2.0 } else { 1.0 });
+        let claim = plan.experiment.claims[0].difference.as_ref().unwrap();
+        let verdicts = differences(&plan, claim, &trials);
+        let told: Vec<_> =
+            verdicts.iter().map(|v| (v.outcome, v.reason.split(':').next().unwrap())).collect();
+        let against = "against backlog = 10, clients = 1";
+        assert_eq!(told.len(), 3);
+        assert!(told.contains(&(Outcome::Faster, format!("backlog = 10, clients = 2 {against}").as_str())));
+        assert!(told.contains(&(Outcome::Faster, format!("backlog = 20, clients = 2 {against}").as_str())));
+        assert!(told.contains(&(Outcome::Same, format!("backlog = 20, clients = 1 {against}").as_str())));
+    }
+
+    #[test]
+    fn only_the_odd_cell_is_named() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let claim = plan.experiment.claims[1].interaction.as_ref().unwrap();
+        let one_slow =
+            |clients: &str, backlog: &str| if (clients, backlog) == ("2", "20") { 0.1 } else { 1.0 };
+        let odd = odd_cell(claim, &trials(&plan, one_slow)).unwrap();
+        assert_eq!(named(&odd), "backlog = 20, clients = 2");
+        let both = |clients: &str, backlog: &str| {
+            (if clients == "2" { 2.0 } else { 1.0 }) * (if backlog == "20" { 0.5 } else { 1.0 })
+        };
+        let additive = trials(&plan, both);
+        assert_eq!(odd_cell(claim, &additive), None);
+        assert_eq!(interaction(claim, &additive).outcome, Outcome::Additive);
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
-use plimsoll_model::experiment::RecoveryClaim;
+use plimsoll_model::experiment::{InteractionClaim, RecoveryClaim};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::recovery;
+use super::{contrast, recovery};
 
 /// How many figures are told.
 const MOST: usize = 12;
@@ -24,10 +24,15 @@ const LEVELS: [&str; 8] = [
     "nf_conntrack.count",
 ];
 
-/// What moved from baseline to after, over all trials.
+/// What moved from baseline to after, over all trials; where nothing is to recover, what sets a cell apart that is odd.
 pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
-    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
-        return Vec::new();
+    let claims = &plan.experiment.claims;
+    let Some(claim) = claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+        let odd = claims.iter().find_map(|claim| {
+            let claim = claim.interaction.as_ref()?;
+            Some(of_cell(claim, &contrast::odd_cell(claim, trials)?, trials))
+        });
+        return rank(&odd.unwrap_or_default(), MOST);
     };
     let mut figures = per_connection(claim, trials);
     figures.extend(levels(claim, trials));
@@ -62,6 +67,38 @@ fn per_connection(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> 
         }
     }
     figures(values, "per connection", true)
+}
+
+/// The counters of all other cells, and those of this one.
+fn of_cell(claim: &InteractionClaim, cell: &BTreeMap<String, String>, trials: &[TrialRecord]) -> Vec<Figure> {
+    let mut values = Values::new();
+    for side in [0, 1] {
+        let is_there = |trial: &&TrialRecord| cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l));
+        let of_side = trials.iter().filter(|trial| is_there(trial) == (side == 1));
+        let phases = of_side.flat_map(|trial| recovery::measured(trial, &claim.phase));
+        add(&mut values, &phases.flat_map(|phase| &phase.slices).collect::<Vec<_>>(), side);
+    }
+    even_out(&mut values, claim, cell, trials);
+    figures(values, "per connection", true)
+}
+
+/// A counter that one side never moved has no values there; they are zeros.
+fn even_out(
+    values: &mut Values,
+    claim: &InteractionClaim,
+    cell: &BTreeMap<String, String>,
+    trials: &[TrialRecord],
+) {
+    let mut slices = [0, 0];
+    for trial in trials {
+        let side = usize::from(cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l)));
+        let phases = recovery::measured(trial, &claim.phase);
+        slices[side] += phases.flat_map(|phase| &phase.slices).filter(|s| s.result.connections > 0).count();
+    }
+    for [others, there, ..] in values.values_mut() {
+        others.resize(slices[0], 0.0);
+        there.resize(slices[1], 0.0);
+    }
 }
 
 /// Adds the counters of slices, per connection. A counter that a slice does not have did not move in it.

@@ -46,8 +46,9 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "\nA trial")?;
     phases(out, &experiment.phases, 1)?;
     for (name, factor) in &experiment.factors {
+        let settings: Vec<&str> = factor.set.iter().collect();
         let levels: Vec<String> = factor.levels.iter().map(ToString::to_string).collect();
-        writeln!(out, "\nFactor {name}: {} = {}", factor.set, levels.join(", "))?;
+        writeln!(out, "\nFactor {name}: {} = {}", settings.join(", "), levels.join(", "))?;
     }
     let run = &experiment.run;
     let cells = plan.cells.len();
@@ -147,7 +148,7 @@ fn wording(claim: &Claim) -> String {
             "{} in {} does not depend on {}, within {}",
             difference.metric.name(),
             difference.phase,
-            difference.factor,
+            difference.factor.as_deref().unwrap_or("the cell"),
             difference.margin
         )
     } else if let Some(interaction) = &claim.interaction {

@@ -181,8 +181,8 @@ fn notes(access: &Access, on_loopback: bool) -> Vec<String> {
             "ran without root, in a user namespace of its own: kernel caches could not be dropped, and slabs not seen".to_owned(),
         ),
         Access::Local(why) if on_loopback => notes.push(format!(
-            "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding and \
-             settings of the kernel were not part of it, counters are the machine's, and no host could be made anew"
+            "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding, \
+             translation of addresses and settings of the kernel were not part of it, counters are the machine's, and no host could be made anew"
         )),
         Access::Local(_) => {}
     }

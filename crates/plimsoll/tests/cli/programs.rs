@@ -7,8 +7,12 @@ use crate::lab::{Lab, verdict_of};
 
 /// What is left of services' files among those of the machine.
 fn left() -> Vec<String> {
-    let names = fs::read_dir(std::env::temp_dir()).expect("readable").flatten().map(|entry| entry.file_name());
-    names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("plimsoll-service-")).collect()
+    let names =
+        fs::read_dir(std::env::temp_dir()).expect("readable").flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.starts_with("plimsoll-service-"))
+        .collect()
 }
 
 fn serves(lab: &Lab, service: &str) {
@@ -66,4 +70,56 @@ fn a_program_that_is_not_installed_is_named_with_its_package() {
         "exec unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /usr/sbin && exec $PLIMSOLL run {experiment}'"
     );
     lab.script(&script).exits(3).says("there is no program `nginx`").says("apt-get install nginx-light");
+}
+
+#[test]
+#[ignore = "needs the programs; cargo xtask test installs and runs it"]
+fn the_experiments_with_real_programs_come_to_an_answer() {
+    let lab = Lab::new();
+    let run = |name: &str, settings: &[&str]| {
+        let args = [&["run", name, "--quick", "--format", "json"], settings].concat();
+        let told = lab.plimsoll(&args);
+        assert!(matches!(told.code, Some(0 | 1 | 4)), "{told:?}");
+        told.json()
+    };
+    let nginx = run("web/nginx", &["--set", "loads.visitors.http.duration=150ms"]);
+    assert_eq!(verdict_of(&nginx)["outcome"], "faster", "{}", nginx["verdicts"]);
+    let chain = run("web/haproxy-chain", &["--set", "loads.visitors.http.duration=150ms"]);
+    let outcomes: Vec<_> =
+        chain["verdicts"].as_array().expect("verdicts").iter().map(|v| &v["outcome"]).collect();
+    assert_eq!(outcomes, ["slower", "slower"], "{}", chain["verdicts"]);
+    let prefork = run(
+        "web/apache-prefork",
+        &["--set", "loads.flood.http.connections=500", "--set", "run.max_trials=1"],
+    );
+    let verdict = verdict_of(&prefork);
+    assert_ne!(verdict["outcome"], "invalid", "{verdict}");
+    assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio > 0.5), "{verdict}");
+}
+
+#[test]
+fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
+    let lab = Lab::new();
+    let told = lab.plimsoll(&[
+        "run",
+        "port-reuse-matrix",
+        "--quick",
+        "--set",
+        "loads.visitors.http.duration=500ms",
+        "--format",
+        "json",
+    ]);
+    let report = told.exits(0).json();
+    let verdict = verdict_of(&report);
+    assert_eq!(verdict["outcome"], "interaction", "{verdict}");
+    let reason = verdict["reason"].as_str().expect("a reason");
+    assert!(reason.contains("the cell closes = server, ports = 10000-10399 is"), "{reason}");
+    let evidence = report["evidence"].as_array().expect("evidence");
+    for (host, counter) in [("client", "TCPSynRetrans"), ("server", "PAWSTimewait")] {
+        let is_it = |e: &&serde_json::Value| {
+            e["host"] == host && e["metric"].as_str().is_some_and(|metric| metric.contains(counter))
+        };
+        let found = evidence.iter().find(is_it).unwrap_or_else(|| panic!("{counter} is not in {evidence:?}"));
+        assert!(found["after"].as_f64() > found["before"].as_f64(), "{found}");
+    }
 }

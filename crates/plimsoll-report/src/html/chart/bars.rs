@@ -1,7 +1,7 @@
 //! How far each piece of evidence moved, as a bar beside its figures.
 
 use maud::{Markup, html};
-use plimsoll_model::report::Evidence;
+use plimsoll_model::report::{Evidence, RunReport};
 
 use crate::html::page;
 use crate::number::{figure, ratio, times};
@@ -13,14 +13,16 @@ pub(in crate::html) const SHOWN: usize = 20;
 const LONGEST: f64 = 1e4;
 
 /// The table, the strongest evidence first. Bars are on a logarithmic scale that all share, from 1 (no change) outwards.
-pub(in crate::html) fn table(evidence: &[Evidence]) -> Markup {
+pub(in crate::html) fn table(report: &RunReport) -> Markup {
+    let evidence = &report.evidence;
+    let (_, before, after) = wording::evidence_sides(report);
     let shown = &evidence[..evidence.len().min(SHOWN)];
     let finite = shown
         .iter()
         .map(|e| reach(e.before, e.after))
         .chain(shown.iter().filter_map(|e| e.control_ratio.map(f64::ln)));
     let reach = finite.filter(|r| r.is_finite()).map(f64::abs).fold(2.0_f64.ln(), f64::max) * 1.05;
-    let titles = [("counter", false), ("before", true), ("after", true), ("unit", false), ("change", true)];
+    let titles = [("counter", false), (before, true), (after, true), ("unit", false), ("change", true)];
     let titles: Vec<_> = titles.into_iter().chain([("after/before", false), ("shift", true)]).collect();
     html! {
         p .soft {

@@ -1,0 +1,186 @@
+//! The wire's own loop: take frames in at both ends, let them out when they are due.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+
+use super::packet::PacketSocket;
+use super::report::WireCounts;
+use super::shaper::{Drop, Shaper};
+
+/// The longest frame: the largest MTU, the Ethernet header, and a tag.
+const LONGEST_FRAME: usize = 65_535 + 14 + 4;
+/// So many frames are taken in before due ones are let out.
+const AT_A_TIME: usize = 64;
+/// The kernel wakes a process some microseconds late; it is woken so much earlier and waits for the rest without sleeping.
+const AWAKE_BEFORE: u64 = 30_000;
+/// A frame that comes out this much too late was held up by the wire itself.
+const LATE: u64 = 1_000_000;
+
+/// A frame on its way. The number keeps those that are due together in order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Travelling {
+    due: u64,
+    number: u64,
+    frame: Vec<u8>,
+}
+
+/// One direction.
+struct Direction {
+    shaper: Shaper,
+    travelling: BinaryHeap<Reverse<Travelling>>,
+    number: u64,
+}
+
+/// A wire between two interfaces.
+pub(super) struct Wire {
+    ends: [PacketSocket; 2],
+    /// From each end to the other.
+    directions: [Direction; 2],
+    /// Frames to be used again.
+    spare: Vec<Vec<u8>>,
+    buffer: Vec<u8>,
+    counts: WireCounts,
+}
+
+impl Wire {
+    pub(super) fn new(ends: [PacketSocket; 2], shapers: [Shaper; 2]) -> Self {
+        let direction = |shaper| Direction { shaper, travelling: BinaryHeap::new(), number: 0 };
+        Self {
+            ends,
+            directions: shapers.map(direction),
+            spare: Vec::new(),
+            buffer: vec![0; LONGEST_FRAME],
+            counts: WireCounts::default(),
+        }
+    }
+
+    /// Forwards until the controller is gone. To each byte that it sends, the counts are the answer.
+    pub(super) fn forward(
+        &mut self,
+        control: &UnixStream,
+        mut answer: impl FnMut(&WireCounts),
+    ) -> io::Result<()> {
+        control.set_nonblocking(true)?;
+        loop {
+            let began = now(ClockId::CLOCK_MONOTONIC)?;
+            let handled = self.take_in()? + self.let_out(now(ClockId::CLOCK_MONOTONIC)?);
+            if handled > 0 {
+                self.counts.handling_ns += now(ClockId::CLOCK_MONOTONIC)?.saturating_sub(began);
+                continue;
+            }
+            match self.wait(control)? {
+                Heard::Nothing => {}
+                Heard::Question => {
+                    self.counts.overruns += self.ends.iter().map(PacketSocket::overruns).sum::<u64>();
+                    answer(&self.counts);
+                }
+                Heard::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes frames in at both ends, and says how many.
+    fn take_in(&mut self) -> io::Result<u64> {
+        let mut taken = 0;
+        let (monotonic, real) = (now(ClockId::CLOCK_MONOTONIC)?, now(ClockId::CLOCK_REALTIME)?);
+        for (end, direction) in self.ends.iter().zip(&mut self.directions) {
+            for _ in 0..AT_A_TIME {
+                let Some((length, stamp)) = end.receive(&mut self.buffer)? else { break };
+                taken += 1;
+                self.counts.frames += 1;
+                // Counted from when the kernel had the frame, not from when this process came to see it.
+                let arrived = monotonic.saturating_sub(real.saturating_sub(stamp).min(monotonic));
+                let arrived = if stamp == 0 { monotonic } else { arrived };
+                match direction.shaper.admit(arrived, length as u64) {
+                    Ok(due) => {
+                        let mut frame = self.spare.pop().unwrap_or_default();
+                        frame.clear();
+                        frame.extend_from_slice(&self.buffer[..length]);
+                        direction.number += 1;
+                        let number = direction.number;
+                        direction.travelling.push(Reverse(Travelling { due, number, frame }));
+                    }
+                    Err(Drop::Lost) => self.counts.lost += 1,
+                    Err(Drop::Full) => self.counts.queue_drops += 1,
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Lets out what is due, and says how many frames.
+    fn let_out(&mut self, now: u64) -> u64 {
+        let mut let_out = 0;
+        let [a, b] = &self.ends;
+        for (far, direction) in [b, a].into_iter().zip(&mut self.directions) {
+            while let Some(Reverse(first)) = direction.travelling.peek() {
+                if first.due > now {
+                    break;
+                }
+                let late = now - first.due;
+                self.counts.late += u64::from(late > LATE);
+                self.counts.latest_ns = self.counts.latest_ns.max(late);
+                let Some(Reverse(Travelling { frame, .. })) = direction.travelling.pop() else { break };
+                if !far.send(&frame) {
+                    self.counts.refused += 1;
+                }
+                self.spare.push(frame);
+                let_out += 1;
+            }
+        }
+        let_out
+    }
+
+    /// Sleeps until a frame comes, one is due, or the controller says something.
+    fn wait(&self, control: &UnixStream) -> io::Result<Heard> {
+        let due = self.directions.iter().filter_map(|d| Some(d.travelling.peek()?.0.due)).min();
+        let left = match due {
+            None => None,
+            Some(due) => Some(due.saturating_sub(now(ClockId::CLOCK_MONOTONIC)?)),
+        };
+        if left.is_some_and(|left| left <= AWAKE_BEFORE) {
+            std::hint::spin_loop();
+            return Ok(Heard::Nothing);
+        }
+        let sleep = left.map(|left| TimeSpec::from(Duration::from_nanos(left - AWAKE_BEFORE)));
+        let [a, b] = &self.ends;
+        let mut wait = [
+            PollFd::new(a.as_fd(), PollFlags::POLLIN),
+            PollFd::new(b.as_fd(), PollFlags::POLLIN),
+            PollFd::new(control.as_fd(), PollFlags::POLLIN),
+        ];
+        match ppoll(&mut wait, sleep, None) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if wait[2].revents().is_none_or(|events| events.is_empty()) {
+            // An interface that is gone is readable for ever; it is this wire's end, too, if nothing is on its way.
+            return Ok(Heard::Nothing);
+        }
+        Ok(match (&*control).read(&mut [0; 1]) {
+            Ok(1) => Heard::Question,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Heard::Nothing,
+            _ => Heard::End,
+        })
+    }
+}
+
+/// What the controller said.
+enum Heard {
+    Nothing,
+    Question,
+    End,
+}
+
+fn now(clock: ClockId) -> io::Result<u64> {
+    let now = clock_gettime(clock)?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}

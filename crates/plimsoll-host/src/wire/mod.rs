@@ -1,0 +1,180 @@
+//! A wire of our own between two hosts, for what a kernel without netem cannot do: rate, delay, jitter, loss, reordering, a queue.
+//!
+//! ```text
+//! host a: eth0 ── veth ── end0 [ wire: a process in a network namespace of its own ] end1 ── veth ── eth0 :host b
+//! ```
+//!
+//! Every frame passes through the process, which takes it in and lets it out by packet sockets. The ends in the hosts have segmentation
+//! and checksum offload switched off, so that what travels is what would be on a cable.
+//!
+//! The process is a hidden stage of the controller's executable, as a host's keeper is, and dies with the controller as surely.
+
+mod forward;
+mod packet;
+mod report;
+mod shaper;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::getpid;
+
+use crate::control::{ControllerEnd, HostEnd, Word, pair};
+use crate::error::HostError;
+use crate::keeper::{self, errno_of};
+use crate::leftovers;
+use crate::process::spawn;
+use crate::spec::{LinkShape, LinkSpec, RigSpec};
+use forward::Wire;
+use packet::PacketSocket;
+use shaper::Shaper;
+
+pub use report::WireCounts;
+
+/// The interfaces in the wire's namespace: towards a link's first host, and towards its second.
+pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];
+/// Their indices in the wire's kernel.
+pub(crate) const INDICES: [u32; 2] = [100, 101];
+
+/// The stage: makes its namespace, waits for the interfaces, and forwards until the controller is gone.
+pub(crate) fn stage(control: HostEnd, mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut number = || args.next()?.to_str()?.parse::<u64>().ok();
+    let seed = number();
+    let mut shape = || args.next()?.to_str()?.parse::<LinkShape>().ok();
+    let (Some(seed), Some(there), Some(back)) = (seed, shape(), shape()) else {
+        return keeper::failed(&control, "reading what the wire is to be", Errno::EINVAL);
+    };
+    if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
+        return keeper::failed(&control, "making its namespace", errno);
+    }
+    // The ends are to send nothing of their own.
+    match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return keeper::failed(&control, "switching IPv6 off", errno_of(&error));
+        }
+        _ => {}
+    }
+    control.say(&Word::Ready);
+    if !control.wait_for_go() {
+        return ExitCode::SUCCESS;
+    }
+    let open = || Ok([PacketSocket::open(ENDS[0])?, PacketSocket::open(ENDS[1])?]);
+    let ends = match open() {
+        Ok(ends) => ends,
+        Err(error) => return keeper::failed(&control, "opening its ends", errno_of(&error)),
+    };
+    // Waking up late would delay every frame. The default is 50 µs (prctl(2), PR_SET_TIMERSLACK); a kernel that refuses keeps it.
+    nix::sys::prctl::set_timerslack(1).ok();
+    control.say(&Word::Started);
+    let shapers = [Shaper::new(&there, seed), Shaper::new(&back, !seed)];
+    let answer = |counts: &WireCounts| control.say(&Word::Note(counts.to_string()));
+    match Wire::new(ends, shapers).forward(control.stream(), answer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => keeper::failed(&control, "forwarding", errno_of(&error)),
+    }
+}
+
+/// A wire, seen from the controller. Dropping it ends the process, and with it both links.
+#[derive(Debug)]
+pub(crate) struct WireProcess {
+    link: LinkSpec,
+    child: Child,
+    control: ControllerEnd,
+}
+
+impl WireProcess {
+    /// Starts the process. When this returns its namespace is there.
+    pub(crate) fn start(rig: &RigSpec, link: &LinkSpec) -> Result<Self, HostError> {
+        let failed = |source| error(link, "starting the wire", source);
+        let (control, theirs) = pair().map_err(failed)?;
+        let child = start_stage(rig, link, theirs).map_err(failed)?;
+        let mut wire = Self { link: link.clone(), child, control };
+        wire.hear(&Word::Ready)?;
+        Ok(wire)
+    }
+
+    /// Lets it open its ends, which must be there by now, and forward.
+    pub(crate) fn go(&mut self) -> Result<(), HostError> {
+        self.control.go().map_err(|source| error(&self.link, "starting the wire", source))?;
+        self.hear(&Word::Started).map(drop)
+    }
+
+    /// Its network namespace. It lives as long as this is open, so it must not be kept.
+    pub(crate) fn network(&self) -> Result<OwnedFd, HostError> {
+        let path = format!("/proc/{}/ns/net", self.child.id());
+        File::open(&path)
+            .map(OwnedFd::from)
+            .map_err(|source| error(&self.link, &format!("opening {path}"), source))
+    }
+
+    /// What it has counted until now.
+    pub(crate) fn counts(&mut self) -> Result<WireCounts, HostError> {
+        let asking = "asking the wire what it counted";
+        self.control.go().map_err(|source| error(&self.link, asking, source))?;
+        let heard = self.control.hear().map_err(|source| error(&self.link, asking, source))?;
+        match heard {
+            Some(Word::Note(counts)) => WireCounts::read(&counts)
+                .ok_or_else(|| error(&self.link, asking, io::Error::other(format!("it answered {counts}")))),
+            other => Err(error(&self.link, asking, io::Error::other(format!("it answered {other:?}")))),
+        }
+    }
+
+    pub(crate) fn link(&self) -> &LinkSpec {
+        &self.link
+    }
+
+    fn hear(&mut self, expected: &Word) -> Result<(), HostError> {
+        let heard = self.control.hear();
+        match heard.map_err(|source| error(&self.link, "waiting for the wire", source))? {
+            Some(word) if word == *expected => Ok(()),
+            Some(Word::Failed { operation, errno }) => {
+                Err(error(&self.link, &format!("wire: {operation}"), io::Error::from_raw_os_error(errno)))
+            }
+            other => {
+                let source = io::Error::other(format!("it said {other:?}"));
+                Err(error(&self.link, "waiting for the wire", source))
+            }
+        }
+    }
+}
+
+impl Drop for WireProcess {
+    fn drop(&mut self) {
+        // It has nothing to put in order, and nobody is left to be told that it was gone already.
+        let _gone = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<Child> {
+    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(keeper::THIS_EXECUTABLE));
+    let [there, back] = &link.shape;
+    let mut command = Command::new(executable);
+    command
+        .args([keeper::STAGE, keeper::WIRE])
+        .args([control.as_raw_fd().to_string(), getpid().to_string(), link.seed.to_string()])
+        .args([there.to_string(), back.to_string()])
+        .env(leftovers::MARKER, leftovers::own_mark()?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .process_group(0);
+    // Done in the child, so that no other child that is started meanwhile inherits the socket.
+    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
+    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
+    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
+    unsafe {
+        command.pre_exec(inherit);
+    }
+    spawn(command)
+}
+
+fn error(link: &LinkSpec, operation: &str, source: io::Error) -> HostError {
+    HostError::Link { link: link.to_string(), operation: operation.into(), source }
+}

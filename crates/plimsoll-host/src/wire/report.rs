@@ -1,0 +1,102 @@
+//! What a wire counted, and what that says about it.
+
+use std::fmt;
+
+/// More late or lost frames than this share, and the wire was no such wire as was asked for.
+const BEARABLE: f64 = 0.01;
+
+/// What a wire has counted since it was made, both directions together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireCounts {
+    /// Frames that arrived.
+    pub frames: u64,
+    /// Of these, lost by chance as was asked for.
+    pub lost: u64,
+    /// Of these, dropped because the queue was full.
+    pub queue_drops: u64,
+    /// Frames that came before the wire had room for them. They are not among `frames`.
+    pub overruns: u64,
+    /// Frames that an end did not take: it was gone, or had no room.
+    pub refused: u64,
+    /// Frames that came out more than a millisecond too late.
+    pub late: u64,
+    /// The most that a frame came out too late, in nanoseconds.
+    pub latest_ns: u64,
+    /// How long the wire has worked, without waiting, in nanoseconds.
+    pub handling_ns: u64,
+}
+
+impl WireCounts {
+    /// So many frames a second the wire can carry at the pace at which it handled those that it had; none if it had none.
+    #[must_use]
+    pub fn frames_per_second_at_most(&self) -> Option<f64> {
+        (self.handling_ns > 0 && self.frames > 0)
+            .then(|| self.frames as f64 / (self.handling_ns as f64 / 1e9))
+    }
+
+    /// Why what was measured over the wire is not what was asked for; nothing when it is.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let all = (self.frames + self.overruns).max(1) as f64;
+        let at_most = self.frames_per_second_at_most().unwrap_or_default();
+        if self.overruns as f64 > BEARABLE * all {
+            return Some(format!(
+                "it was the bottleneck: {} of {all} frames came before it had room for them; here it can carry some {at_most:.0} a second",
+                self.overruns
+            ));
+        }
+        (self.late as f64 > BEARABLE * all).then(|| {
+            format!(
+                "it was held up: {} of {all} frames came out more than 1 ms too late, one by {:.1} ms; here it can carry some {at_most:.0} \
+                 a second",
+                self.late,
+                self.latest_ns as f64 / 1e6
+            )
+        })
+    }
+
+    /// Counts as they were told; none where these are none.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let values: Vec<u64> = text.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns] =
+            values.try_into().ok()?;
+        Some(Self { frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns })
+    }
+
+    fn values(&self) -> [u64; 8] {
+        let Self { frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns } = *self;
+        [frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns]
+    }
+}
+
+/// As the wire tells them to its controller: numbers between blanks.
+impl fmt::Display for WireCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.values().iter().map(ToString::to_string).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_they_were_told() {
+        let counts =
+            WireCounts { frames: 1, lost: 2, queue_drops: 3, overruns: 4, late: 6, ..Default::default() };
+        assert_eq!(WireCounts::read(&counts.to_string()), Some(counts));
+        assert_eq!(WireCounts::read("1 2 3"), None);
+    }
+
+    #[test]
+    fn a_wire_that_was_the_bottleneck_says_so_and_how_much_it_can_carry() {
+        let calm = WireCounts { frames: 10_000, handling_ns: 100_000_000, late: 50, ..Default::default() };
+        assert_eq!(calm.trouble(), None);
+        assert_eq!(calm.frames_per_second_at_most(), Some(100_000.0));
+        let over = WireCounts { overruns: 5_000, ..calm }.trouble().unwrap();
+        assert!(over.contains("5000 of 15000 frames") && over.contains("100000 a second"), "{over}");
+        let held = WireCounts { late: 300, latest_ns: 5_000_000, ..calm }.trouble().unwrap();
+        assert!(held.contains("held up") && held.contains("5.0 ms"), "{held}");
+    }
+}

@@ -1,0 +1,117 @@
+//! Links between hosts, and what happens to packets on them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitRate, QueueLength, Share, Span};
+
+/// A virtual Ethernet link between two hosts. What is said of packets holds in both directions, unless `back` says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two hosts that it joins.
+    pub between: [String; 2],
+    /// The largest packet, in bytes (68 to 65535).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
+    /// How many bits of Ethernet frames it carries per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// How long a packet travels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+    /// How much longer or shorter it may travel, every value as likely; packets keep their order. At most `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Span>,
+    /// The share of packets that are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Share>,
+    /// How many packets are lost in a row, on average (1 or more); by default, as chance has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_burst: Option<f64>,
+    /// The share of packets that do not travel for `delay` and so overtake others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Share>,
+    /// How much may wait to be sent where there is a `rate`, in packets or bytes; 1000 packets by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLength>,
+    /// What differs on the way from the second host to the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Way>,
+    /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Way {
+    /// How many bits of Ethernet frames it carries per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// How long a packet travels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+    /// How much longer or shorter it may travel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Span>,
+    /// The share of packets that are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Share>,
+    /// How many packets are lost in a row, on average (1 or more).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_burst: Option<f64>,
+    /// The share of packets that overtake others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Share>,
+    /// How much may wait to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueLength>,
+}
+
+impl Link {
+    /// What happens to packets on the way from the first host to the second, and on the way back.
+    #[must_use]
+    pub fn ways(&self) -> [Way; 2] {
+        let there = Way {
+            rate: self.rate,
+            delay: self.delay,
+            jitter: self.jitter,
+            loss: self.loss,
+            loss_burst: self.loss_burst,
+            reorder: self.reorder,
+            queue: self.queue,
+        };
+        let own = self.back.clone().unwrap_or_default();
+        let back = Way {
+            rate: own.rate.or(there.rate),
+            delay: own.delay.or(there.delay),
+            jitter: own.jitter.or(there.jitter),
+            loss: own.loss.or(there.loss),
+            loss_burst: own.loss_burst.or(there.loss_burst),
+            reorder: own.reorder.or(there.reorder),
+            queue: own.queue.or(there.queue),
+        };
+        [there, back]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_is_like_the_way_there_but_for_what_it_says_itself() {
+        let text = r#"
+between = ["home", "office"]
+rate = "1Mbit"
+delay = "10ms"
+back = { rate = "16Mbit" }
+"#;
+        let link: Link = toml::from_str(text).unwrap();
+        let [there, back] = link.ways();
+        assert_eq!((there.rate, back.rate), (Some(BitRate(1_000_000)), Some(BitRate(16_000_000))));
+        assert_eq!((there.delay, back.delay), (Some(Span::millis(10)), Some(Span::millis(10))));
+    }
+}
