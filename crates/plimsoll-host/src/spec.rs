@@ -109,7 +109,7 @@ pub enum AgentStderr {
 }
 
 /// Why a rig cannot be made as it was asked for.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// Two hosts have one name.
     #[error("two hosts are called `{0}`")]
@@ -121,7 +121,7 @@ pub enum SpecError {
     #[error("link {link}: there is no host `{host}`")]
     NoSuchHost {
         /// The link.
-        link: LinkSpec,
+        link: String,
         /// The name that was not found.
         host: String,
     },
@@ -135,14 +135,14 @@ pub enum SpecError {
     },
     /// A link ends where it begins.
     #[error("link {0}: a link joins two different hosts")]
-    Loop(LinkSpec),
+    Loop(String),
     /// A local host has no links.
     #[error(
         "link {link}: `{host}` is a `local` host, which has no links of its own; make it a `namespace` host"
     )]
     LocalEnd {
         /// The link.
-        link: LinkSpec,
+        link: String,
         /// The local host.
         host: String,
     },
@@ -150,7 +150,7 @@ pub enum SpecError {
     #[error("link {link}: an MTU of {mtu} bytes; it has to be {} to {}", MTU.start(), MTU.end())]
     BadMtu {
         /// The link.
-        link: LinkSpec,
+        link: String,
         /// What was asked for.
         mtu: u32,
     },
@@ -203,17 +203,17 @@ impl RigSpec {
     fn validate_link(&self, link: &LinkSpec) -> Result<(), SpecError> {
         for end in [&link.a, &link.b] {
             let Some(position) = self.position(end) else {
-                return Err(SpecError::NoSuchHost { link: link.clone(), host: end.clone() });
+                return Err(SpecError::NoSuchHost { link: link.to_string(), host: end.clone() });
             };
             if self.hosts[position].kind == HostKind::Local {
-                return Err(SpecError::LocalEnd { link: link.clone(), host: end.clone() });
+                return Err(SpecError::LocalEnd { link: link.to_string(), host: end.clone() });
             }
         }
         if link.a == link.b {
-            return Err(SpecError::Loop(link.clone()));
+            return Err(SpecError::Loop(link.to_string()));
         }
         match link.mtu {
-            Some(mtu) if !MTU.contains(&mtu) => Err(SpecError::BadMtu { link: link.clone(), mtu }),
+            Some(mtu) if !MTU.contains(&mtu) => Err(SpecError::BadMtu { link: link.to_string(), mtu }),
             _ => Ok(()),
         }
     }

@@ -122,7 +122,7 @@ fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, P
 fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some((control, controller)) = take_control(&mut args) else { return ExitCode::from(FAILED) };
     match die_with(controller, Signal::SIGKILL) {
-        Ok(true) => wire::stage(control, args),
+        Ok(true) => wire::stage(&control, args),
         Ok(false) => ExitCode::from(FAILED),
         Err(errno) => failed(&control, "asking to die with the controller", errno),
     }

@@ -45,20 +45,20 @@ pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];
 pub(crate) const INDICES: [u32; 2] = [100, 101];
 
 /// The stage: makes its namespace, waits for the interfaces, and forwards until the controller is gone.
-pub(crate) fn stage(control: HostEnd, mut args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut number = || args.next()?.to_str()?.parse::<u64>().ok();
     let seed = number();
     let mut shape = || args.next()?.to_str()?.parse::<LinkShape>().ok();
     let (Some(seed), Some(there), Some(back)) = (seed, shape(), shape()) else {
-        return keeper::failed(&control, "reading what the wire is to be", Errno::EINVAL);
+        return keeper::failed(control, "reading what the wire is to be", Errno::EINVAL);
     };
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
-        return keeper::failed(&control, "making its namespace", errno);
+        return keeper::failed(control, "making its namespace", errno);
     }
     // The ends are to send nothing of their own.
     match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return keeper::failed(&control, "switching IPv6 off", errno_of(&error));
+            return keeper::failed(control, "switching IPv6 off", errno_of(&error));
         }
         _ => {}
     }
@@ -69,7 +69,7 @@ pub(crate) fn stage(control: HostEnd, mut args: impl Iterator<Item = OsString>) 
     let open = || Ok([PacketSocket::open(ENDS[0])?, PacketSocket::open(ENDS[1])?]);
     let ends = match open() {
         Ok(ends) => ends,
-        Err(error) => return keeper::failed(&control, "opening its ends", errno_of(&error)),
+        Err(error) => return keeper::failed(control, "opening its ends", errno_of(&error)),
     };
     // Waking up late would delay every frame. The default is 50 µs (prctl(2), PR_SET_TIMERSLACK); a kernel that refuses keeps it.
     nix::sys::prctl::set_timerslack(1).ok();
@@ -78,7 +78,7 @@ pub(crate) fn stage(control: HostEnd, mut args: impl Iterator<Item = OsString>) 
     let answer = |counts: &WireCounts| control.say(&Word::Note(counts.to_string()));
     match Wire::new(ends, shapers).forward(control.stream(), answer) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => keeper::failed(&control, "forwarding", errno_of(&error)),
+        Err(error) => keeper::failed(control, "forwarding", errno_of(&error)),
     }
 }
 

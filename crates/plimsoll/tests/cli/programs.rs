@@ -82,12 +82,18 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
         assert!(matches!(told.code, Some(0 | 1 | 4)), "{told:?}");
         told.json()
     };
+    // How sure a verdict is depends on what else the machine does meanwhile; where the figures lie does not.
     let nginx = run("web/nginx", &["--set", "loads.visitors.http.duration=150ms"]);
-    assert_eq!(verdict_of(&nginx)["outcome"], "faster", "{}", nginx["verdicts"]);
+    let verdict = verdict_of(&nginx);
+    assert_ne!(verdict["outcome"], "invalid", "{verdict}");
+    assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio > 1.2), "{verdict}");
     let chain = run("web/haproxy-chain", &["--set", "loads.visitors.http.duration=150ms"]);
-    let outcomes: Vec<_> =
-        chain["verdicts"].as_array().expect("verdicts").iter().map(|v| &v["outcome"]).collect();
-    assert_eq!(outcomes, ["slower", "slower"], "{}", chain["verdicts"]);
+    let verdicts = chain["verdicts"].as_array().expect("verdicts");
+    assert_eq!(verdicts.len(), 2, "{verdicts:?}");
+    for verdict in verdicts {
+        assert_ne!(verdict["outcome"], "invalid", "{verdict}");
+        assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio < 0.95), "{verdict}");
+    }
     let prefork = run(
         "web/apache-prefork",
         &["--set", "loads.flood.http.connections=500", "--set", "run.max_trials=1"],
