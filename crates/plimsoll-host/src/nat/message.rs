@@ -1,11 +1,11 @@
 //! Messages of nf_tables, as bytes: the few that address translation needs (linux/netfilter/nf_tables.h).
 
-/// What nf_tables does to an object.
+/// What nf_tables makes: the number of the message that does it (enum nf_tables_msg_types).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    NewTable = 0,
-    NewChain = 3,
-    NewRule = 6,
+    Table = 0,
+    Chain = 3,
+    Rule = 6,
 }
 
 /// linux/netlink.h
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn a_batch_has_a_begin_an_end_and_an_answer_to_each_message_between() {
         let mut batch = Batch::new();
-        batch.make(Kind::NewTable, &Attributes::new().text(1, "x"));
-        batch.make(Kind::NewRule, &Attributes::new());
+        batch.make(Kind::Table, &Attributes::new().text(1, "x"));
+        batch.make(Kind::Rule, &Attributes::new());
         let (bytes, answers) = batch.finish();
         assert_eq!(answers, 2);
         let mut kinds = Vec::new();

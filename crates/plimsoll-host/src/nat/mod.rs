@@ -84,18 +84,18 @@ fn batch(translation: &Translation) -> (Vec<u8>, u32) {
     const NF_INET_POST_ROUTING: u32 = 4;
     const NF_IP_PRI_NAT_SRC: u32 = 100;
     let mut batch = Batch::new();
-    batch.make(Kind::NewTable, &Attributes::new().text(1, TABLE));
+    batch.make(Kind::Table, &Attributes::new().text(1, TABLE));
     let hook = Attributes::new().number(1, NF_INET_POST_ROUTING).number(2, NF_IP_PRI_NAT_SRC);
     let chain = Attributes::new().text(1, TABLE).text(3, CHAIN).nested(4, &hook).text(7, "nat");
-    batch.make(Kind::NewChain, &chain);
+    batch.make(Kind::Chain, &chain);
     for source in &translation.sources {
         // Ports are those of a protocol that has some; anything else, such as ICMP, gets an address alone.
         for protocol in [IPPROTO_TCP, IPPROTO_UDP].into_iter().filter(|_| translation.ports.is_some()) {
             let protocol = u8::try_from(protocol).expect("a protocol's number has 8 bits");
             let start = [of_network(*source), of_protocol(protocol)].concat();
-            batch.make(Kind::NewRule, &rule(&start, translation, translation.ports));
+            batch.make(Kind::Rule, &rule(&start, translation, translation.ports));
         }
-        batch.make(Kind::NewRule, &rule(&of_network(*source), translation, None));
+        batch.make(Kind::Rule, &rule(&of_network(*source), translation, None));
     }
     batch.finish()
 }

@@ -118,14 +118,14 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn shaper(shape: LinkShape) -> Shaper {
-        Shaper::new(&shape, 7)
+    fn shaper(shape: &LinkShape) -> Shaper {
+        Shaper::new(shape, 7)
     }
 
     #[test]
     fn frames_leave_one_after_the_other_at_the_rate_and_then_travel() {
         let mut wire =
-            shaper(LinkShape { rate_bits: Some(12_000_000), delay_ns: 5 * MS, ..LinkShape::default() });
+            shaper(&LinkShape { rate_bits: Some(12_000_000), delay_ns: 5 * MS, ..LinkShape::default() });
         // 1500 bytes at 12 Mbit/s take 1 ms.
         let out: Vec<_> = (0..3).map(|_| wire.admit(10 * MS, 1500).unwrap()).collect();
         assert_eq!(out, [16 * MS, 17 * MS, 18 * MS]);
@@ -136,7 +136,7 @@ mod tests {
     fn a_queue_of_packets_takes_so_many_beside_the_one_that_is_sent() {
         let shape =
             LinkShape { rate_bits: Some(12_000_000), queue: Queue::Packets(2), ..LinkShape::default() };
-        let mut wire = shaper(shape);
+        let mut wire = shaper(&shape);
         let out: Vec<_> = (0..4).map(|_| wire.admit(0, 1500)).collect();
         assert_eq!(out, [Ok(MS), Ok(2 * MS), Ok(3 * MS), Err(Drop::Full)]);
         assert_eq!(wire.admit(MS, 1500), Ok(4 * MS), "one has left");
@@ -146,7 +146,7 @@ mod tests {
     fn a_queue_of_bytes_takes_small_frames_where_large_ones_do_not_fit() {
         let shape =
             LinkShape { rate_bits: Some(12_000_000), queue: Queue::Bytes(2000), ..LinkShape::default() };
-        let mut wire = shaper(shape);
+        let mut wire = shaper(&shape);
         assert!(wire.admit(0, 1500).is_ok(), "sent at once");
         assert!(wire.admit(0, 1500).is_ok());
         assert_eq!(wire.admit(0, 1500), Err(Drop::Full));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// The share of frames that are lost, and the mean length of a row of losses.
-    fn losses(shape: LinkShape) -> (f64, f64) {
+    fn losses(shape: &LinkShape) -> (f64, f64) {
         let mut wire = shaper(shape);
         let lost: Vec<bool> = (0..200_000).map(|now| wire.admit(now, 100) == Err(Drop::Lost)).collect();
         let all = lost.iter().filter(|lost| **lost).count() as f64;
@@ -165,19 +165,19 @@ mod tests {
 
     #[test]
     fn so_many_frames_are_lost_alone_or_in_bursts() {
-        let (share, row) = losses(LinkShape { loss: 0.1, ..LinkShape::default() });
+        let (share, row) = losses(&LinkShape { loss: 0.1, ..LinkShape::default() });
         assert!((0.095..0.105).contains(&share), "{share}");
         assert!((1.05..1.17).contains(&row), "without memory a row is 1/(1 - 0.1) long, not {row}");
-        let (share, row) = losses(LinkShape { loss: 0.1, loss_burst: 5.0, ..LinkShape::default() });
+        let (share, row) = losses(&LinkShape { loss: 0.1, loss_burst: 5.0, ..LinkShape::default() });
         assert!((0.085..0.115).contains(&share), "{share}");
         assert!((4.5..5.5).contains(&row), "{row}");
-        assert_eq!(losses(LinkShape { loss: 1.0, ..LinkShape::default() }).0, 1.0);
+        assert_eq!(losses(&LinkShape { loss: 1.0, ..LinkShape::default() }).0, 1.0);
     }
 
     #[test]
     fn jitter_keeps_the_order_and_stays_within_its_bounds() {
         let shape = LinkShape { delay_ns: 10 * MS, jitter_ns: 3 * MS, ..LinkShape::default() };
-        let mut wire = shaper(shape);
+        let mut wire = shaper(&shape);
         let arrivals = (0..1000).map(|n| n * 20 * MS);
         let travels: Vec<u64> = arrivals.map(|now| wire.admit(now, 100).unwrap() - now).collect();
         assert!(travels.iter().all(|t| (7 * MS..=13 * MS).contains(t)));
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_frame_that_is_reordered_overtakes() {
         let shape = LinkShape { delay_ns: 10 * MS, reorder: 0.25, ..LinkShape::default() };
-        let mut wire = shaper(shape);
+        let mut wire = shaper(&shape);
         let early = (0..10_000).filter(|n| wire.admit(*n, 100).unwrap() == *n).count();
         assert!((2_300..2_700).contains(&early), "{early}");
     }
