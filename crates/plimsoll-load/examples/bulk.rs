@@ -45,7 +45,7 @@ fn specification(arguments: impl Iterator<Item = String>) -> Result<LoadSpec, Bo
     }
     (bulk.duration, udp.duration) = (Some(span), span);
     let kind = if is_udp { LoadKind::Udp(udp) } else { LoadKind::Bulk(bulk) };
-    Ok(LoadSpec { name: "load".into(), targets, source: None, kind })
+    Ok(LoadSpec { name: "load".into(), targets, sources: Vec::new(), kind })
 }
 
 fn named<T: DeserializeOwned>(name: &str) -> Result<T, serde_json::Error> {

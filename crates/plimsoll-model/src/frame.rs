@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::experiment::LoadKind;
 use crate::experiment::{
-    ApacheService, BulkService, ExecService, HaproxyService, NginxService, Ready, RelayService, TcpProxyService, WebService,
+    ApacheService, BulkService, ExecService, HaproxyService, NginxService, Ready, RelayService,
+    TcpProxyService, WebService,
 };
 use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
 

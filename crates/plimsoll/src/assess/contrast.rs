@@ -181,7 +181,7 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         let trial = |block: u32, cell: &BTreeMap<String, String>| {
             // One cell is a little too fast in every other block and as much too slow in the others.
             let odd = cell["clients"] == "2" && cell["backlog"] == "20";
-            let noise = if odd { if block % 2 == 0 { 1.01 } else { 1.0 / 1.01 } } else { 1.0 };
+            let noise = if odd { if block.is_multiple_of(2) { 1.01 } else { 1.0 / 1.01 } } else { 1.0 };
             let connections = (10_000.0 * noise * rate(&cell["clients"], &cell["backlog"])) as u64;
             let result =
                 LoadResult { connections, elapsed_ns: 1_000_000_000, threads: 1, ..Default::default() };

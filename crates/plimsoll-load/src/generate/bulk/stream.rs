@@ -71,7 +71,7 @@ pub(super) fn connect(
         .get(nth % spec.targets.len().max(1))
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it has no target"))?;
     let begun = clock::now();
-    let mut stream = dial::dial(target, spec.source, load, abort)?;
+    let mut stream = dial::dial(target, spec.sources.first().copied(), load, abort)?;
     let connect_ns = clock::now() - begun;
     socket::prepare(&stream, load)?;
     let id = number();

@@ -68,7 +68,7 @@ impl Flow {
         let number = number();
         let buffer = load.buffer.map(|bytes| bytes.0);
         opening::open(&mut control, &Opening::Datagrams { flow: number, buffer })?;
-        let source = spec.source.unwrap_or(match target {
+        let source = spec.sources.first().copied().unwrap_or(match target {
             SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
         });
