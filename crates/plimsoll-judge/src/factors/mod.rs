@@ -140,10 +140,11 @@ impl Finding<'_> {
     fn tested(&self, log_size: Location, p: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
         let size = log_size.ratio();
         let margin = self.settings.margin.ln_1p();
-        let outcome = if p <= self.settings.alpha {
-            Outcome::Interaction
-        } else if log_size.lo >= -margin && log_size.hi <= margin {
+        // One that is surely there, and as surely too small to matter, counts as none.
+        let outcome = if log_size.lo >= -margin && log_size.hi <= margin {
             Outcome::Additive
+        } else if p <= self.settings.alpha {
+            Outcome::Interaction
         } else {
             Outcome::Undecided
         };
