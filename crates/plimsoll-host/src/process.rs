@@ -204,6 +204,11 @@ fn start_keeper(rig: &RigSpec, host: &HostSpec, control: OwnedFd) -> io::Result<
         })
         // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
         .process_group(0);
+    spawn_with(command, control)
+}
+
+/// Starts a process that inherits the socket.
+pub(crate) fn spawn_with(mut command: Command, control: OwnedFd) -> io::Result<Child> {
     // Done in the child, so that no other child that is started meanwhile inherits the socket.
     let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
     #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
@@ -218,7 +223,7 @@ type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
 /// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
 /// and the caller's thread may end long before.
-pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+fn spawn(command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
     let gone = || io::Error::other("the thread that starts processes has ended");
     let spawner = match SPAWNER.get() {

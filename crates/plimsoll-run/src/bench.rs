@@ -9,7 +9,7 @@ use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, Serv
 use plimsoll_model::observation::Twin;
 
 use crate::error::{RunError, TrialStop};
-use crate::fleet::{Fleet, Key};
+use crate::fleet::{Fleet, Key, off_the_mark};
 use crate::ground::{Hosts, LinkTrouble};
 
 /// A service that runs.
@@ -92,11 +92,7 @@ impl<'e> Bench<'e> {
                 return Err(RunError::Service { service: name.into(), host: service.on.clone(), why }.into());
             }
             _ => {
-                return Err(RunError::Lost {
-                    host: service.on.clone(),
-                    how: "answered with something else".into(),
-                }
-                .into());
+                return Err(off_the_mark(&service.on));
             }
         }
         fleet.depend_on(&key, id, name);

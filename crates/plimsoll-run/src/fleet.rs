@@ -299,6 +299,11 @@ fn lost(host: &str, how: &str) -> RunError {
     RunError::Lost { host: host.into(), how: how.into() }
 }
 
+/// The agent's answer does not belong to what it was asked.
+pub(crate) fn off_the_mark(host: &str) -> TrialStop {
+    RunError::Lost { host: host.to_owned(), how: "answered with something else".into() }.into()
+}
+
 fn agent_lost(key: &Key) -> TrialStop {
     let what = format!("the agent on `{}` went away", key.label());
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::AgentLost, what })

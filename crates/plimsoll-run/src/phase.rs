@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use crate::bench::{Bench, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::fleet::Key;
+use crate::fleet::{Key, off_the_mark};
 use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
@@ -114,11 +114,7 @@ impl Trial<'_> {
                 return Err(RunError::Load { load: name.into(), host: load.from.clone(), why }.into());
             }
             _ => {
-                return Err(RunError::Lost {
-                    host: load.from.clone(),
-                    how: "answered with something else".into(),
-                }
-                .into());
+                return Err(off_the_mark(&load.from));
             }
         };
         let after = self.snapshots(&hosts, false)?;
@@ -136,10 +132,7 @@ impl Trial<'_> {
         let snapshots = answers.into_iter().zip(hosts).map(|(answer, host)| match answer {
             FromAgent::Counters { snapshot, .. } => Ok(snapshot),
             FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
-            _ => {
-                Err(RunError::Lost { host: host.host.clone(), how: "answered with something else".into() }
-                    .into())
-            }
+            _ => Err(off_the_mark(&host.host)),
         });
         snapshots.collect()
     }
@@ -191,11 +184,7 @@ impl Trial<'_> {
                     return Err(RunError::Agent { host: key.host.clone(), why }.into());
                 }
                 _ => {
-                    return Err(RunError::Lost {
-                        host: key.host.clone(),
-                        how: "answered with something else".into(),
-                    }
-                    .into());
+                    return Err(off_the_mark(&key.host));
                 }
             };
             self.current().notes.push(note);

@@ -23,7 +23,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::getpid;
 
@@ -31,7 +30,7 @@ use crate::control::{ControllerEnd, HostEnd, Word, pair};
 use crate::error::HostError;
 use crate::keeper::{self, errno_of};
 use crate::leftovers;
-use crate::process::spawn;
+use crate::process::spawn_with;
 use crate::spec::{LinkShape, LinkSpec, RigSpec};
 use forward::Wire;
 use packet::PacketSocket;
@@ -165,14 +164,7 @@ fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<C
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .process_group(0);
-    // Done in the child, so that no other child that is started meanwhile inherits the socket.
-    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
-    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
-    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
-    unsafe {
-        command.pre_exec(inherit);
-    }
-    spawn(command)
+    spawn_with(command, control)
 }
 
 fn error(link: &LinkSpec, operation: &str, source: io::Error) -> HostError {

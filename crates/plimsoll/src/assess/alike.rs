@@ -30,11 +30,7 @@ pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<Alike> {
 
 /// The phases and figures that claims about factors rest on.
 fn measured(plan: &Plan) -> Vec<(&str, Metric)> {
-    let of_claims = plan.experiment.claims.iter().filter_map(|claim| {
-        let difference = claim.difference.as_ref().map(|claim| (claim.phase.as_str(), claim.metric));
-        difference.or_else(|| claim.interaction.as_ref().map(|claim| (claim.phase.as_str(), claim.metric)))
-    });
-    of_claims.collect()
+    plan.experiment.claims.iter().filter_map(contrast::about).collect()
 }
 
 fn judge(alike: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> Alike {
@@ -73,10 +69,9 @@ fn sentence(trials: usize, found: &Fitness, pairs: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use super::super::fixture;
     use super::*;
-    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+    use plimsoll_model::observation::LoadResult;
     use plimsoll_model::plan::Settings;
     use plimsoll_model::verdict::Outcome;
 
@@ -110,22 +105,11 @@ max_trials = 20
     fn trial(plan: &Plan, number: u32, block: u32, cell: usize, rate: u64) -> TrialRecord {
         let result =
             LoadResult { elapsed_ns: 1_000_000_000, connections: rate, threads: 1, ..LoadResult::default() };
-        let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
-        let phase = PhaseRecord {
-            name: "measured".into(),
-            kind: PhaseKind::Measure,
-            cycle: 0,
-            rung: None,
-            start_ns: 0,
-            end_ns: 0,
-            slices: vec![slice],
-            notes: Vec::new(),
-        };
         TrialRecord {
             number,
             block,
             cell: plan.cells[cell].levels.clone(),
-            phases: vec![phase],
+            phases: vec![fixture::phase("measured", result)],
             ..TrialRecord::default()
         }
     }

@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
 use plimsoll_judge::input::JudgeError;
-use plimsoll_model::experiment::{DifferenceClaim, InteractionClaim, Metric};
+use plimsoll_model::experiment::{Claim, DifferenceClaim, InteractionClaim, Metric};
 use plimsoll_model::observation::{TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{recovery, validity};
+
+/// The phase and the figure that a claim about factors rests on.
+pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
+    let difference = claim.difference.as_ref().map(|claim| (claim.phase.as_str(), claim.metric));
+    difference.or_else(|| claim.interaction.as_ref().map(|claim| (claim.phase.as_str(), claim.metric)))
+}
 
 /// Every level of the factor against its first one, or every cell against the one that is named.
 pub(super) fn differences(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
@@ -146,9 +152,10 @@ fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVer
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice};
+    use plimsoll_model::observation::LoadResult;
     use plimsoll_model::plan::Settings;
 
+    use super::super::fixture;
     use super::*;
 
     const TEXT: &str = r#"
@@ -185,18 +192,12 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
             let connections = (10_000.0 * noise * rate(&cell["clients"], &cell["backlog"])) as u64;
             let result =
                 LoadResult { connections, elapsed_ns: 1_000_000_000, threads: 1, ..Default::default() };
-            let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
-            let phase = PhaseRecord {
-                name: "all".into(),
-                kind: PhaseKind::Measure,
-                cycle: 0,
-                rung: None,
-                start_ns: 0,
-                end_ns: 0,
-                slices: vec![slice],
-                notes: Vec::new(),
-            };
-            TrialRecord { block, cell: cell.clone(), phases: vec![phase], ..TrialRecord::default() }
+            TrialRecord {
+                block,
+                cell: cell.clone(),
+                phases: vec![fixture::phase("all", result)],
+                ..TrialRecord::default()
+            }
         };
         (1..=10).flat_map(|block| plan.cells.iter().map(move |cell| trial(block, &cell.levels))).collect()
     }

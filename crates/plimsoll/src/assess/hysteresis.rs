@@ -65,8 +65,9 @@ fn figure(step: &Step, metric: Metric) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{LoadResult, Offer, PhaseRecord};
+    use plimsoll_model::observation::{LoadResult, Offer};
 
+    use super::super::fixture;
     use super::*;
 
     /// A trial whose steps have these rates and answered so many of each second's requests.
@@ -86,18 +87,7 @@ mod tests {
             offer: Some(offer),
             ..LoadResult::default()
         };
-        let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: Default::default() };
-        let phase = PhaseRecord {
-            name: "overload".into(),
-            kind: PhaseKind::Measure,
-            cycle: 0,
-            rung: None,
-            start_ns: 0,
-            end_ns: 0,
-            slices: vec![slice],
-            notes: Vec::new(),
-        };
-        TrialRecord { phases: vec![phase], ..TrialRecord::default() }
+        TrialRecord { phases: vec![fixture::phase("overload", result)], ..TrialRecord::default() }
     }
 
     fn outcome(steps: &[(f64, u64)]) -> Outcome {

@@ -4,6 +4,8 @@ mod alike;
 mod contrast;
 mod evidence;
 mod figures;
+#[cfg(test)]
+mod fixture;
 mod hysteresis;
 mod recovery;
 mod remedies;

@@ -78,8 +78,7 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
         if let Some(claim) = &claim.recovery {
             list.extend([&claim.baseline, &claim.after].map(|phase| (phase.clone(), claim.metric)));
         }
-        list.extend(claim.difference.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
-        list.extend(claim.interaction.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
+        list.extend(contrast::about(claim).map(|(phase, metric)| (phase.to_owned(), metric)));
         list
     };
     for (phase, metric) in plan.experiment.claims.iter().flat_map(of_claim) {
@@ -92,8 +91,9 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
     use super::*;
-    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+    use plimsoll_model::observation::LoadResult;
     use plimsoll_model::plan::Settings;
 
     fn plan() -> Plan {
@@ -106,17 +106,7 @@ mod tests {
         let phase = |name: String, connections: u64| {
             let result =
                 LoadResult { elapsed_ns: 1_000_000_000, connections, threads: 1, ..LoadResult::default() };
-            let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
-            PhaseRecord {
-                name,
-                kind: PhaseKind::Measure,
-                cycle: 0,
-                rung: None,
-                start_ns: 0,
-                end_ns: 0,
-                slices: vec![slice],
-                notes: Vec::new(),
-            }
+            fixture::phase(&name, result)
         };
         let trial = |number: u32| TrialRecord {
             number,

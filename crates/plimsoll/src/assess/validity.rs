@@ -133,24 +133,12 @@ fn done(slice: &Slice) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
     use super::*;
-    use plimsoll_model::observation::{
-        Fault, FaultKind, Latencies, LoadResult, Percentiles, PhaseRecord, Twin,
-    };
+    use plimsoll_model::observation::{Fault, FaultKind, Latencies, LoadResult, Percentiles};
 
     fn trial(result: LoadResult) -> TrialRecord {
-        let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: Default::default() };
-        let phase = PhaseRecord {
-            name: "baseline".into(),
-            kind: PhaseKind::Measure,
-            cycle: 0,
-            rung: None,
-            start_ns: 0,
-            end_ns: 0,
-            slices: vec![slice],
-            notes: Vec::new(),
-        };
-        TrialRecord { phases: vec![phase], ..TrialRecord::default() }
+        TrialRecord { phases: vec![fixture::phase("baseline", result)], ..TrialRecord::default() }
     }
 
     fn result() -> LoadResult {

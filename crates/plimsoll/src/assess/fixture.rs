@@ -1,0 +1,20 @@
+//! What the tests of this module share.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+
+/// A measured phase of one slice.
+pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
+    let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
+    PhaseRecord {
+        name: name.into(),
+        kind: PhaseKind::Measure,
+        cycle: 0,
+        rung: None,
+        start_ns: 0,
+        end_ns: 0,
+        slices: vec![slice],
+        notes: Vec::new(),
+    }
+}
