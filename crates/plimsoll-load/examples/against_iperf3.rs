@@ -1,6 +1,6 @@
 //! Compares bulk TCP and UDP with iperf3, in alternation, over a veth pair between two network namespaces. As root:
 //!
-//! `against_iperf3 [rounds=7] [seconds=3] [by=write|sendfile|...] [udp]`
+//! `against_iperf3 [rounds=7] [seconds=3] [by=write|sendfile|...] [take=discard|copy] [chunk=128k] [udp]`
 //!
 //! CPU time is that of both processes, server and client, as the kernel counts it (wait4(2)).
 
@@ -33,6 +33,8 @@ struct Settings {
     rounds: u32,
     seconds: u32,
     by: String,
+    take: String,
+    chunk: String,
     udp: bool,
 }
 
@@ -59,13 +61,22 @@ fn main() -> Outcome<()> {
 }
 
 fn settings(arguments: impl Iterator<Item = String>) -> Outcome<Settings> {
-    let mut settings = Settings { rounds: 7, seconds: 3, by: "sendfile".into(), udp: false };
+    let mut settings = Settings {
+        rounds: 7,
+        seconds: 3,
+        by: "sendfile".into(),
+        take: "discard".into(),
+        chunk: "128k".into(),
+        udp: false,
+    };
     for argument in arguments {
         match argument.split_once('=') {
             None if argument == "udp" => settings.udp = true,
             Some(("rounds", value)) => settings.rounds = value.parse()?,
             Some(("seconds", value)) => settings.seconds = value.parse()?,
             Some(("by", value)) => settings.by = value.into(),
+            Some(("take", value)) => settings.take = value.into(),
+            Some(("chunk", value)) => settings.chunk = value.into(),
             _ => return Err(format!("there is no flag `{argument}`").into()),
         }
     }
@@ -152,9 +163,12 @@ fn iperf3(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
 }
 
 fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
-    let spec = r#"{"name":"bulk","listen":["0.0.0.0:5300"],"to":[],"kind":{"bulk":{}},"ready":{}}"#;
+    let bulk = serde_json::json!({ "take": settings.take, "chunk": settings.chunk });
+    let spec = serde_json::json!({
+        "name": "bulk", "listen": ["0.0.0.0:5300"], "to": [], "kind": { "bulk": bulk }, "ready": {}
+    });
     let mut process =
-        within(&pair.server, &beside("serve")?, &[spec.to_owned()]).stdout(Stdio::piped()).spawn()?;
+        within(&pair.server, &beside("serve")?, &[spec.to_string()]).stdout(Stdio::piped()).spawn()?;
     let stdout = process.stdout.take().ok_or("no output")?;
     let mut server = Running(Some(process));
     // The addresses, and then an empty line, after which it listens.
@@ -167,7 +181,7 @@ fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     if settings.udp {
         arguments.extend(["udp".to_owned(), format!("size={DATAGRAM}")]);
     } else {
-        arguments.push(format!("by={}", settings.by));
+        arguments.extend([format!("by={}", settings.by), format!("chunk={}", settings.chunk)]);
     }
     let mut client = within(&pair.client, &beside("bulk")?, &arguments).stdout(Stdio::piped()).spawn()?;
     let text = std::io::read_to_string(client.stdout.take().ok_or("no output")?)?;
