@@ -5,6 +5,7 @@
 //! counted by itself; loads are threads of the agent.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod exec;
 mod load;
 mod outbox;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
+use capture::Captures;
 use load::Loads;
 use outbox::Outbox;
 use service::Services;
@@ -52,6 +54,7 @@ struct Agent {
     sampler: Option<Sampler>,
     services: Services,
     loads: Loads,
+    captures: Captures,
 }
 
 impl Agent {
@@ -59,6 +62,7 @@ impl Agent {
         Self {
             services: Services::new(outbox.clone()),
             loads: Loads::new(outbox.clone()),
+            captures: Captures::new(outbox.clone()),
             outbox,
             scope: Scope::MachineAndHost,
             counters: None,
@@ -80,6 +84,8 @@ impl Agent {
                 self.drain(id, time_wait, Duration::from_millis(give_up_ms));
                 Ok(())
             }
+            ToAgent::Capture { id, capture } => self.captures.start(id, &capture),
+            ToAgent::EndCapture { id } => self.captures.stop(id),
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),
                 Err(why) => self.outbox.fail(Some(id), why),

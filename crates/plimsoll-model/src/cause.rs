@@ -32,6 +32,24 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    /// Senders wait for acknowledgements that receivers hold back (RFC 9293, section 3.8.6.3; 40 ms in Linux).
+    NetDelayedAck = "net.delayed_ack", "Senders wait for acknowledgements that come late";
+    /// The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
+    NetSenderCorked = "net.sender_corked", "The sender's kernel holds part of a segment back";
+    /// Only a timer brings losses to light (RFC 6298).
+    NetRto = "net.rto", "Connections stand still until a retransmission timeout";
+    /// Packets are lost, and sent again.
+    NetPacketLoss = "net.packet_loss", "Packets are lost on the way";
+    /// The receiving program does not take what has arrived.
+    NetZeroWindow = "net.zero_window", "The receiver's window is closed";
+    /// The receiver's buffer is smaller than the rate times the round trip.
+    NetSmallBuffer = "net.small_buffer", "The receiver's buffer is too small for the path";
+    /// Requests for connections, or their answers, are lost or dropped.
+    NetSynDropped = "net.syn_dropped", "Connections are asked for more than once";
+    /// Ports are used again before the other side has forgotten their last connection.
+    NetTimeWaitReuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
+    /// Measuring changes what is measured.
+    ProbeEffect = "probe.effect", "The probes change the result";
     /// State that a service keeps per past connection makes each new one dearer; it goes with the process.
     ServiceStateGrows = "service.state_grows", "The service keeps state that grows with every connection";
     /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.

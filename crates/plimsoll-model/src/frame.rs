@@ -13,10 +13,10 @@ use crate::experiment::{
     ApacheService, BulkService, ExecService, HaproxyService, NginxService, Ready, RelayService,
     TcpProxyService, WebService,
 };
-use crate::observation::{LoadResult, Progress, Sample, SamplingCost, Snapshot};
+use crate::observation::{CapturedFile, LoadResult, Progress, Sample, SamplingCost, Snapshot};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -80,6 +80,18 @@ pub enum ToAgent {
         time_wait: bool,
         /// Give up after so many milliseconds.
         give_up_ms: u64,
+    },
+    /// Capture packets from now on, until `EndCapture` with the same id; answered by `Done` or `Failed`.
+    Capture {
+        /// The capture's id.
+        id: Id,
+        /// What to capture, and where to write it.
+        capture: CaptureSpec,
+    },
+    /// End a capture; answered by `Captured`.
+    EndCapture {
+        /// The capture's id.
+        id: Id,
     },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
@@ -163,6 +175,13 @@ pub enum FromAgent {
         waited_ms: u64,
         /// How many were left at the end.
         left: u64,
+    },
+    /// A capture has ended, and all that arrived is in its files.
+    Captured {
+        /// The capture's id.
+        id: Id,
+        /// One file for each interface.
+        files: Vec<CapturedFile>,
     },
     /// Something was done that has no result.
     Done {
@@ -294,6 +313,23 @@ pub struct LoadSpec {
     pub sources: Vec<IpAddr>,
     /// What it is.
     pub kind: LoadKind,
+}
+
+/// A capture, with every name resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaptureSpec {
+    /// The folder of its files, which is made where it is not there yet.
+    pub folder: String,
+    /// How the names of its files begin; the interface and the ending follow.
+    pub name: String,
+    /// Capture only on interfaces that have one of these addresses; on all that are up where there is none.
+    pub addresses: Vec<IpAddr>,
+    /// Ports of which a packet must have one, on either side.
+    pub ports: Vec<u16>,
+    /// How many bytes of each packet are kept.
+    pub snap: u32,
+    /// How many bytes the ring of each interface has.
+    pub ring: u64,
 }
 
 /// Writes one frame and flushes it.

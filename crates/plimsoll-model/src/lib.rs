@@ -11,5 +11,6 @@ pub mod observation;
 pub mod packet;
 pub mod plan;
 pub mod report;
+pub mod trace;
 pub mod units;
 pub mod verdict;

@@ -1,9 +1,13 @@
 //! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
 
+mod capture;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use capture::{CaptureRecord, CapturedFile, ClassTime, LEAST_STALL_SHARE, Traffic};
 
 use crate::experiment::{Metric, Rung};
 
@@ -332,6 +336,8 @@ impl LoadResult {
                 Some(datagrams.lost() as f64 / datagrams.sent as f64)
             }
             Metric::JitterMs => Some(self.datagrams?.jitter_us / 1e3),
+            // Packets belong to a phase and not to one of its loads.
+            Metric::StallShare => None,
         }
     }
 
@@ -439,6 +445,9 @@ pub struct PhaseRecord {
     pub slices: Vec<Slice>,
     /// What is worth knowing of it: connections left after settling, and the like.
     pub notes: Vec<String>,
+    /// The packets that were captured in it, a record for each interface.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<CaptureRecord>,
 }
 
 /// A trial that was carried out, to its end or to where it failed.

@@ -1,5 +1,7 @@
 //! From an experiment to the cells of which its trials are made.
 
+pub mod audit;
+
 use std::collections::BTreeMap;
 
 use crate::experiment::{Experiment, FileError, HostKind, Override, Phase, parse};
@@ -33,6 +35,8 @@ pub struct Settings {
     pub overrides: Vec<Override>,
     /// Levels to keep for some factors, instead of those in the file.
     pub levels: BTreeMap<String, Vec<serde_json::Value>>,
+    /// Whether to carry out every cell with probes and without, and to judge the difference.
+    pub audit_probes: bool,
 }
 
 impl Plan {
@@ -52,7 +56,10 @@ impl Plan {
         for (factor, levels) in &settings.levels {
             overrides.push(Override::new(&format!("factors.{factor}.levels"), &levels.clone().into())?);
         }
-        let experiment = parse(text, &overrides)?;
+        let mut experiment = parse(text, &overrides)?;
+        if settings.audit_probes {
+            audit::extend(&mut experiment);
+        }
         let mut cells = Vec::new();
         for levels in combinations(&experiment) {
             let mut overrides = overrides.clone();
@@ -83,6 +90,8 @@ impl Plan {
                 host.addresses = 0;
                 host.nat = None;
             }
+            // The loopback of the machine is not the experiment's own, and who may not make namespaces may not listen there either.
+            experiment.capture = None;
             undrained(&mut experiment.phases);
         }
         self

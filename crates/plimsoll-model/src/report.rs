@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
 use crate::observation::{ErrorKind, Fault, Percentiles, PhaseKind, SamplingCost, Twin};
+use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
@@ -49,6 +50,9 @@ pub struct RunReport {
     pub causes: Vec<Cause>,
     /// What changed most per connection from before to after, the strongest first.
     pub evidence: Vec<Evidence>,
+    /// Where the connections' time went, from the packets that were captured.
+    #[serde(default)]
+    pub packets: Vec<PacketReport>,
     /// The hosts.
     pub hosts: Vec<HostReport>,
     /// The trials, in the order of carrying out.
@@ -168,6 +172,66 @@ pub struct Evidence {
     pub control_ratio: Option<f64>,
 }
 
+/// What the packets of one host tell of the connections of one phase in one cell, over all trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketReport {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The phase.
+    pub phase: String,
+    /// The rig.
+    pub twin: Twin,
+    /// The host on which they were captured.
+    pub host: String,
+    /// Trials with a capture that could be read.
+    pub trials: u32,
+    /// TCP connections.
+    pub connections: u64,
+    /// The sum of their lifetimes, in seconds.
+    pub lifetime_s: f64,
+    /// Packets in the files.
+    pub packets: u64,
+    /// Packets that the capture lost.
+    pub dropped: u64,
+    /// The class of stalls that took most of the time in which somebody was held up; null where that was less than 1 %.
+    pub main_class: Option<Class>,
+    /// Stalls by class, the greatest first.
+    pub stalls: Vec<StallReport>,
+    /// What the kernel itself says of the senders of bulk loads; null for other loads.
+    #[serde(default)]
+    pub kernel: Option<LimitedTimes>,
+    /// The files, relative to the folder of the file of runs. They may be removed at any time.
+    pub files: Vec<String>,
+    /// What went wrong with captures, one sentence each.
+    pub errors: Vec<String>,
+}
+
+/// The kernel's own account of what senders waited for (`tcpi_busy_time` and its parts, linux/tcp.h), summed over streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitedTimes {
+    /// Seconds with something to send.
+    pub busy_s: f64,
+    /// Those of them in which the receiver's window was the limit.
+    pub window_limited_s: f64,
+    /// Those of them in which the send buffer was the limit.
+    pub buffer_limited_s: f64,
+}
+
+/// The stalls of one class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StallReport {
+    /// The class.
+    pub class: Class,
+    /// The share of the connections' time that they took, 0 to 1.
+    pub share: f64,
+    /// How many there were, as far as they are listed.
+    pub count: u64,
+    /// The median of their lengths, in milliseconds (of trials: the median of the trials' medians).
+    pub median_ms: f64,
+    /// What in the packets showed the longest of them.
+    pub evidence: String,
+}
+
 /// A host of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostReport {
@@ -219,6 +283,15 @@ pub struct PhaseReport {
     pub connections_per_second: f64,
     /// Requests answered without error, per second of load.
     pub requests_per_second: f64,
+    /// Bits that arrived, without headers, per second of load; 0 for loads that do not count them.
+    #[serde(default)]
+    pub bits_per_second: f64,
+    /// Datagrams that arrived per second of load; null for loads that send none.
+    #[serde(default)]
+    pub packets_per_second: Option<f64>,
+    /// The share of datagrams that did not arrive; null for loads that send none.
+    #[serde(default)]
+    pub loss_share: Option<f64>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
     /// Failures, by kind.

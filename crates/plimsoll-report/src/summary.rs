@@ -77,6 +77,8 @@ impl Figures {
         Some(Self {
             rate: match metric {
                 Metric::RequestsPerSecond => middle(&|p| p.requests_per_second),
+                Metric::BitsPerSecond => middle(&|p| p.bits_per_second),
+                Metric::PacketsPerSecond => middle(&|p| p.packets_per_second.unwrap_or(0.0)),
                 _ => middle(&|p| p.connections_per_second),
             },
             latency: Percentiles {
@@ -97,10 +99,18 @@ pub(crate) const FLOODED: &str = "flooded";
 /// The rig that is spared it.
 pub(crate) const CONTROL: &str = "control";
 
-/// Which rate is told: that of the claims; when they are about neither, requests where some were offered at a rate, else connections.
+/// Which rate is told: bits or datagrams of loads that are about those; else that of the claims, and when they are about neither,
+/// requests where some were offered at a rate, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
-    let offered = report.trials.iter().flat_map(|trial| &trial.phases).any(|phase| phase.offer.is_some());
+    let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
+    if any(|phase| phase.packets_per_second.is_some()) && !claimed(Metric::BitsPerSecond) {
+        return Metric::PacketsPerSecond;
+    }
+    if any(|phase| phase.bits_per_second > 0.0) {
+        return Metric::BitsPerSecond;
+    }
+    let offered = any(|phase| phase.offer.is_some());
     if (claimed(Metric::RequestsPerSecond) || offered) && !claimed(Metric::ConnectionsPerSecond) {
         Metric::RequestsPerSecond
     } else {
@@ -110,7 +120,12 @@ pub(crate) fn rate_metric(report: &RunReport) -> Metric {
 
 /// The rate's short name, for the head of a column.
 pub(crate) fn rate_title(report: &RunReport) -> &'static str {
-    if rate_metric(report) == Metric::RequestsPerSecond { "req/s" } else { "conn/s" }
+    match rate_metric(report) {
+        Metric::RequestsPerSecond => "req/s",
+        Metric::BitsPerSecond => "bit/s",
+        Metric::PacketsPerSecond => "packets/s",
+        _ => "conn/s",
+    }
 }
 
 /// The rows of every cell, cells in the order in which they were first carried out. Phases without a load are left out, and so
@@ -133,7 +148,7 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
         !matches!(p.kind, PhaseKind::Settle | PhaseKind::WarmUp)
-            && (p.connections > 0 || !p.errors.is_empty())
+            && (p.connections > 0 || p.bits_per_second > 0.0 || !p.errors.is_empty())
     };
     let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();
     for phase in trials.iter().copied().flatten().filter(counts) {

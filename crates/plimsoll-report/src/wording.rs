@@ -1,15 +1,17 @@
 //! The sentences that all formats share, so that none of them answers differently.
 
 use plimsoll_model::experiment::{HostKind, Rung};
-use plimsoll_model::observation::{FaultKind, SamplingCost};
-use plimsoll_model::report::{Evidence, RemedyResult, RunReport, RunStatus, StateLivesIn};
+use plimsoll_model::observation::{FaultKind, SamplingCost, Twin};
+use plimsoll_model::report::{Evidence, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn};
 use plimsoll_model::verdict::{Interval, Outcome, Standing, Verdict};
 
 use crate::escape::shell_word;
-use crate::number::{count, figure, moment, probability, ratio, seconds};
+use crate::number::{count, figure, moment, percent, probability, ratio, seconds};
 
 /// The chance below which a trend over cycles is worth a sentence.
 const TREND_P: f64 = 0.05;
+/// A class of stalls that took less than this share of the time is not told in a row.
+const LEAST_SHARE: f64 = 0.001;
 
 /// A metric's public name in words.
 pub(crate) fn metric(name: &str) -> String {
@@ -252,6 +254,58 @@ pub(crate) fn evidence_name(evidence: &Evidence) -> String {
         _ => "",
     };
     format!("{counter}{counted}")
+}
+
+/// The host that packets were captured on, with the rig where it is not the one that matters.
+pub(crate) fn captured_on(of: &PacketReport) -> String {
+    match of.twin {
+        Twin::Main => of.host.clone(),
+        Twin::Control => format!("{} (control)", of.host),
+    }
+}
+
+/// The share of the time in which connections did not stand still, in per cent.
+pub(crate) fn moving(of: &PacketReport) -> String {
+    if of.lifetime_s <= 0.0 {
+        return crate::number::NONE.into();
+    }
+    let still: f64 = of.stalls.iter().map(|stall| stall.share).sum();
+    percent((1.0 - still).max(0.0))
+}
+
+/// The greatest classes of stalls in a row: `delayed ack 81.2 % (40 × 40.1 ms)`.
+pub(crate) fn stalls(of: &PacketReport, most: usize) -> String {
+    let told = of.stalls.iter().filter(|stall| stall.share >= LEAST_SHARE).take(most).map(|stall| {
+        format!(
+            "{} {} % ({} × {} ms)",
+            stall.class.name().replace('_', " "),
+            percent(stall.share),
+            count(stall.count),
+            figure(stall.median_ms)
+        )
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { "none".into() } else { told.join(", ") }
+}
+
+/// The shares of the senders' busy time in which window and buffer were the limit, in per cent; empty where the kernel was not asked.
+pub(crate) fn limited(of: &PacketReport) -> String {
+    let busy = of.kernel.filter(|times| times.busy_s > 0.0);
+    busy.map_or_else(String::new, |times| {
+        let share = |part: f64| percent(part / times.busy_s);
+        format!("{} / {}", share(times.window_limited_s), share(times.buffer_limited_s))
+    })
+}
+
+/// The longest stall of the main class of each cell: where it was, and what showed it.
+pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
+    let of = |packets: &PacketReport| {
+        let main = packets.stalls.iter().find(|stall| Some(stall.class) == packets.main_class)?;
+        let cell = crate::summary::titled(&packets.phase, &packets.cell);
+        let what = format!("{}, {}", main.class.name().replace('_', " "), cell);
+        (packets.twin == Twin::Main).then(|| (capitalised(&what), main.evidence.clone()))
+    };
+    report.packets.iter().filter_map(of).collect()
 }
 
 /// What sampling cost, in a sentence; absent when nothing was sampled.

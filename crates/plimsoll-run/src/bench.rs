@@ -134,6 +134,25 @@ impl<'e> Bench<'e> {
         Ok(())
     }
 
+    /// The addresses that a host has on its links to others; none where all of its links are meant.
+    pub(crate) fn addresses_towards(&self, host: &str, towards: &[String]) -> Result<Vec<IpAddr>, TrialStop> {
+        let others = towards.iter().filter(|other| *other != host);
+        Ok(others.map(|other| self.hosts.address(other, host)).collect::<Result<_, _>>()?)
+    }
+
+    /// The ports of services; of all where none is named.
+    pub(crate) fn ports(&self, services: &[String]) -> Vec<u16> {
+        let wanted = self
+            .services
+            .iter()
+            .filter(|(name, _)| services.is_empty() || services.iter().any(|service| service == *name));
+        let mut ports: Vec<u16> =
+            wanted.flat_map(|(_, started)| started.spec.listen.iter().map(SocketAddr::port)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
     /// A load with its names resolved.
     pub(crate) fn load(&self, name: &str, load: &Load, kind: LoadKind) -> Result<LoadSpec, TrialStop> {
         let sources = match self.experiment.hosts[&load.from].kind {

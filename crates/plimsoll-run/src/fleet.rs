@@ -215,8 +215,11 @@ impl<'i> Fleet<'i> {
         Ok(())
     }
 
-    /// Starts sampling on all agents.
+    /// Starts sampling on these agents; with 0 Hz, does not.
     pub(crate) fn sample(&mut self, keys: &[Key], hz: u32) -> Result<(), RunError> {
+        if hz == 0 {
+            return Ok(());
+        }
         keys.iter().try_for_each(|key| self.send(key, &ToAgent::Sample { hz }))
     }
 
@@ -285,6 +288,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Finished { id, .. }
         | FromAgent::Counters { id, .. }
         | FromAgent::Drained { id, .. }
+        | FromAgent::Captured { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
         FromAgent::Welcome { .. }

@@ -11,7 +11,7 @@ use crate::bench::Bench;
 use crate::error::TrialStop;
 use crate::event::Event;
 use crate::phase::{Extent, PHASE_LIMIT};
-use crate::trial::Trial;
+use crate::trial::{Trial, sample_hz};
 
 impl<'t> Trial<'t> {
     /// Tries one rung after the other on the flooded rig and measures after each, until the figure is back.
@@ -57,7 +57,7 @@ impl<'t> Trial<'t> {
             }
             Rung::DropCaches => return self.drop_caches(host),
             Rung::RebuildHost => {
-                let hz = experiment.run.sample_hz;
+                let hz = sample_hz(experiment);
                 let (bench, fleet) = self.main();
                 match bench.rebuild(fleet, host, hz) {
                     Err(TrialStop::Error(crate::RunError::Host(error @ HostError::NotRebuildable(_)))) => {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod capture;
 mod error;
 mod event;
 mod fleet;
@@ -15,12 +16,15 @@ mod phase;
 mod run;
 mod trial;
 
+pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
 pub use ground::{Ground, Hosts, LinkTrouble, Namespaces, Pipes};
 pub use run::{Ended, Limits, Run};
 
-use plimsoll_model::observation::{Slice, TrialRecord};
+use std::path::Path;
+
+use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
 
 /// What the run needs to be told about the figures that it measures.
@@ -40,6 +44,12 @@ pub trait Judge {
 
     /// Whether the trials of block 0, which all carried out the same cell, show that the machine cannot carry an answer.
     fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;
+
+    /// What the packets of a capture tell of its connections.
+    ///
+    /// # Errors
+    /// When the file cannot be read, in words.
+    fn read_packets(&self, file: &Path) -> Result<Traffic, String>;
 
     /// Whether every claim is decided by the trials so far.
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;

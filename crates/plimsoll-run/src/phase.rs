@@ -30,7 +30,9 @@ impl Trial<'_> {
             self.end()?;
         }
         self.begin(&phase.name, PhaseKind::Measure, None);
+        let captures = self.begin_capture(&phase.name)?;
         self.slices(load, &Extent::of(phase), deadline(phase))?;
+        self.end_capture(captures)?;
         self.deep(&phase.name)?;
         self.end()
     }

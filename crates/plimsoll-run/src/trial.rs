@@ -33,8 +33,8 @@ pub(crate) struct Trial<'t> {
     pub(crate) experiment: &'t Experiment,
     pub(crate) ground: &'t dyn Ground,
     pub(crate) judge: &'t dyn Judge,
-    store: &'t Store,
-    run: &'t str,
+    pub(crate) store: &'t Store,
+    pub(crate) run: &'t str,
     pub(crate) observer: &'t mut dyn Observer,
     pub(crate) random: StdRng,
     pub(crate) fleet: Fleet<'t>,
@@ -93,6 +93,11 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
     trial.finish(stop)
 }
 
+/// How often counters are sampled; 0 for not at all.
+pub(crate) fn sample_hz(experiment: &Experiment) -> u32 {
+    if experiment.run.probes { experiment.run.sample_hz } else { 0 }
+}
+
 impl<'t> Trial<'t> {
     fn all(&mut self, remedies: bool) -> Result<(), TrialStop> {
         self.set_up()?;
@@ -123,7 +128,7 @@ impl<'t> Trial<'t> {
         for bench in &mut self.benches {
             bench.start_all(fleet)?;
         }
-        fleet.sample(&keys, self.experiment.run.sample_hz)?;
+        fleet.sample(&keys, sample_hz(self.experiment))?;
         let took = start.elapsed();
         self.record.setup_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.observer.on(&Event::RigReady { took });
@@ -181,6 +186,7 @@ impl<'t> Trial<'t> {
             end_ns: start_ns,
             slices: Vec::new(),
             notes: Vec::new(),
+            captures: Vec::new(),
         });
     }
 

@@ -415,6 +415,7 @@ mod tests {
             end_ns: 2,
             slices: Vec::new(),
             notes: Vec::new(),
+            captures: Vec::new(),
         }
     }
 

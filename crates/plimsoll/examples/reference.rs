@@ -10,6 +10,7 @@ use plimsoll::args::Args;
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::report::RunReport;
+use plimsoll_model::trace::TraceReport;
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 
 fn main() -> io::Result<()> {
@@ -23,6 +24,7 @@ fn main() -> io::Result<()> {
         ("experiment", schemars::schema_for!(Experiment)),
         ("run", schemars::schema_for!(RunReport)),
         ("verdict", schemars::schema_for!(Verdict)),
+        ("trace", schemars::schema_for!(TraceReport)),
     ] {
         let text = serde_json::to_string_pretty(&schema)? + "\n";
         fs::write(folder.join(format!("{name}.schema.json")), text)?;

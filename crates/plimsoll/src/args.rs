@@ -75,6 +75,10 @@ pub struct PlanArgs {
     /// Run only these levels of a factor.
     #[arg(long = "factor", value_name = "NAME=A,B")]
     pub factor: Vec<String>,
+    /// Carry every cell out with probes and without, and judge whether they change the result.
+    #[arg(long, env = "PLIMSOLL_AUDIT_PROBES")]
+    #[serde(default)]
+    pub audit_probes: bool,
     /// Where the experiment was read from: a path, or a shipped name. Set by the program.
     #[arg(skip)]
     pub origin: String,
@@ -102,7 +106,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
     pub seed: Option<u64>,
     /// Go on with a run that was interrupted: its id, or `latest`.
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["experiment", "quick", "set", "factor", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["experiment", "quick", "set", "factor", "audit_probes", "seed"])]
     pub resume: Option<String>,
     /// Where the page with the charts goes [default: beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
@@ -243,7 +247,19 @@ pub struct TraceArgs {
     pub connections: usize,
     /// How to print the report.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
-    pub format: PlainFormat,
+    pub format: TraceFormat,
+}
+
+/// How to print what is in a packet file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: schema plimsoll.trace/1.
+    Json,
+    /// One offline page with charts of the connections.
+    Html,
 }
 
 /// Arguments of `inventory`.
@@ -263,6 +279,9 @@ pub struct DoctorArgs {
     /// Only tell what was left behind; remove nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Remove the packets that runs captured longer ago than this (720h); what was found in them stays.
+    #[arg(long, value_name = "TIME", env = "PLIMSOLL_REMOVE_CAPTURES")]
+    pub remove_captures: Option<Span>,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,

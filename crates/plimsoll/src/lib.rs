@@ -7,6 +7,7 @@
 mod amount;
 pub mod args;
 mod assess;
+mod captures;
 mod command;
 mod contest;
 mod exit;
@@ -14,6 +15,7 @@ mod failure;
 mod measure;
 mod neighbours;
 mod output;
+mod packets;
 mod progress;
 mod shipped;
 mod state;

@@ -35,6 +35,11 @@ pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
     })
 }
 
+/// The folder of the file of runs, which has the pages and the captures of runs, too.
+pub(crate) fn folder(store: &Store) -> &Path {
+    store.path().parent().unwrap_or(Path::new(""))
+}
+
 /// Where the page of a run goes when it is not said.
 pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
     store.path().with_file_name("reports").join(format!("{run}.html"))

@@ -2,7 +2,6 @@
 
 use plimsoll_model::packet::{Endpoint, Flags, Segment};
 
-use super::class::Class;
 use super::classes::{self, Finding, side};
 use super::counts::{self, Verdict};
 use super::gap::{Gap, LastWord, LateAck};
@@ -13,6 +12,7 @@ use super::recovery::{Recovery, Trigger};
 use super::rtt::{self, Rtt};
 use super::sequence::{after, before, beyond};
 use super::time::MILLISECOND;
+use plimsoll_model::trace::Class;
 
 /// An acknowledgement that came late, until it shows whether somebody waited for it.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The stalls of one connection: disjoint, summed up whole, listed up to a limit.
 
-use super::class::Class;
 use super::classes::Finding;
+use plimsoll_model::trace::Class;
 
 /// A stall in nanoseconds.
 #[derive(Clone, Debug)]
@@ -55,8 +55,8 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use super::super::class::Actor;
     use super::*;
+    use plimsoll_model::trace::Actor;
 
     fn finding(class: Class) -> Finding {
         Finding { class, waiting_for: Actor::Client, evidence: String::new() }

@@ -8,7 +8,6 @@
 //! The state is bounded: so many connections at a time, so many stalls listed for each. What is not listed still counts
 //! in the sums.
 
-mod class;
 mod classes;
 mod connection;
 mod counts;
@@ -16,8 +15,8 @@ mod gap;
 mod half;
 mod handshake;
 mod log;
+mod portrait;
 mod recovery;
-mod report;
 mod rtt;
 mod sequence;
 mod summary;
@@ -26,8 +25,11 @@ mod table;
 mod tests;
 mod time;
 
-pub use class::{Actor, Class};
-pub use report::{ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport};
+pub use plimsoll_model::trace::{
+    Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
+};
+
+pub use portrait::{Choice, Painter};
 
 use plimsoll_model::packet::{CaptureSummary, Packet, Transport};
 
@@ -110,10 +112,16 @@ impl Analyzer {
     /// Ends the analysis. `capture` is what the reader says of the file.
     #[must_use]
     pub fn finish(self, capture: CaptureSummary) -> TraceReport {
+        self.finish_and_choose(capture, 0).0
+    }
+
+    /// The same, and says which connections are worth a portrait, at most so many.
+    #[must_use]
+    pub fn finish_and_choose(self, capture: CaptureSummary, portraits: usize) -> (TraceReport, Choice) {
         let Self { table, mut summary, udp, begin } = self;
         for connection in table.into_connections() {
             summary.add(connection);
         }
-        summary.report(capture, begin.unwrap_or(0), udp.count())
+        summary.report(capture, begin.unwrap_or(0), udp.count(), portraits)
     }
 }

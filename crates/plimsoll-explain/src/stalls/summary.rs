@@ -6,12 +6,15 @@ use std::net::IpAddr;
 use plimsoll_model::packet::{CaptureSummary, Endpoint};
 
 use super::Limits;
-use super::class::Class;
 use super::connection::Connection;
 use super::half::Half;
 use super::log::ClassTimes;
-use super::report::{ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport};
+use super::portrait::Choice;
 use super::time::{SECOND, ms, seconds};
+use plimsoll_model::trace::Class;
+use plimsoll_model::trace::{
+    ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
+};
 
 /// The connections that have ended: the sums of all, and those to list.
 pub(super) struct Summary {
@@ -65,13 +68,14 @@ impl Summary {
         }
     }
 
-    /// The report. Times count from `begin`.
+    /// The report, in which times count from `begin`, and the connections that are worth one of so many portraits.
     pub(super) fn report(
         mut self,
         capture: CaptureSummary,
         begin: u64,
         (udp_flows, more_udp): (u64, bool),
-    ) -> TraceReport {
+        portraits: usize,
+    ) -> (TraceReport, Choice) {
         self.cut();
         self.ended.sort_by_key(|connection| connection.first);
         let names: BTreeMap<IpAddr, &str> =
@@ -80,7 +84,8 @@ impl Summary {
             self.ended.iter().map(|connection| connection_report(connection, begin, &names)).collect();
         let mut missing = capture.missing;
         self.state_missing(&mut missing, more_udp);
-        TraceReport {
+        let choice = Choice::among(&self.ended, begin, portraits);
+        let report = TraceReport {
             schema: TRACE_SCHEMA.to_owned(),
             format: capture.format,
             packets: capture.packets,
@@ -90,8 +95,10 @@ impl Summary {
             tcp_connections: self.connections,
             udp_flows,
             connections,
+            lifetime_s: seconds(self.lifetime),
             time_share: self.time_share(),
-        }
+        };
+        (report, choice)
     }
 
     fn state_missing(&self, missing: &mut Vec<String>, more_udp: bool) {

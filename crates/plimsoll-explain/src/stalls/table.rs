@@ -12,7 +12,7 @@ use super::connection::Connection;
 type Key = (Endpoint, Endpoint);
 
 /// Later times are taken for this one: sums of times must not overflow, whatever a damaged capture says.
-const LATEST: u64 = u64::MAX / 4;
+pub(super) const LATEST: u64 = u64::MAX / 4;
 
 /// How many connections are looked at to find one to give up.
 const LOOKED_AT: usize = 64;

@@ -42,6 +42,7 @@ impl Exchange<'_> {
             };
             sent(n);
             left -= n as u64;
+            self.pause(left);
         }
         self.stream.shutdown(Shutdown::Write)?;
         Ok(End::Complete)
@@ -144,8 +145,16 @@ impl Exchange<'_> {
                 Some(n) => left -= n as u64,
                 None => return Ok(End::Stopped),
             }
+            self.pause(left);
         }
         Ok(End::Complete)
+    }
+
+    /// Waits before the next call, where there is one.
+    fn pause(&self, left: u64) {
+        if left > 0 && !self.load.pause.0.is_zero() {
+            sleep(self.load.pause.0);
+        }
     }
 
     fn take_exactly(&self, inlet: &mut Inlet, length: u64) -> io::Result<End> {

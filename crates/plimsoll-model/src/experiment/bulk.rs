@@ -22,6 +22,8 @@ pub struct BulkLoad {
     /// nobody answers. Only where `direction` is `send`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<ByteSize>,
+    /// Wait so long between two calls of a message, or of a stream (at most 10 s), as a program does that waits for its own input.
+    pub pause: Span,
     /// Whether the last call of a message, or of a stream, says that nothing more follows. A sender that says `more` with its last byte
     /// as well has it held back by the kernel for up to 200 ms.
     pub release: bool,
@@ -54,6 +56,7 @@ impl Default for BulkLoad {
             by: SendBy::Write,
             chunk: ByteSize(128 << 10),
             message: None,
+            pause: Span::default(),
             release: true,
             total: None,
             duration: None,

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Metric;
 use super::bulk::{BulkLoad, UdpLoad};
 use super::open_loop::OpenLoop;
 use crate::units::Span;
@@ -64,6 +65,17 @@ impl LoadKind {
             }),
             Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
             Self::Udp(udp) => Self::Udp(udp.part(number)),
+        }
+    }
+
+    /// What is usually asked of such a load.
+    #[must_use]
+    pub fn usual_metric(&self) -> Metric {
+        match self {
+            Self::Http(http) if http.requests_per_connection == 1 => Metric::ConnectionsPerSecond,
+            Self::Http(_) => Metric::RequestsPerSecond,
+            Self::Bulk(_) => Metric::BitsPerSecond,
+            Self::Udp(_) => Metric::PacketsPerSecond,
         }
     }
 

@@ -4,6 +4,7 @@
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
 pub mod bulk;
+pub mod capture;
 pub mod hysteresis;
 pub mod link;
 pub mod load;
@@ -20,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
+pub use capture::Capture;
 pub use hysteresis::HysteresisClaim;
 pub use link::{Link, Way};
 pub use load::{HttpLoad, Load, LoadKind};
@@ -55,6 +57,9 @@ pub struct Experiment {
     /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
+    /// Which packets are captured while it is measured; without it, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// What is varied between trials, by name. All combinations of the levels are run, each block of them in random order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Factor>,
@@ -280,7 +285,7 @@ impl Paths {
 }
 
 /// Something to be judged. Exactly one of the kinds is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The figure does come back: after against baseline, adjusted by the control twin.
@@ -340,7 +345,7 @@ pub struct DifferenceClaim {
 }
 
 impl DifferenceClaim {
-    fn default_margin() -> Share {
+    pub(crate) fn default_margin() -> Share {
         Share(0.02)
     }
 }
@@ -388,6 +393,9 @@ pub enum Metric {
     LossShare,
     /// The jitter of datagrams (RFC 3550), in milliseconds.
     JitterMs,
+    /// The share of the connections' time in which there was something to send and nothing went, from the packets that `[capture]`
+    /// keeps; from 0.001, which is as near to none as ratios can tell, to 1.
+    StallShare,
 }
 
 impl Metric {
@@ -403,13 +411,14 @@ impl Metric {
             Self::PacketsPerSecond => "packets_per_second",
             Self::LossShare => "loss_share",
             Self::JitterMs => "jitter_ms",
+            Self::StallShare => "stall_share",
         }
     }
 
     /// Whether less of it is better.
     #[must_use]
     pub fn lower_is_better(self) -> bool {
-        matches!(self, Self::MedianMs | Self::P99Ms | Self::LossShare | Self::JitterMs)
+        matches!(self, Self::MedianMs | Self::P99Ms | Self::LossShare | Self::JitterMs | Self::StallShare)
     }
 }
 
@@ -476,10 +485,13 @@ pub struct RunOptions {
     pub budget: Option<Span>,
     /// How often the kernel's counters are sampled, per second (1 to 100).
     pub sample_hz: u32,
+    /// Whether there are probes at all while a load runs: the sampled counters, and `[capture]`. Counters are read once before and once
+    /// after each load in any case.
+    pub probes: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { min_trials: 1, max_trials: 3, budget: None, sample_hz: 2 }
+        Self { min_trials: 1, max_trials: 3, budget: None, sample_hz: 2, probes: true }
     }
 }

@@ -22,6 +22,9 @@ pub struct FileError {
     pub text: String,
 }
 
+/// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same.
+const LEFT_OUT: [&str; 2] = ["run", "capture"];
+
 /// A setting that replaces the one in the file: a path, and a value.
 #[derive(Clone, Debug)]
 pub struct Override {
@@ -53,6 +56,9 @@ impl Override {
     /// Puts the value at its place in the document.
     fn apply(&self, document: &mut DocumentMut) -> Result<(), FileError> {
         let (last, parents) = self.path.split_last().expect("a path has at least one part");
+        if let Some(table) = parents.first().filter(|name| LEFT_OUT.contains(&name.as_str())) {
+            document.entry(table).or_insert_with(toml_edit::table);
+        }
         let mut item = document.as_item_mut();
         for (depth, part) in parents.iter().enumerate() {
             item = child(item, part).ok_or_else(|| {

@@ -6,6 +6,7 @@ macro_rules! path {
 }
 
 mod bulk;
+mod capture;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +49,7 @@ pub(super) fn validate(experiment: &Experiment) -> Checked {
     let mut names = BTreeMap::new();
     check_phases(experiment, &experiment.phases, &path!["phases"], &mut names)?;
     control(experiment, &names)?;
+    capture::check(experiment, &names)?;
     factors(experiment)?;
     for (index, claim) in experiment.claims.iter().enumerate() {
         check_claim(experiment, index, claim, &names)?;

@@ -10,8 +10,10 @@ mod filter;
 mod pcapng;
 mod ring;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,17 +84,29 @@ pub struct Captured {
     pub error: Option<String>,
 }
 
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+}
+
 /// The network interfaces of this namespace that are up, by name.
 ///
 /// # Errors
 /// When they cannot be listed.
-pub fn interfaces() -> Result<Vec<String>, CaptureError> {
+pub fn interfaces() -> Result<Vec<Interface>, CaptureError> {
     let all = getifaddrs().map_err(|error| CaptureError::Interfaces(error.into()))?;
-    let up = all.filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP));
-    let mut names: Vec<String> = up.map(|interface| interface.interface_name).collect();
-    names.sort_unstable();
-    names.dedup();
-    Ok(names)
+    let mut found: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
+    // An interface comes once for each of its addresses, and once for itself.
+    for entry in all.filter(|entry| entry.flags.contains(InterfaceFlags::IFF_UP)) {
+        let ipv4 = entry.address.as_ref().and_then(|a| Some(IpAddr::from(a.as_sockaddr_in()?.ip())));
+        let ipv6 = entry.address.as_ref().and_then(|a| Some(IpAddr::from(a.as_sockaddr_in6()?.ip())));
+        found.entry(entry.interface_name).or_default().extend(ipv4.or(ipv6));
+    }
+    Ok(found.into_iter().map(|(name, addresses)| Interface { name, addresses }).collect())
 }
 
 /// A capture on one interface, under way.
@@ -131,10 +145,15 @@ impl Capture {
         Ok(Self { interface: interface.to_owned(), path: path.to_owned(), stop, thread })
     }
 
+    /// Tells it to end. [`Capture::stop`] waits for that.
+    pub fn end(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
     /// Ends the capture, once all that has arrived is written.
     #[must_use]
     pub fn stop(self) -> Captured {
-        self.stop.store(true, Ordering::Release);
+        self.end();
         let (counts, done) = self.thread.join().unwrap_or_else(|_| {
             (Counts::default(), Err(io::Error::other("the capturing thread has panicked")))
         });

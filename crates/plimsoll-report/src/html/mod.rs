@@ -5,6 +5,7 @@
 //! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
 
 mod chart;
+mod packets;
 mod page;
 mod sections;
 mod tables;
@@ -15,14 +16,20 @@ use std::io::{self, Write};
 use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
+use plimsoll_model::trace::Portrait;
+
+pub use packets::trace;
 
 /// The id of the element that chooses the trial to draw over time.
 const TRIAL_PICKER: &str = "trial-picker";
+/// The id of the element that chooses the connection to draw.
+const CONNECTION_PICKER: &str = "connection-picker";
 
 /// Writes the page of a run.
 ///
 /// `records` are the raw trials behind the report, for the charts over time; without them these charts are left out, and the page
 /// says so. `claims` are the experiment's, which know the margin that a verdict is drawn against; without them it is drawn without.
+/// `portraits` are connections from its captures that are worth a look.
 ///
 /// # Errors
 /// Those of the writer.
@@ -31,7 +38,8 @@ pub fn run(
     report: &RunReport,
     records: &[TrialRecord],
     claims: &[Claim],
+    portraits: &[Portrait],
 ) -> io::Result<()> {
-    let body = sections::body(report, records, claims);
+    let body = sections::body(report, records, claims, portraits);
     page::write(out, &format!("{}: {}", report.experiment, report.run), &body)
 }

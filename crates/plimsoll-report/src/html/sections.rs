@@ -4,11 +4,12 @@ use maud::{Markup, html};
 use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
+use plimsoll_model::trace::Portrait;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{Figure, bars, cpu, cycles, latency, load, rate, steps};
-use super::{TRIAL_PICKER, page, tables, timeline};
+use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
 use crate::wording;
@@ -21,11 +22,17 @@ pub(super) struct Section {
 }
 
 /// Everything between the head and the script.
-pub(super) fn body(report: &RunReport, records: &[TrialRecord], claims: &[Claim]) -> Markup {
+pub(super) fn body(
+    report: &RunReport,
+    records: &[TrialRecord],
+    claims: &[Claim],
+    portraits: &[Portrait],
+) -> Markup {
     let cells = summary::cells(report);
     let sections: Vec<Section> = [
         remedies(report, claims),
         causes(report),
+        packets::section(report, portraits),
         up_and_down(report),
         rates(report, &cells, records, claims),
         over_time(report, records),

@@ -87,6 +87,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::steps(&mut page, report)?;
     sections::offers(&mut page, report)?;
     sections::ladder(&mut page, report)?;
+    sections::packets(&mut page, report)?;
     sections::causes(&mut page, report)?;
     sections::evidence(&mut page, report)?;
     sections::notes(&mut page, report)?;

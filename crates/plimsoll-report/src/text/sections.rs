@@ -2,7 +2,10 @@
 
 use std::io;
 
-use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, RunReport, StepReport, TrialReport};
+use plimsoll_model::observation::Twin;
+use plimsoll_model::report::{
+    CpuShares, OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
+};
 
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
@@ -10,6 +13,8 @@ use crate::number::{NONE, count, figure, millis, percent, ratio, times};
 use crate::summary::{self, CONTROL, Figures};
 use crate::wording;
 
+/// How many classes of stalls are shown for each cell.
+const STALLS_SHOWN: usize = 2;
 /// How much evidence is shown; the rest is in the JSON and in the page.
 const EVIDENCE_SHOWN: usize = 12;
 
@@ -164,6 +169,47 @@ pub(super) fn ladder(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> 
         })
         .collect();
     table::write(page, &columns, &rows)
+}
+
+/// Where the connections' time went.
+pub(super) fn packets(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    if report.packets.is_empty() {
+        return Ok(());
+    }
+    page.heading("Where the connections' time went, from their packets")?;
+    let factors = report.packets.iter().any(|of| !of.cell.is_empty());
+    let mut columns = Vec::new();
+    columns.extend(factors.then(|| column("cell", Align::Left)));
+    columns.extend([
+        Column { title: "phase", align: Align::Left, expendable: 2 },
+        Column { title: "host", align: Align::Left, expendable: 1 },
+        Column { title: "conn.", align: Align::Right, expendable: 3 },
+        column("moving%", Align::Right),
+        column("stalls", Align::Left),
+        Column { title: "window/buffer%", align: Align::Right, expendable: 5 },
+        Column { title: "packets", align: Align::Right, expendable: 4 },
+        column("lost", Align::Right),
+    ]);
+    let row = |of: &PacketReport| {
+        let mut cells = Vec::new();
+        cells.extend(factors.then(|| summary::cell_title(&of.cell)));
+        cells.extend([
+            of.phase.clone(),
+            wording::captured_on(of),
+            count(of.connections),
+            wording::moving(of),
+            wording::stalls(of, STALLS_SHOWN),
+            wording::limited(of),
+            count(of.packets),
+            count(of.dropped),
+        ]);
+        Row { cells, faint: of.twin == Twin::Control }
+    };
+    table::write(page, &columns, &report.packets.iter().map(row).collect::<Vec<_>>())?;
+    report.packets.iter().flat_map(|of| &of.errors).try_for_each(|error| page.item(error))?;
+    wording::longest_stalls(report)
+        .iter()
+        .try_for_each(|(what, evidence)| page.item(&format!("{what}: {evidence}")))
 }
 
 /// Explanations, the likeliest first, each with its evidence and its remedy.

@@ -9,8 +9,12 @@ use plimsoll_model::observation::{
     PhaseRecord, Sample, SamplingCost, Slice, TrialRecord, Twin,
 };
 use plimsoll_model::report::{
-    CpuShares, CycleRatio, Evidence, HostReport, PhaseReport, RUN_SCHEMA, RecoveryFacts, RemedyResult,
-    RunReport, RunStatus, StateLivesIn, TrialReport,
+    CpuShares, CycleRatio, Evidence, HostReport, LimitedTimes, PacketReport, PhaseReport, RUN_SCHEMA,
+    RecoveryFacts, RemedyResult, RunReport, RunStatus, StallReport, StateLivesIn, TrialReport,
+};
+use plimsoll_model::trace::{
+    Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Portrait, Stall, TRACE_SCHEMA,
+    TraceReport, Way,
 };
 use plimsoll_model::units::Share;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -142,6 +146,7 @@ fn phase_record(phase: &Plan, start_ns: u64, seed: u64) -> PhaseRecord {
         end_ns: start_ns + length,
         slices,
         notes: Vec::new(),
+        captures: Vec::new(),
     }
 }
 
@@ -238,6 +243,9 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 connections,
                 connections_per_second: connections as f64 / seconds,
                 requests_per_second: connections as f64 / seconds,
+                bits_per_second: 0.0,
+                packets_per_second: None,
+                loss_share: None,
                 latency_us: slices[0].result.latency.percentiles,
                 errors: if flooded {
                     BTreeMap::from([(ErrorKind::Reset, 12), (ErrorKind::ConnectTimeout, 3)])
@@ -317,6 +325,7 @@ pub(crate) fn empty() -> RunReport {
         state_lives_in: None,
         causes: Vec::new(),
         evidence: Vec::new(),
+        packets: Vec::new(),
         hosts: vec![
             host("client", &[], &["sequential", "flood"]),
             host("firewall", &["relay"], &[]),
@@ -325,6 +334,94 @@ pub(crate) fn empty() -> RunReport {
         trials: Vec::new(),
         sampling: SamplingCost::default(),
         notes: Vec::new(),
+    }
+}
+
+/// A run whose packets were captured, of which one stream waited for acknowledgements.
+pub(crate) fn captured() -> RunReport {
+    let stall = |class, share, count, median_ms| StallReport {
+        class,
+        share,
+        count,
+        median_ms,
+        evidence: "1000 bytes in flight were acknowledged after 40.1 ms <of silence>".into(),
+    };
+    let packets = |level: &str, stalls: Vec<StallReport>, dropped| PacketReport {
+        cell: [("sender".to_owned(), level.to_owned())].into(),
+        phase: "transfer".into(),
+        twin: Twin::Main,
+        host: "client".into(),
+        trials: 3,
+        connections: 6,
+        lifetime_s: 12.5,
+        packets: 120_400,
+        dropped,
+        main_class: stalls.first().map(|stall| stall.class),
+        stalls,
+        kernel: Some(LimitedTimes { busy_s: 10.0, window_limited_s: 2.5, buffer_limited_s: 0.0 }),
+        files: vec!["captures/r/001-transfer-client-eth0.pcapng".into()],
+        errors: Vec::new(),
+    };
+    let acks = vec![stall(Class::DelayedAck, 0.81, 250, 40.1), stall(Class::Rto, 0.02, 1, 204.0)];
+    RunReport {
+        packets: vec![packets("steady", Vec::new(), 0), packets("write_write_read", acks, 17)],
+        ..empty()
+    }
+}
+
+/// A connection to draw: so many bytes, with a stall in the middle.
+pub(crate) fn portrait(place: &str) -> Portrait {
+    let stall = Stall {
+        start_s: 1.0,
+        length_ms: 40.0,
+        class: Class::DelayedAck,
+        waiting_for: Actor::Server,
+        evidence: "<b>acknowledged</b> after 40 ms".into(),
+    };
+    let direction = |bytes| DirectionReport { bytes, ..DirectionReport::default() };
+    let connection = ConnectionReport {
+        client: "10.0.0.1:40000".into(),
+        server: "10.0.0.2:80".into(),
+        start_s: 0.5,
+        duration_s: 1.5,
+        packets: 300,
+        bytes: 300_000,
+        rate_bytes_per_s: Some(200_000.0),
+        rtt_ms: Some(1.5),
+        rtt_min_ms: Some(1.0),
+        handshake: HandshakeReport::default(),
+        from_client: direction(300_000),
+        from_server: direction(0),
+        stalled_s: 0.04,
+        stall_count: 1,
+        stalls: vec![stall],
+    };
+    let line = |up: f64| vec![(0.5, up), (1.0, 1000.0 + up), (1.04, 1000.0 + up), (2.0, 300_000.0 + up)];
+    let from_client = Way {
+        sent: line(0.0),
+        resent: vec![(1.5, 2000.0)],
+        acked: line(0.0),
+        window: line(65_535.0),
+        rate: vec![(0.5, 2000.0), (1.25, 398_000.0)],
+        rtt_ms: vec![(0.6, 1.1), (1.04, 40.0)],
+    };
+    Portrait { place: place.into(), connection, from_client, from_server: Way::default() }
+}
+
+/// A packet file with that connection.
+pub(crate) fn trace() -> TraceReport {
+    TraceReport {
+        schema: TRACE_SCHEMA.into(),
+        format: "pcapng".into(),
+        packets: 310,
+        bytes: 320_000,
+        dropped: Some(2),
+        missing: vec!["2 packets that the capture <lost>".into()],
+        tcp_connections: 1,
+        udp_flows: 3,
+        connections: vec![portrait("").connection],
+        lifetime_s: 1.5,
+        time_share: [(Class::DelayedAck, 0.04 / 1.5)].into(),
     }
 }
 

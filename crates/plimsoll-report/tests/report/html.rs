@@ -10,7 +10,7 @@ use crate::fixture::{self, Fate};
 
 fn written(report: &RunReport, records: &[TrialRecord]) -> String {
     let mut out = Vec::new();
-    html::run(&mut out, report, records, &fixture::claims()).unwrap();
+    html::run(&mut out, report, records, &fixture::claims(), &[]).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -191,4 +191,56 @@ fn a_hundred_trials_sampled_a_hundred_times_a_second_stay_under_ten_megabytes() 
     let page = written(&fixture::measured(Fate::Leaks, 100), &records);
     assert!(page.len() < 10_000_000, "{} bytes", page.len());
     assert!(Html::parse_document(&own_part(&page)).errors.is_empty());
+}
+
+fn page(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
+    let portraits = ["sender = steady", "sender = write_write_read"].map(fixture::portrait);
+    let pages = [
+        page(|out| html::run(out, &fixture::captured(), &[], &[], &portraits)),
+        page(|out| html::trace(out, "a <file>.pcap", &fixture::trace(), &portraits)),
+    ];
+    for page in pages {
+        let parsed = Html::parse_document(&own_part(&page));
+        assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
+        assert_eq!(select(&parsed, "#connection-picker option").len(), 2);
+        let data = chart_data(&parsed);
+        for chart in ["time-sequence", "throughput", "round-trips"] {
+            assert!(
+                select(&parsed, &format!("#{chart} .chart"))[0].attr("data-picker")
+                    == Some("connection-picker")
+            );
+            assert!(data.contains_key(&format!("{chart}-data-1")), "{:?}", data.keys());
+        }
+        let drawing = &data["time-sequence-data-0"];
+        let shapes = drawing["layout"]["shapes"].as_array().expect("the stall is shaded");
+        assert_eq!((&shapes[0]["x0"], &shapes[0]["x1"]), (&1.0.into(), &1.04.into()));
+        let traces = drawing["data"].as_array().expect("traces");
+        let stall = traces.iter().find(|trace| trace["name"] == "stall").expect("the stall is marked");
+        assert_eq!(stall["y"][0], 1000.0, "where the line runs level");
+        let told = stall["hovertext"][0].as_str().expect("a text");
+        assert!(
+            told.contains("delayed_ack, 40 ms, waiting for the server") && !told.contains("<b>"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_packet_file_without_a_connection_has_a_page_without_charts() {
+    let none = plimsoll_model::trace::TraceReport {
+        connections: Vec::new(),
+        tcp_connections: 0,
+        ..fixture::trace()
+    };
+    let page = page(|out| html::trace(out, "empty", &none, &[]));
+    let parsed = Html::parse_document(&own_part(&page));
+    assert!(select(&parsed, ".chart").is_empty() && select(&parsed, "#connection-picker").is_empty());
+    assert!(page.contains("2 packets that the capture &lt;lost&gt;"));
 }

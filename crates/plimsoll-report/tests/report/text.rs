@@ -82,3 +82,22 @@ fn a_single_verdict_is_the_outcome_its_figures_and_the_reason() {
     text::verdict(&mut out, &fixture::not_recovered().verdicts[0], &TextOptions::default()).unwrap();
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
 }
+
+#[test]
+fn a_run_with_captures_says_where_the_time_went_and_what_was_lost() {
+    let text = plain(&fixture::captured());
+    let line = |start: &str| {
+        text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_else(|| panic!("{text}"))
+    };
+    assert!(line("sender = steady").contains("100.0") && line("sender = steady").contains("none"), "{text}");
+    let stalled = line("sender = write_write_read");
+    assert!(
+        stalled.contains("delayed ack 81.0 % (250 ×") && stalled.contains("rto 2.0 % (1 × 204 ms)"),
+        "{text}"
+    );
+    assert!(stalled.trim_end().ends_with("17"), "{text}");
+    assert!(
+        text.contains("Delayed ack, transfer, sender = write_write_read: 1000 bytes in flight"),
+        "{text}"
+    );
+}

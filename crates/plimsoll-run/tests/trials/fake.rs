@@ -8,7 +8,7 @@ use std::thread;
 use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent};
-use plimsoll_model::observation::{LoadResult, SamplingCost, Snapshot};
+use plimsoll_model::observation::{CapturedFile, LoadResult, SamplingCost, Snapshot};
 use plimsoll_run::{Ground, Hosts, LinkTrouble, Pipes};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
@@ -80,6 +80,7 @@ impl Hosts for FakeHosts {
 fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
     let mut input = stream.try_clone().expect("a second handle");
     let mut service = 0;
+    let mut captured = None;
     while let Ok(Some(request)) = frame::read::<ToAgent>(&mut input) {
         let say = |what: String| ground.log.lock().unwrap().push(format!("rig {rig}: {what}"));
         let answer = match request {
@@ -115,6 +116,19 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
             ToAgent::Sample { .. } => continue,
             ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },
+            ToAgent::Capture { id, capture } => {
+                say(format!("capture {} on ports {:?}", capture.name, capture.ports));
+                let folder = std::path::PathBuf::from(capture.folder);
+                captured = Some(folder.join(capture.name + "-eth0.pcapng"));
+                FromAgent::Done { id }
+            }
+            ToAgent::EndCapture { id } => {
+                say("end capture".into());
+                let file = captured.take().expect("a capture is under way").to_string_lossy().into_owned();
+                let file =
+                    CapturedFile { interface: "eth0".into(), file, packets: 7, ..CapturedFile::default() };
+                FromAgent::Captured { id, files: vec![file] }
+            }
             ToAgent::FlushCaches { id } => FromAgent::Done { id },
         };
         if frame::write(&mut stream, &answer).is_err() {

@@ -2,12 +2,13 @@
 
 mod fake;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fake::FakeGround;
 use plimsoll_model::experiment::Rung;
-use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{PhaseKind, Slice, Traffic, TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
 use plimsoll_run::{Ended, Event, Judge, Limits, Run};
@@ -82,6 +83,13 @@ impl Judge for Fixed {
         assert!(trials.iter().all(|trial| trial.block == 0), "it is asked before anything is varied");
         self.unfit
     }
+    fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
+        assert!(file.is_absolute(), "{}", file.display());
+        if file.to_string_lossy().contains("after-2") {
+            return Err("it is cut short".into());
+        }
+        Ok(Traffic { connections: 3, ..Traffic::default() })
+    }
     fn decided(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
         trials.len() >= self.decided_after
     }
@@ -108,6 +116,11 @@ impl Lab {
             ground: FakeGround::default(),
             interrupt: AtomicBool::new(false),
         }
+    }
+
+    /// With other words in the experiment's text.
+    fn of(text: &str) -> Self {
+        Self { plan: Plan::read("flood", text, &Settings::default()).unwrap(), ..Self::new() }
     }
 
     fn entry(&self, seed: u64) -> RunEntry {
@@ -271,4 +284,43 @@ fn a_service_that_dies_spoils_its_trial_and_twice_in_a_row_the_run() {
     let fault = &ended.trials[0].faults[0];
     assert_eq!(fault.phase, "flood");
     assert!(fault.what.contains("`web`") && fault.what.contains("out of luck"), "{}", fault.what);
+}
+
+#[test]
+fn packets_are_captured_around_every_measured_phase_and_read_when_it_ends() {
+    let lab = Lab::of(&format!("{FLOOD}[capture]\n"));
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
+    let of_main: Vec<String> = lab
+        .ground
+        .said()
+        .into_iter()
+        .filter(|said| said.starts_with("rig 0") && !said.contains("start"))
+        .collect();
+    let before = of_main.iter().position(|said| said.contains("capture 001-before-a on ports [8000]"));
+    let run = "rig 0: run few 2".to_owned();
+    let at = before.expect("a capture begins") + 1;
+    assert_eq!(of_main[at..at + 4], [run.clone(), run.clone(), run, "rig 0: end capture".to_owned()]);
+    assert!(of_main[..at - 1].iter().all(|said| !said.contains("capture")), "a warm-up is not captured");
+    let stored = lab.store.trials("run").unwrap();
+    let phases = stored[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    for phase in phases {
+        let records: Vec<_> = phase.captures.iter().map(|c| (c.twin, c.file.packets)).collect();
+        assert_eq!(records, [(Twin::Main, 7), (Twin::Control, 7)], "{}", phase.name);
+        let file = &phase.captures[1].file;
+        let cycle = if phase.cycle > 0 { format!("-{}", phase.cycle) } else { String::new() };
+        assert_eq!(file.file, format!("captures/run/001-{}{cycle}-a'-eth0.pcapng", phase.name));
+        let unreadable = phase.cycle == 2;
+        assert_eq!(file.error.as_deref(), unreadable.then_some("it is cut short"));
+        assert_eq!(phase.captures[1].traffic.is_none(), unreadable);
+    }
+}
+
+#[test]
+fn without_probes_nothing_is_captured() {
+    let lab = Lab::of(&format!("{FLOOD}[capture]\n[run]\nprobes = false\n"));
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
+    assert!(lab.ground.said().iter().all(|said| !said.contains("capture")));
+    assert_eq!(ended.trials[0].sampling.samples, 0);
 }

@@ -10,7 +10,7 @@ use plimsoll_model::observation::{TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{recovery, validity};
+use super::{packets, recovery, validity};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
@@ -49,25 +49,39 @@ fn of_levels(plan: &Plan, factor: &str) -> Vec<Comparison> {
 fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
     let against: BTreeMap<String, String> =
         claim.against.iter().map(|(factor, level)| (factor.clone(), level_text(level))).collect();
-    let others = plan.cells.iter().map(|cell| &cell.levels).filter(|levels| **levels != against);
+    // What is varied beside the factors of the claim, such as the probes, belongs to the pairs and not to the comparison.
+    let only = |levels: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        levels
+            .iter()
+            .filter(|(factor, _)| against.contains_key(*factor))
+            .map(|(f, l)| (f.clone(), l.clone()))
+            .collect()
+    };
+    let mut others: Vec<BTreeMap<String, String>> =
+        plan.cells.iter().map(|cell| only(&cell.levels)).filter(|levels| *levels != against).collect();
+    others.dedup();
     let comparison = |other: &BTreeMap<String, String>| Comparison {
         what: format!("{} against {}", named(other), named(&against)),
         a: against.clone(),
         b: other.clone(),
     };
-    others.map(comparison).collect()
+    others.iter().map(comparison).collect()
+}
+
+/// How the comparisons of a factor's levels begin in the reason of their verdicts.
+pub(super) fn against_first(plan: &Plan, factor: &str) -> Vec<String> {
+    of_levels(plan, factor).into_iter().map(|comparison| comparison.what).collect()
 }
 
 /// A cell in words.
-fn named(cell: &BTreeMap<String, String>) -> String {
+pub(super) fn named(cell: &BTreeMap<String, String>) -> String {
     let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
     levels.join(", ")
 }
 
 fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialRecord]) -> Verdict {
     let metric = claim.metric.name();
-    let all: Vec<&TrialRecord> = trials.iter().collect();
-    if let Some(reason) = validity::objection(&all) {
+    if let Some(reason) = objection(claim.metric, &claim.phase, trials) {
         return Verdict::bare("difference", metric, Outcome::Invalid, 0, reason);
     }
     let (of_a, of_b) = pairs(claim, comparison, trials);
@@ -83,6 +97,13 @@ fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialR
         }
         Err(error) => Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), error.to_string()),
     }
+}
+
+/// Why a figure of these trials cannot be judged; nothing where it can.
+fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
+    let all: Vec<&TrialRecord> = trials.iter().collect();
+    let of_packets = || (metric == Metric::StallShare).then(|| packets::objection(trials, phase))?;
+    validity::objection(&all).or_else(of_packets)
 }
 
 /// A block, and the levels of the factors that are not compared.
@@ -104,10 +125,13 @@ fn pairs(claim: &DifferenceClaim, of: &Comparison, trials: &[TrialRecord]) -> (V
     found.into_values().filter_map(|[a, b]| a.zip(b)).unzip()
 }
 
-/// The figure of a trial: the median over the slices of a phase.
+/// The figure of a trial: the median over the slices of a phase, or, where packets tell it, that of the whole phase.
 pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option<f64> {
     if !trial.faults.is_empty() {
         return None;
+    }
+    if metric == Metric::StallShare {
+        return recovery::measured(trial, phase).find_map(|phase| phase.stall_share(Twin::Main));
     }
     let slices = recovery::measured(trial, phase)
         .flat_map(|phase| &phase.slices)
@@ -120,8 +144,7 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
 /// The verdict on an interaction.
 pub(super) fn interaction(claim: &InteractionClaim, trials: &[TrialRecord]) -> Verdict {
     let metric = claim.metric.name();
-    let all: Vec<&TrialRecord> = trials.iter().collect();
-    if let Some(reason) = validity::objection(&all) {
+    if let Some(reason) = objection(claim.metric, &claim.phase, trials) {
         return Verdict::bare("interaction", metric, Outcome::Invalid, 0, reason);
     }
     match judged(claim, trials) {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use plimsoll_model::observation::{
-    Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, TrialRecord, Twin,
+    Datagrams, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, TrialRecord, Twin,
 };
 use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
 
@@ -41,6 +41,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
     let seconds = sum(|slice| slice.result.elapsed_ns) as f64 / 1e9;
     let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let (connections, requests) = (sum(|slice| slice.result.connections), sum(|slice| slice.result.requests));
+    let datagrams = datagrams(&slices);
     let mut errors = BTreeMap::new();
     for (kind, count) in slices.iter().flat_map(|slice| &slice.result.errors) {
         *errors.entry(*kind).or_insert(0) += count;
@@ -54,12 +55,32 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         connections,
         connections_per_second: per_second(connections),
         requests_per_second: per_second(requests),
+        bits_per_second: if is_bulk(&slices) { per_second(8 * sum(|slice| slice.result.bytes)) } else { 0.0 },
+        packets_per_second: datagrams.map(|datagrams| per_second(datagrams.received)),
+        loss_share: datagrams
+            .filter(|datagrams| datagrams.sent > 0)
+            .map(|datagrams| datagrams.lost() as f64 / datagrams.sent as f64),
         latency_us: percentiles(&slices),
         errors,
         offer: offer(&slices),
         cpu: cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,
+    })
+}
+
+/// Whether bytes are what the load is about.
+fn is_bulk(slices: &[&Slice]) -> bool {
+    slices.iter().any(|slice| !slice.result.streams.is_empty() || slice.result.datagrams.is_some())
+}
+
+/// What became of datagrams, over all slices; nothing where none were sent.
+fn datagrams(slices: &[&Slice]) -> Option<Datagrams> {
+    let all = slices.iter().filter_map(|slice| slice.result.datagrams);
+    all.reduce(|sum, next| Datagrams {
+        sent: sum.sent + next.sent,
+        received: sum.received + next.received,
+        ..sum
     })
 }
 

@@ -16,5 +16,6 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
         end_ns: 0,
         slices: vec![slice],
         notes: Vec::new(),
+        captures: Vec::new(),
     }
 }

@@ -7,13 +7,18 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod hysteresis;
+mod packets;
+mod probes;
 mod recovery;
 mod remedies;
 mod runs;
 mod validity;
 
 use plimsoll_model::experiment::{Claim, Experiment, Host};
-use plimsoll_model::observation::{SamplingCost, Slice, TrialRecord};
+use std::path::Path;
+
+use plimsoll_model::cause::Cause;
+use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
@@ -24,6 +29,7 @@ use crate::neighbours::OTHERS;
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
 
+pub(crate) use packets::portraits;
 pub(crate) use runs::{RunContrast, runs};
 
 /// What the run asks while it is under way.
@@ -48,6 +54,10 @@ impl plimsoll_run::Judge for Judge {
 
     fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
         alike::of(plan, trials).is_some_and(|alike| !alike.fit)
+    }
+
+    fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
+        crate::packets::traffic(file)
     }
 
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
@@ -82,7 +92,12 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         recovery: recovery::facts(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
-        causes: plimsoll_explain::causes::of_state(state_lives_in, &evidence),
+        causes: ranked([
+            plimsoll_explain::causes::of_state(state_lives_in, &evidence),
+            probes::causes(plan, &verdicts),
+            plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
+        ]),
+        packets: packets::reports(trials),
         verdicts,
         remedies,
         state_lives_in,
@@ -98,6 +113,7 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
     let (_, trials) = alike::split(all);
     let mut verdicts: Vec<Verdict> =
         plan.experiment.claims.iter().flat_map(|claim| verdicts_of(plan, claim, trials)).collect();
+    probes::object(plan, &mut verdicts);
     if let Some(unfit) = unfit {
         for verdict in &mut verdicts {
             *verdict =
@@ -105,6 +121,11 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
         }
     }
     verdicts
+}
+
+/// Causes of several kinds in one order.
+fn ranked(kinds: [Vec<Cause>; 3]) -> Vec<Cause> {
+    (1..).zip(kinds.into_iter().flatten()).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 
 /// The verdicts on one claim: one for each cell where a claim is about a single system, else one.

@@ -43,6 +43,10 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "  {name} on {}: {}", service.on, kind(service))?;
     }
     loads(out, experiment)?;
+    if let Some(capture) = &experiment.capture {
+        let hosts = capture.hosts(&experiment.loads).join(", ");
+        writeln!(out, "\nPackets are captured on {hosts}, {} bytes of each", capture.snap)?;
+    }
     writeln!(out, "\nA trial")?;
     phases(out, &experiment.phases, 1)?;
     for (name, factor) in &experiment.factors {
@@ -70,6 +74,10 @@ fn kind(service: &Service) -> String {
     } else if let Some(relay) = &service.relay {
         let leak = if relay.leak.is_some() { ", with a leak built in" } else { "" };
         format!("{} forking relays to {}{leak}", relay.listeners, relay.to)
+    } else if service.bulk.is_some() {
+        "the other end of bulk loads".to_owned()
+    } else if let Some(proxy) = &service.tcp_proxy {
+        format!("proxy for TCP to {}", proxy.to)
     } else if let Some(nginx) = &service.nginx {
         format!("nginx, {}", count(nginx.workers, "worker"))
     } else if let Some(proxy) = &service.haproxy {
@@ -94,11 +102,21 @@ fn count(n: u32, what: &str) -> String {
 fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
     writeln!(out, "\nLoads")?;
     for (name, load) in &experiment.loads {
+        let (from, to) = (&load.from, &load.to);
+        if let Some(bulk) = &load.bulk {
+            let long =
+                bulk.total.map(|total| total.to_string()).or(bulk.duration.map(|span| span.to_string()));
+            let (streams, long) = (count(bulk.streams, "stream"), long.unwrap_or_default());
+            writeln!(out, "  {name}: bytes over TCP between {from} and {to}, {streams}, {long}")?;
+        }
+        if let Some(udp) = &load.udp {
+            let flows = count(udp.flows, "flow");
+            writeln!(out, "  {name}: datagrams from {from} to {to}, {flows}, {}", udp.duration)?;
+        }
         let Some(http) = &load.http else { continue };
         let many = http.connections.map(|n| format!("{n} connections"));
         let long = http.duration.map(|span| span.to_string());
         let amount = many.or(long).unwrap_or_default();
-        let (from, to) = (&load.from, &load.to);
         writeln!(
             out,
             "  {name}: HTTP from {from} to {to}, {} x {amount}, {} at a time",

@@ -5,7 +5,7 @@ use plimsoll_host::Access;
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, state};
+use crate::{captures, output, state};
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let access = Access::detect()?;
@@ -17,7 +17,13 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         }
     };
     let caches = if access == Access::Root { "can be dropped" } else { "cannot be dropped (needs root)" };
-    let runs = match state::open(args.store.store.as_deref()) {
+    let store = state::open(args.store.store.as_deref());
+    let captured = match &store {
+        Ok(store) => captures::all(store)
+            .map_err(|error| Failure::could_not(format!("the captures of runs cannot be read: {error}")))?,
+        Err(_) => Vec::new(),
+    };
+    let runs = match &store {
         Ok(store) => format!("{} ({} stored)", store.path().display(), store.runs(None)?.len()),
         Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
     };
@@ -28,12 +34,25 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         writeln!(out, "runs             {runs}")?;
         writeln!(
             out,
+            "captures         {}",
+            if captured.is_empty() { "none".to_owned() } else { captured.len().to_string() }
+        )?;
+        captured.iter().try_for_each(|of| writeln!(out, "  {of}"))?;
+        writeln!(
+            out,
             "leftovers        {}",
             if leftovers.is_empty() { "none".to_owned() } else { leftovers.len().to_string() }
         )?;
         leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))
     })?;
     if !args.dry_run {
+        let old =
+            args.remove_captures.iter().flat_map(|age| captured.iter().filter(|of| of.is_older_than(age.0)));
+        for captured in old {
+            captured
+                .remove()
+                .map_err(|error| Failure::io("remove the captures in", &captured.folder, &error))?;
+        }
         for left in &leftovers {
             left.remove()?;
         }

@@ -9,6 +9,6 @@ use crate::state;
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let store = state::open(args.store.store.as_deref())?;
     let (plan, report, trials) = show::load(&store, &args.run)?;
-    show::print(args.format, &plan, &report, &trials)?;
+    show::print(args.format, &store, &plan, &report, &trials)?;
     Ok(Exit::of(&report.verdicts))
 }

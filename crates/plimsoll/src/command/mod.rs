@@ -25,7 +25,7 @@ use crate::shipped::Source;
 
 /// What the command line sets, as it is stored with a run: the words themselves.
 fn settings_of(args: &PlanArgs) -> Result<Settings, Failure> {
-    let mut settings = Settings { quick: args.quick, ..Settings::default() };
+    let mut settings = Settings { quick: args.quick, audit_probes: args.audit_probes, ..Settings::default() };
     for text in &args.set {
         let (path, value) =
             split(text).ok_or_else(|| Failure::Usage(format!("--set {text}: expected KEY=VALUE")))?;
@@ -51,6 +51,7 @@ pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
     let mut words: Vec<String> = ["plimsoll", "run", &args.origin].map(ToOwned::to_owned).into();
     words.extend(args.quick.then(|| "--quick".to_owned()));
+    words.extend(args.audit_probes.then(|| "--audit-probes".to_owned()));
     words.extend(args.set.into_iter().flat_map(|set| ["--set".to_owned(), set]));
     words.extend(args.factor.into_iter().flat_map(|factor| ["--factor".to_owned(), factor]));
     words.extend(["--seed".to_owned(), entry.seed.to_string()]);

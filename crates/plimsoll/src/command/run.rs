@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::neighbours::Neighbours;
 use crate::progress::ProgressLine;
-use crate::{assess, command, shipped, state};
+use crate::{assess, captures, command, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
@@ -90,12 +90,15 @@ fn tell(
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> Result<(), Failure> {
-    show::print(args.format, plan, report, trials)?;
+    show::print(args.format, store, plan, report, trials)?;
     let default = state::page_path(store, &report.run);
     let page = args.html.as_deref().unwrap_or(&default);
-    write_page(page, |out| plimsoll_report::html::run(out, report, trials, &plan.experiment.claims))?;
+    write_page(page, |out| show::page(out, store, plan, report, trials))?;
     if args.format == Format::Text {
         eprintln!("charts: {}", page.display());
+        if let Some(captured) = captures::of_run(store, &report.run) {
+            eprintln!("packets: {captured}");
+        }
     }
     Ok(())
 }

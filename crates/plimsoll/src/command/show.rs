@@ -1,6 +1,6 @@
 //! `plimsoll show`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
@@ -16,7 +16,7 @@ use crate::{assess, command, output, state};
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = state::open(args.store.store.as_deref())?;
     let (plan, report, trials) = load(&store, &args.run)?;
-    print(args.format, &plan, &report, &trials)?;
+    print(args.format, &store, &plan, &report, &trials)?;
     Ok(Exit::Holds)
 }
 
@@ -44,9 +44,22 @@ pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
     Ok(if args.on_loopback { plan.on_loopback() } else { plan })
 }
 
+/// Writes the page of a run.
+pub(crate) fn page(
+    out: &mut dyn Write,
+    store: &Store,
+    plan: &Plan,
+    report: &RunReport,
+    trials: &[TrialRecord],
+) -> io::Result<()> {
+    let portraits = assess::portraits(state::folder(store), trials);
+    plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &portraits)
+}
+
 /// Prints a run to stdout.
 pub(crate) fn print(
     format: Format,
+    store: &Store,
     plan: &Plan,
     report: &RunReport,
     trials: &[TrialRecord],
@@ -54,7 +67,7 @@ pub(crate) fn print(
     output::to_stdout(|mut out: &mut dyn Write| match format {
         Format::Text => plimsoll_report::text::run(&mut out, report, &output::text_options()),
         Format::Json => plimsoll_report::json::run(&mut out, report),
-        Format::Html => plimsoll_report::html::run(&mut out, report, trials, &plan.experiment.claims),
+        Format::Html => page(&mut out, store, plan, report, trials),
         Format::Junit => plimsoll_report::junit::run(&mut out, report),
         Format::Markdown => plimsoll_report::markdown::run(&mut out, report),
     })

@@ -1,37 +1,74 @@
 //! `plimsoll trace`: where the time went in a packet file.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
-use plimsoll_explain::stalls::{Analyzer, ConnectionReport, TraceReport};
+use plimsoll_import::packets::ReadError;
+use plimsoll_model::trace::{ConnectionReport, TraceReport};
 
-use crate::args::{PlainFormat, TraceArgs};
+use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, packets};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
-    let input: Box<dyn Read> = if args.file == Path::new("-") {
-        Box::new(io::stdin().lock())
+    if args.format == TraceFormat::Html {
+        return page(args);
+    }
+    let unreadable = |error| unreadable(&args.file, &error);
+    let (report, _) = if is_stdin(&args.file) {
+        packets::analyze(io::stdin().lock(), 0).map_err(unreadable)?
     } else {
-        Box::new(
-            File::open(&args.file)
-                .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", args.file.display())))?,
-        )
+        packets::analyze(open(&args.file)?, 0).map_err(unreadable)?
     };
-    let mut analyzer = Analyzer::new();
-    let capture = plimsoll_import::packets::read(input, |packet| analyzer.packet(packet))
-        .map_err(|error| Failure::Usage(format!("{}: {error}", args.file.display())))?;
-    let report = analyzer.finish(capture);
     output::to_stdout(|out| match args.format {
-        PlainFormat::Json => {
+        TraceFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
             writeln!(out)
         }
-        PlainFormat::Text => text(out, &report, args.connections),
+        TraceFormat::Text | TraceFormat::Html => text(out, &report, args.connections),
     })?;
     Ok(Exit::Holds)
+}
+
+/// Which connections are worth a portrait is known only when all packets were read; then they are read again.
+fn page(args: &TraceArgs) -> Result<Exit, Failure> {
+    let mut file = if is_stdin(&args.file) { kept_stdin()? } else { open(&args.file)? };
+    let unreadable = |error| unreadable(&args.file, &error);
+    let (report, choice) = packets::analyze(&mut file, args.connections).map_err(unreadable)?;
+    let portraits = if choice.is_empty() {
+        Vec::new()
+    } else {
+        file.rewind().map_err(|error| Failure::io("read", &args.file, &error))?;
+        packets::paint(&mut file, &report, &choice).map_err(unreadable)?
+    };
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+    output::to_stdout(|out| plimsoll_report::html::trace(out, &name, &report, &portraits))?;
+    Ok(Exit::Holds)
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn open(file: &Path) -> Result<File, Failure> {
+    File::open(file).map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))
+}
+
+fn unreadable(file: &Path, error: &ReadError) -> Failure {
+    Failure::Usage(format!("{}: {error}", file.display()))
+}
+
+/// Standard input in a file that nobody else sees, from its beginning.
+fn kept_stdin() -> Result<File, Failure> {
+    let keep = || {
+        let mut file = tempfile::tempfile()?;
+        io::copy(&mut io::stdin().lock(), &mut file)?;
+        file.rewind()?;
+        Ok(file)
+    };
+    keep().map_err(|error: io::Error| Failure::could_not(format!("standard input cannot be kept: {error}")))
 }
 
 /// Where the time went, then the connections that stood still longest.

@@ -1,7 +1,7 @@
 //! The packets that would tell are not in the capture: something was acknowledged that was never seen.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 

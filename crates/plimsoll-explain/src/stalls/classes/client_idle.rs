@@ -1,9 +1,9 @@
 //! The server spoke last, or nobody yet, and the client ended the silence; or whoever closed a connection on which the
 //! client had asked nothing more.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ended_by};
 

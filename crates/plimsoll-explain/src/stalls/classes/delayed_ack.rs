@@ -1,9 +1,9 @@
 //! The receiver held its acknowledgement back (RFC 1122, section 4.2.3.2; Linux `tcp_delack_timer`, 40 to 200 ms), and
 //! the sender, with data at hand, waited for it: Nagle's algorithm (RFC 896) allows one partial segment in flight.
 
-use crate::stalls::class::Class;
 use crate::stalls::gap::LateAck;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::Class;
 
 use super::{Finding, ender};
 
@@ -28,7 +28,7 @@ pub(super) fn judge(late: &LateAck) -> Option<Finding> {
 mod tests {
     use super::super::fixture::gap;
     use super::*;
-    use crate::stalls::class::Actor;
+    use plimsoll_model::trace::Actor;
 
     #[test]
     fn an_acknowledgement_that_data_follows_was_waited_for() {

@@ -16,11 +16,11 @@ pub(super) mod synack_retry;
 pub(super) mod tail_loss;
 pub(super) mod zero_window;
 
-use super::class::{Actor, Class};
 use super::gap::{Gap, LateAck};
 use super::handshake::Handshake;
 use super::recovery::{Recovery, Trigger};
 use super::rtt::Rtt;
+use plimsoll_model::trace::{Actor, Class};
 
 /// A class that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]

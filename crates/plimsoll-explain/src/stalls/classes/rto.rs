@@ -1,9 +1,9 @@
 //! A retransmission timeout (RFC 6298): nothing told the sender of the loss, and its timer ran out.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::recovery::Recovery;
 use crate::stalls::rtt::{self, Rtt};
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 

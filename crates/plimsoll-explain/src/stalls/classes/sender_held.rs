@@ -3,10 +3,10 @@
 //!
 //! The sign is the missing PSH: a write that is complete sets it on its last segment, one that promises more does not.
 
-use crate::stalls::class::Class;
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::rtt::{RTO_MIN, rto};
 use crate::stalls::time::{MILLISECOND, ms};
+use plimsoll_model::trace::Class;
 
 use super::{Finding, ended_by, ender};
 
@@ -43,8 +43,8 @@ pub(super) fn judge(gap: &Gap) -> Option<Finding> {
 mod tests {
     use super::super::fixture::gap;
     use super::*;
-    use crate::stalls::class::Actor;
     use crate::stalls::half::LastData;
+    use plimsoll_model::trace::Actor;
 
     #[test]
     fn data_after_a_segment_without_push_was_held() {

@@ -1,9 +1,9 @@
 //! The sender paused in the middle of its data, with nothing in flight and the window open: its program did not write.
 //! This is what is left when no other class fits.
 
-use crate::stalls::class::Class;
 use crate::stalls::gap::Gap;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::Class;
 
 use super::{Finding, ended_by, ender};
 

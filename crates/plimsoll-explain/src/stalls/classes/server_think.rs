@@ -1,9 +1,9 @@
 //! The client spoke last and the server ended the silence: it worked on the answer. Also a server that greets first, and
 //! takes its time.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::gap::{Gap, LastWord};
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ended_by};
 

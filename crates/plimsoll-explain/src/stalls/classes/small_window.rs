@@ -3,10 +3,10 @@
 //! A Linux sender does not cut a segment to a window that is smaller than it, unless half of the largest window ever
 //! offered is free (RFC 9293, section 3.8.6.2.1); it then waits for the persist timer, 200 ms or more.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::half::FullWindow;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ender, other};
 

@@ -2,9 +2,9 @@
 //! the way that tracks connections, still knows that one. A Linux server that does answers with an acknowledgement of the
 //! old connection (RFC 5961, section 4); a filter answers with nothing.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::handshake::Handshake;
 use crate::stalls::time::{SECOND, seconds};
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, syn_retry};
 

@@ -1,8 +1,8 @@
 //! A SYN was sent again: nothing answered the first. Linux tries again after 1, 3, 7 ... seconds.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::handshake::Handshake;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 

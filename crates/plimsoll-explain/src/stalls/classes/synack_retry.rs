@@ -1,8 +1,8 @@
 //! A SYN-ACK was sent again: either it or the acknowledgement of it was lost.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::handshake::Handshake;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 

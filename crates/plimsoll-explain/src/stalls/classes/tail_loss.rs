@@ -1,9 +1,9 @@
 //! The last segment of a flight was lost: nothing behind it could bring forth duplicate acknowledgements. The probe timer
 //! (RFC 8985, section 7), or the retransmission timer of a flight of one segment, sent it again.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::recovery::Recovery;
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 

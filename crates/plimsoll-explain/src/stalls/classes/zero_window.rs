@@ -3,9 +3,9 @@
 //! Closed means zero, or so much less than it was before that no segment fits any more: a sender does not cut one to a
 //! remainder (RFC 9293, section 3.8.6.2.1), but waits, and after the persist time fills the rest to learn of more.
 
-use crate::stalls::class::{Actor, Class};
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ender, other};
 

@@ -4,6 +4,7 @@ use super::{Checked, declared, in_range, problem};
 use crate::experiment::parse::Part;
 use crate::experiment::service::WebModel;
 use crate::experiment::{BulkLoad, Direction, Experiment, Load, SendBy, Service, UdpLoad};
+use crate::units::Span;
 
 /// The largest buffer that may be asked for, in bytes.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -90,6 +91,13 @@ fn check_bulk(bulk: &BulkLoad, here: impl Fn(&str) -> Vec<Part>) -> Checked {
         if let Some(bytes) = bytes {
             in_range(bytes.0, 1, LARGEST_BUFFER, here(key))?;
         }
+    }
+    if bulk.pause > Span::secs(10) {
+        return Err(problem(
+            here("pause"),
+            format!("{} is too long for a pause", bulk.pause),
+            "at most 10 s",
+        ));
     }
     if let Some(message) = bulk.message {
         in_range(message.0, 1, 1 << 30, here("message"))?;

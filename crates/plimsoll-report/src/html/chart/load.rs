@@ -19,6 +19,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
     let points = timeline::points(trials.len());
     let count: fn(&Interval) -> u64 = match metric {
         Metric::RequestsPerSecond => |i| i.requests,
+        Metric::BitsPerSecond => |i| i.bytes.saturating_mul(8),
         _ => |i| i.connections,
     };
     let mut longest_step = 0.0_f64;

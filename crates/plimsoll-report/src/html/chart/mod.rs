@@ -9,6 +9,7 @@
 pub(super) mod bars;
 pub(super) mod cpu;
 pub(super) mod cycles;
+pub(super) mod flow;
 pub(super) mod forest;
 pub(super) mod latency;
 pub(super) mod load;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a connection stood still. The names are a public contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The receiver held an acknowledgement back, and the sender waited for it (typically 40 ms).
@@ -77,6 +78,12 @@ impl Class {
             Self::CaptureGap => "capture_gap",
         }
     }
+
+    /// Whether somebody had something to send in it. Else a side worked, or had nothing to say, or it cannot be told.
+    #[must_use]
+    pub const fn held_up(self) -> bool {
+        !matches!(self, Self::ServerThink | Self::ClientIdle | Self::CaptureGap)
+    }
 }
 
 impl fmt::Display for Class {
@@ -86,7 +93,7 @@ impl fmt::Display for Class {
 }
 
 /// The side that had to act for a stall to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
     /// The side that opened the connection.

@@ -1,16 +1,21 @@
-//! What an analysis yields: the JSON of a trace.
+//! What the packets of connections tell: the JSON of a trace, and what is drawn of a connection.
+
+mod class;
+mod portrait;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::class::{Actor, Class};
+pub use class::{Actor, Class};
+pub use portrait::{Point, Portrait, Way};
 
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 pub const TRACE_SCHEMA: &str = "plimsoll.trace/1";
 
 /// Where the time went in a packet file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceReport {
     /// [`TRACE_SCHEMA`].
     pub schema: String,
@@ -30,12 +35,15 @@ pub struct TraceReport {
     pub udp_flows: u64,
     /// TCP connections, in the order of their first packets. Beyond the limit those that stalled least are left out.
     pub connections: Vec<ConnectionReport>,
+    /// The sum of the connections' lifetimes, listed or not, in seconds.
+    #[serde(default)]
+    pub lifetime_s: f64,
     /// Share of the connections' lifetimes (summed over all of them) that each class of stall took, 0 to 1.
     pub time_share: BTreeMap<Class, f64>,
 }
 
 /// One TCP connection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionReport {
     /// Address and port of the side that opened it.
     pub client: String,
@@ -70,7 +78,7 @@ pub struct ConnectionReport {
 }
 
 /// The beginning of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeReport {
     /// Whether SYN, SYN-ACK and the acknowledgement of it were all seen.
     pub complete: bool,
@@ -87,7 +95,7 @@ pub struct HandshakeReport {
 }
 
 /// One direction of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionReport {
     /// Packets.
     pub packets: u64,
@@ -116,7 +124,7 @@ pub struct DirectionReport {
 }
 
 /// A stretch in which a connection stood still.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// When it began, in seconds after the first packet of the file.
     pub start_s: f64,

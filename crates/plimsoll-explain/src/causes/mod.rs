@@ -3,6 +3,10 @@
 //! A cause is named only where two independent observations point to it. For state that grows these are the rung of the remedies
 //! ladder that brought the figure back (an intervention), and counters that grew with it (an observation).
 
+mod stalls;
+
+pub use stalls::{CellStalls, of_stalls};
+
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::report::{Evidence, StateLivesIn};
 
@@ -38,6 +42,60 @@ pub fn page(id: CauseId) -> Page {
             evidence_against: "a restarted service is as fast as before",
             test: "restart the service (no change), then make its host anew: the figure is back",
             remedy: "find who leaves this state in the host's kernel and does not take it away; until then, remove it or make the host anew",
+        },
+        CauseId::NetDelayedAck => Page {
+            evidence_for: "senders stand still until an acknowledgement comes some 40 ms late, and the kernel counts delayed ones",
+            evidence_against: "the sender has more to send and may, or the late acknowledgement was of a full segment that was lost",
+            test: "acknowledge at once (`quickack 1` on the route, TCP_QUICKACK) or send without waiting (TCP_NODELAY): the stalls are gone",
+            remedy: "hand a message to the kernel in one call, or set TCP_NODELAY; write, write, read is what waits",
+        },
+        CauseId::NetSenderCorked => Page {
+            evidence_for: "part of a segment leaves some 200 ms late, with nothing in flight and the window open",
+            evidence_against: "the program had nothing to send: the pauses have no length in common",
+            test: "say with the last bytes that nothing follows (no MSG_MORE, no SPLICE_F_MORE, cork released): the stalls are gone",
+            remedy: "release the cork, or leave MSG_MORE and SPLICE_F_MORE out of the last call",
+        },
+        CauseId::NetRto => Page {
+            evidence_for: "segments are sent again after a timeout and nothing else moved meanwhile; the kernel counts timeouts",
+            evidence_against: "duplicate acknowledgements brought the losses to light at once",
+            test: "make the path lossless: the stalls are gone",
+            remedy: "find where packets are lost (queues, policers, bad links); keep windows large enough for fast retransmission",
+        },
+        CauseId::NetPacketLoss => Page {
+            evidence_for: "duplicate acknowledgements or SACK, then segments that are sent again",
+            evidence_against: "segments arrive out of order, and the retransmissions were not needed",
+            test: "make the path lossless: the retransmissions are gone",
+            remedy: "find where packets are lost: a queue that is too short, a policer, a bad link",
+        },
+        CauseId::NetZeroWindow => Page {
+            evidence_for: "the receiver announces a window of 0, and the kernel counts that it does",
+            evidence_against: "windows stay open, and the sender has nothing to send",
+            test: "make the receiving program read faster, or discard: the stalls are gone",
+            remedy: "the receiving program does not keep up: give it less to do for each byte, or more CPU",
+        },
+        CauseId::NetSmallBuffer => Page {
+            evidence_for: "the window is open, but by less than the sender needs; TCP_INFO says that the receiver's window was the limit",
+            evidence_against: "the congestion window, or the sender's own buffer, was the limit",
+            test: "give the receive buffer the rate times the round trip: the stalls are gone",
+            remedy: "leave SO_RCVBUF to the kernel, or raise it and net.ipv4.tcp_rmem",
+        },
+        CauseId::NetSynDropped => Page {
+            evidence_for: "SYNs or SYN-ACKs are sent again after one second and more",
+            evidence_against: "the server answers a SYN with something else than SYN-ACK",
+            test: "raise the listener's backlog, or take away the filter: every SYN is answered at once",
+            remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the way",
+        },
+        CauseId::NetTimeWaitReuse => Page {
+            evidence_for: "a SYN meets a connection in TIME_WAIT with the same addresses and ports, and is not answered by SYN-ACK",
+            evidence_against: "SYNs of fresh ports have to be sent again as well",
+            test: "use more client ports, or let the client close first: every SYN is answered at once",
+            remedy: "keep connections, widen the range of ports that clients share, or let the client close first",
+        },
+        CauseId::ProbeEffect => Page {
+            evidence_for: "the figure differs between trials with probes and trials without",
+            evidence_against: "the interval of the difference has none in it",
+            test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
+            remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
         },
     }
 }

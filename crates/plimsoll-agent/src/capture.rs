@@ -1,0 +1,96 @@
+//! Captures: packets into files, from when the controller says until it says otherwise, or the agent ends.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
+use plimsoll_model::frame::{CaptureSpec, Failure, FromAgent, Id};
+use plimsoll_model::observation::CapturedFile;
+use plimsoll_probe::capture::{self, Capture, Captured, Wanted};
+
+use crate::outbox::Outbox;
+use crate::{ById, other};
+
+/// The captures of a host.
+pub(crate) struct Captures {
+    outbox: Outbox,
+    running: ById<Vec<Capture>>,
+}
+
+impl Captures {
+    pub(crate) fn new(outbox: Outbox) -> Self {
+        Self { outbox, running: ById::new() }
+    }
+
+    pub(crate) fn start(&mut self, id: Id, spec: &CaptureSpec) -> io::Result<()> {
+        match start_all(spec) {
+            Ok(captures) => {
+                self.running.insert(id, captures);
+                self.outbox.send(&FromAgent::Done { id })
+            }
+            Err(why) => self.outbox.fail(Some(id), why),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
+        let files = self.running.remove(&id).map(stop_all).unwrap_or_default();
+        self.outbox.send(&FromAgent::Captured { id, files })
+    }
+}
+
+impl Drop for Captures {
+    /// What was captured until now is written, so that a trial that was cut short has its packets, too.
+    fn drop(&mut self) {
+        for (_, captures) in std::mem::take(&mut self.running) {
+            stop_all(captures);
+        }
+    }
+}
+
+fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
+    let folder = Path::new(&spec.folder);
+    fs::create_dir_all(folder).map_err(|error| other(format!("make the folder {}", spec.folder), error))?;
+    let wanted = Wanted {
+        ports: spec.ports.clone(),
+        snap: spec.snap,
+        ring: usize::try_from(spec.ring).unwrap_or(usize::MAX),
+    };
+    let interfaces = capture::interfaces().map_err(|error| other("capture packets", error))?;
+    let chosen = interfaces
+        .iter()
+        .filter(|interface| spec.addresses.is_empty() || has_one(&interface.addresses, &spec.addresses));
+    let mut captures = Vec::new();
+    for interface in chosen {
+        let path = folder.join(format!("{}-{}.pcapng", spec.name, interface.name));
+        match Capture::start(&interface.name, &path, &wanted) {
+            Ok(capture) => captures.push(capture),
+            Err(error) => {
+                stop_all(captures);
+                return Err(other("start a capture", error));
+            }
+        }
+    }
+    Ok(captures)
+}
+
+fn has_one(has: &[IpAddr], of: &[IpAddr]) -> bool {
+    has.iter().any(|address| of.contains(address))
+}
+
+fn stop_all(captures: Vec<Capture>) -> Vec<CapturedFile> {
+    // All are told to end before any of them is waited for.
+    captures.iter().for_each(Capture::end);
+    captures.into_iter().map(|capture| described(capture.stop())).collect()
+}
+
+fn described(captured: Captured) -> CapturedFile {
+    CapturedFile {
+        interface: captured.interface,
+        file: captured.path.to_string_lossy().into_owned(),
+        packets: captured.packets,
+        dropped: captured.dropped,
+        cpu_us: captured.cpu_us,
+        error: captured.error,
+    }
+}

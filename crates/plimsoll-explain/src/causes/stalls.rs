@@ -1,0 +1,198 @@
+//! Causes from packets: what kept connections waiting.
+//!
+//! The packets tell how much of the connections' time each class of stall took. That alone names a cause only where the kernel has no
+//! counter of its own for it; where it has one, that must have moved, too.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::trace::Class;
+
+use super::page;
+
+/// A class of stall that took less than this share of the connections' time explains nothing.
+const LEAST_SHARE: f64 = 0.05;
+
+/// The stalls of one cell, and what the kernel counted beside them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellStalls {
+    /// The cell in words; empty where there is only one.
+    pub cell: String,
+    /// The share of the connections' time that each class took.
+    pub shares: BTreeMap<Class, f64>,
+    /// What the kernel's counters moved by, over all hosts: `netstat.TcpExt.TCPTimeouts`.
+    pub counters: BTreeMap<String, f64>,
+    /// The share of the senders' busy time that the receiver's window was the limit (TCP_INFO); absent where no stream told.
+    pub window_limited: Option<f64>,
+}
+
+/// What shows a cause: classes of stalls, and what else must have moved.
+struct Signature {
+    id: CauseId,
+    classes: &'static [Class],
+    /// The kernel's counters, of which one must have moved; none where it has no such counter.
+    counters: &'static [&'static str],
+    /// Whether TCP_INFO must show that the receiver's window was the limit, where it was read.
+    window: bool,
+}
+
+const SIGNATURES: [Signature; 8] = [
+    Signature {
+        id: CauseId::NetDelayedAck,
+        classes: &[Class::DelayedAck],
+        counters: &["netstat.TcpExt.DelayedACKs"],
+        window: false,
+    },
+    Signature { id: CauseId::NetSenderCorked, classes: &[Class::SenderHeld], counters: &[], window: false },
+    Signature {
+        id: CauseId::NetRto,
+        classes: &[Class::Rto, Class::TailLoss],
+        counters: &["netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes"],
+        window: false,
+    },
+    Signature {
+        id: CauseId::NetPacketLoss,
+        classes: &[Class::FastRetransmit],
+        counters: &["snmp.Tcp.RetransSegs"],
+        window: false,
+    },
+    Signature {
+        id: CauseId::NetZeroWindow,
+        classes: &[Class::ZeroWindow],
+        counters: &["netstat.TcpExt.TCPToZeroWindowAdv", "netstat.TcpExt.TCPWantZeroWindowAdv"],
+        window: false,
+    },
+    Signature { id: CauseId::NetSmallBuffer, classes: &[Class::SmallWindow], counters: &[], window: true },
+    Signature {
+        id: CauseId::NetSynDropped,
+        classes: &[Class::SynRetry, Class::SynackRetry],
+        counters: &["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPTimeouts"],
+        window: false,
+    },
+    Signature {
+        id: CauseId::NetTimeWaitReuse,
+        classes: &[Class::SynIgnored],
+        counters: &[
+            "netstat.TcpExt.PAWSTimewait",
+            "netstat.TcpExt.TCPACKSkippedTimeWait",
+            "netstat.TcpExt.TCPChallengeACK",
+        ],
+        window: false,
+    },
+];
+
+/// The causes that the stalls show, the one that took the largest share of a cell's time first.
+#[must_use]
+pub fn of_stalls(cells: &[CellStalls]) -> Vec<Cause> {
+    let mut found: Vec<(f64, Cause)> =
+        SIGNATURES.iter().filter_map(|signature| judge(signature, cells)).collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    (1..).zip(found).map(|(rank, (_, cause))| Cause { rank, ..cause }).collect()
+}
+
+fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
+    let share =
+        |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
+    let (place, worst) = cells.iter().enumerate().max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    let greatest = share(worst);
+    if greatest < LEAST_SHARE {
+        return None;
+    }
+    let others = || cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, cell)| cell);
+    // One cell has nothing to be compared with but a connection that does not stand still.
+    let least = |of: &dyn Fn(&CellStalls) -> f64| others().map(of).min_by(f64::total_cmp).unwrap_or(0.0);
+    let there = if worst.cell.is_empty() { String::new() } else { format!(", {}", worst.cell) };
+    let names: Vec<&str> = signature.classes.iter().map(|class| class.name()).collect();
+    let mut evidence = vec![CauseEvidence {
+        metric: format!("time that connections stood still by {}{there}", names.join(" or ")),
+        before: 100.0 * least(&share),
+        after: 100.0 * greatest,
+        unit: "%".into(),
+    }];
+    if !signature.counters.is_empty() {
+        let counted = |cell: &CellStalls, name: &str| cell.counters.get(name).copied().unwrap_or(0.0);
+        let moved = signature.counters.iter().find(|name| counted(worst, name) > 0.0)?;
+        evidence.push(CauseEvidence {
+            metric: format!("{moved}{there}"),
+            before: least(&|cell| counted(cell, moved)),
+            after: counted(worst, moved),
+            unit: "count".into(),
+        });
+    }
+    if signature.window
+        && let Some(limited) = worst.window_limited
+    {
+        if limited < LEAST_SHARE {
+            return None;
+        }
+        evidence.push(CauseEvidence {
+            metric: format!("busy time in which the receiver's window was the limit (TCP_INFO){there}"),
+            before: 100.0 * least(&|cell| cell.window_limited.unwrap_or(0.0)),
+            after: 100.0 * limited,
+            unit: "%".into(),
+        });
+    }
+    // Nothing was tried yet that would confirm it.
+    let confidence = if evidence.len() > 1 { 0.85 } else { 0.7 };
+    let id = signature.id;
+    let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
+    Some((greatest, Cause { rank: 0, id, title, confidence, evidence, remedy, confirmed: false }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(name: &str, shares: &[(Class, f64)], counters: &[(&str, f64)]) -> CellStalls {
+        CellStalls {
+            cell: name.into(),
+            shares: shares.iter().copied().collect(),
+            counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            window_limited: None,
+        }
+    }
+
+    #[test]
+    fn the_cause_that_took_most_of_a_cells_time_comes_first() {
+        let cells = [
+            cell("none", &[], &[]),
+            cell(
+                "lossy",
+                &[(Class::Rto, 0.3), (Class::FastRetransmit, 0.01)],
+                &[("netstat.TcpExt.TCPTimeouts", 9.0)],
+            ),
+            cell("acks", &[(Class::DelayedAck, 0.8)], &[("netstat.TcpExt.DelayedACKs", 50.0)]),
+        ];
+        let causes = of_stalls(&cells);
+        let ids: Vec<_> = causes.iter().map(|cause| (cause.rank, cause.id)).collect();
+        assert_eq!(ids, [(1, CauseId::NetDelayedAck), (2, CauseId::NetRto)]);
+        let share = &causes[0].evidence[0];
+        assert!(share.metric.ends_with("by delayed_ack, acks"), "{}", share.metric);
+        assert_eq!((share.before, share.after), (0.0, 80.0));
+        assert_eq!(causes[0].evidence[1].after, 50.0);
+    }
+
+    #[test]
+    fn stalls_without_the_kernels_own_count_of_them_name_no_cause() {
+        assert!(of_stalls(&[cell("", &[(Class::DelayedAck, 0.8)], &[])]).is_empty());
+        let corked = of_stalls(&[cell("", &[(Class::SenderHeld, 0.8)], &[])]);
+        assert_eq!(corked[0].id, CauseId::NetSenderCorked, "the kernel has no count of these");
+        assert!(corked[0].confidence < 0.85);
+    }
+
+    #[test]
+    fn a_small_window_that_was_not_the_limit_is_no_small_buffer() {
+        let small = |window_limited| {
+            of_stalls(&[CellStalls { window_limited, ..cell("", &[(Class::SmallWindow, 0.5)], &[]) }])
+        };
+        assert!(small(Some(0.01)).is_empty());
+        assert_eq!(small(Some(0.6))[0].evidence.len(), 2);
+        assert_eq!(small(None)[0].evidence.len(), 1);
+    }
+
+    #[test]
+    fn what_took_hardly_any_time_explains_nothing() {
+        let hardly = cell("", &[(Class::Rto, 0.04)], &[("netstat.TcpExt.TCPTimeouts", 9.0)]);
+        assert!(of_stalls(&[hardly]).is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! What must hold of captures, and of what leans on them.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, declared, in_range, measured, problem};
+use crate::experiment::parse::Part;
+use crate::experiment::{Experiment, HostKind, Metric};
+
+pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {
+    let Some(capture) = &experiment.capture else { return leaning(experiment) };
+    for (key, hosts) in [("on", &capture.on), ("towards", &capture.towards)] {
+        for (index, host) in hosts.iter().enumerate() {
+            declared(host, &experiment.hosts, "host", path!["capture", key, index])?;
+        }
+    }
+    if let Some(local) = capture.hosts(&experiment.loads).iter().find(|host| is_local(experiment, host)) {
+        return Err(problem(
+            path!["capture"],
+            format!("`{local}` is a local host, whose interfaces are the machine's"),
+            "`on` with hosts of kind \"namespace\"",
+        ));
+    }
+    for (index, service) in capture.services.iter().enumerate() {
+        declared(service, &experiment.services, "service", path!["capture", "services", index])?;
+    }
+    for (index, phase) in capture.phases.iter().enumerate() {
+        measured(phase, phases, path!["capture", "phases", index])?;
+    }
+    in_range(u64::from(capture.snap), 64, 65_535, path!["capture", "snap"])?;
+    in_range(capture.ring.0, 4 << 20, 1 << 30, path!["capture", "ring"])?;
+    leaning(experiment)
+}
+
+fn is_local(experiment: &Experiment, host: &str) -> bool {
+    experiment.hosts.get(host).is_some_and(|host| host.kind == HostKind::Local)
+}
+
+/// A share of stalls is known of a whole phase, and only where its packets are captured.
+fn leaning(experiment: &Experiment) -> Checked {
+    let is_captured = |phase: &str| experiment.capture.as_ref().is_some_and(|capture| capture.is_in(phase));
+    for (index, claim) in experiment.claims.iter().enumerate() {
+        let of_whole_phase = [
+            ("difference", claim.difference.as_ref().map(|claim| (claim.metric, &claim.phase))),
+            ("interaction", claim.interaction.as_ref().map(|claim| (claim.metric, &claim.phase))),
+        ];
+        for (kind, of) in of_whole_phase {
+            if of.is_some_and(|(metric, phase)| metric == Metric::StallShare && !is_captured(phase)) {
+                return Err(problem(
+                    path!["claims", index, kind, "metric"],
+                    "`stall_share` comes from packets, and none are captured in this phase",
+                    "[capture] in the file, with this phase among its `phases`",
+                ));
+            }
+        }
+        let of_slices = [
+            ("recovery", claim.recovery.as_ref().map(|claim| claim.metric)),
+            ("hysteresis", claim.hysteresis.as_ref().map(|claim| claim.metric)),
+        ];
+        for (kind, metric) in of_slices {
+            if metric == Some(Metric::StallShare) {
+                return Err(problem(
+                    path!["claims", index, kind, "metric"],
+                    "`stall_share` is known of a whole phase, and not of its parts",
+                    "another metric, or a claim of kind `difference` or `interaction`",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Plan, Settings};
+
+    const TEXT: &str = r#"
+question = "where did the time go?"
+[hosts.a]
+[hosts.b]
+[[links]]
+between = ["a", "b"]
+[services.sink]
+on = "b"
+bulk = {}
+[loads.stream]
+from = "a"
+to = "sink"
+bulk = { total = "1M" }
+[[phases]]
+name = "all"
+measure = "stream"
+[capture]
+[factors.by]
+set = "loads.stream.bulk.by"
+levels = ["write", "splice"]
+[[claims]]
+difference = { phase = "all", factor = "by", metric = "stall_share" }
+"#;
+
+    fn read(from: &str, to: &str) -> Result<Plan, String> {
+        Plan::read("test", &TEXT.replace(from, to), &Settings::default()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn packets_are_captured_where_loads_run_unless_told() {
+        let capture = |plan: &Plan| plan.experiment.capture.clone().expect("it is there");
+        let plan = read("", "").unwrap();
+        assert_eq!(capture(&plan).hosts(&plan.experiment.loads), ["a"]);
+        assert!(capture(&plan).is_in("all"));
+        let plan = read("[capture]", "[capture]\non = [\"b\", \"a\", \"b\"]").unwrap();
+        assert_eq!(capture(&plan).hosts(&plan.experiment.loads), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_leans_on_packets_needs_them() {
+        assert!(read("[capture]", "").unwrap_err().contains("none are captured"));
+        let recovery = "recovery = { baseline = \"all\", after = \"all\", metric = \"stall_share\" }";
+        let error =
+            read("difference = { phase = \"all\", factor = \"by\", metric = \"stall_share\" }", recovery);
+        assert!(error.unwrap_err().contains("not of its parts"));
+    }
+
+    #[test]
+    fn hosts_phases_and_sizes_are_checked() {
+        for (setting, told) in [
+            ("on = [\"c\"]", "there is no host `c`"),
+            ("towards = [\"c\"]", "there is no host `c`"),
+            ("services = [\"c\"]", "there is no service `c`"),
+            ("phases = [\"c\"]", "there is no measured phase `c`"),
+            ("snap = 20", "20 is out of range"),
+            ("ring = \"1k\"", "1024 is out of range"),
+        ] {
+            let error = read("[capture]", &format!("[capture]\n{setting}")).unwrap_err();
+            assert!(error.contains(told), "{setting}: {error}");
+        }
+        assert!(read("[hosts.a]", "[hosts.a]\nkind = \"local\"").is_err());
+    }
+}

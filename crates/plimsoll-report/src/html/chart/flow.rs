@@ -1,0 +1,226 @@
+//! One connection over time: how far it was sent and acknowledged with its stalls marked, its rate, and its round trips.
+
+use plimsoll_model::trace::{Point, Portrait, Stall, Way};
+use plotly::common::{DashType, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
+use plotly::layout::{HoverMode, RangeMode};
+use plotly::{Layout, Scatter, Trace};
+
+use super::spans::{self, Shade, Span};
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn};
+use crate::escape::chart as plain;
+use crate::html::CONNECTION_PICKER;
+use crate::number::figure;
+
+const HEIGHT: usize = 440;
+const LOWER: usize = 260;
+/// So many stalls of a connection are marked: the longest.
+const MARKED: usize = 60;
+
+/// The three charts, a drawing for each connection; none where there is no connection.
+pub(in crate::html) fn charts(portraits: &[Portrait]) -> Vec<Figure> {
+    if portraits.is_empty() {
+        return Vec::new();
+    }
+    let picked = |draw: fn(&Portrait) -> Plot| Drawing::Picked {
+        picker: CONNECTION_PICKER,
+        plots: portraits.iter().enumerate().map(|(nth, of)| (nth.to_string(), draw(of))).collect(),
+    };
+    vec![
+        Figure {
+            id: "time-sequence".into(),
+            title: "How far it was sent, acknowledged and allowed".into(),
+            description: description(portraits),
+            caption: format!(
+                "Place in the stream of the direction that carried more, in bytes, over time. Shaded and named: stalls (the longest {MARKED}); \
+                 where lines run level, nothing moved. The window is how far the receiver lets the sender go. Crosses: sent again or out \
+                 of order. Drag to zoom, double-click to zoom out."
+            ),
+            height: HEIGHT,
+            drawing: picked(time_sequence),
+        },
+        Figure {
+            id: "throughput".into(),
+            title: "Throughput".into(),
+            description: "Step lines of the bytes per second that each side sent, over the connection's life.".into(),
+            caption: "Bytes per second in each direction, without headers; what was sent again counts.".into(),
+            height: LOWER,
+            drawing: picked(throughput),
+        },
+        Figure {
+            id: "round-trips".into(),
+            title: "Round trips".into(),
+            description: "Points of the round-trip times that the capture saw, over the connection's life.".into(),
+            caption: "From a segment to its acknowledgement, as seen where the packets were captured: next to the receiver it is short \
+                      whatever the path. Segments that were sent again are left out."
+                .into(),
+            height: LOWER,
+            drawing: picked(round_trips),
+        },
+    ]
+}
+
+/// The direction that carried more, and whose it is.
+fn main_way(portrait: &Portrait) -> (&Way, &'static str) {
+    let connection = &portrait.connection;
+    if connection.from_server.bytes > connection.from_client.bytes {
+        (&portrait.from_server, "server")
+    } else {
+        (&portrait.from_client, "client")
+    }
+}
+
+fn time_sequence(portrait: &Portrait) -> Plot {
+    let (way, side) = main_way(portrait);
+    let mut traces: Vec<Box<dyn Trace>> = vec![
+        line("window", &way.window, SOFT, DashType::Dot),
+        line("acknowledged", &way.acked, CONTROL, DashType::Solid),
+        line("sent", &way.sent, FLOODED, DashType::Solid),
+    ];
+    if !way.resent.is_empty() {
+        let marker = Marker::new().symbol(MarkerSymbol::XThin).color("var(--fails)").size(9);
+        let marker = marker.line(Line::new().color("var(--fails)").width(2.0));
+        let (xs, ys) = apart(&way.resent);
+        traces.push(Scatter::new(xs, ys).name("sent again").mode(Mode::Markers).marker(marker));
+    }
+    let stalls = longest(portrait);
+    if !stalls.is_empty() {
+        traces.push(marks(&stalls, way));
+    }
+    let named = |stall: &&Stall| Span {
+        name: stall.class.name().replace('_', " "),
+        start: stall.start_s,
+        end: stall.start_s + stall.length_ms / 1e3,
+        shade: Shade::Flood,
+    };
+    let spans: Vec<Span> = stalls.iter().map(named).collect();
+    let layout = spans::layout(HEIGHT, &spans, life(portrait));
+    Plot::new(traces, framed(layout, portrait, &format!("bytes from the {side}")))
+}
+
+fn throughput(portrait: &Portrait) -> Plot {
+    let of = |name: &'static str, way: &Way, color| -> Option<Box<dyn Trace>> {
+        let (xs, ys) = apart(&way.rate);
+        let line = Line::new().color(color).width(1.5).shape(LineShape::Hv);
+        (!xs.is_empty()).then(|| {
+            let trace = Scatter::new(xs, ys).name(name).mode(Mode::Lines).line(line);
+            trace.hover_template("%{y:.3s}B/s") as Box<dyn Trace>
+        })
+    };
+    let client = of("from the client", &portrait.from_client, FLOODED);
+    let server = of("from the server", &portrait.from_server, CONTROL);
+    let traces = client.into_iter().chain(server).collect();
+    Plot::new(traces, framed(super::layout(LOWER), portrait, "bytes per second"))
+}
+
+fn round_trips(portrait: &Portrait) -> Plot {
+    let of = |name: &'static str, way: &Way, color: &'static str| -> Option<Box<dyn Trace>> {
+        let (xs, ys) = apart(&way.rtt_ms);
+        (!xs.is_empty()).then(|| {
+            let trace = Scatter::new(xs, ys).name(name).mode(Mode::Markers);
+            trace.marker(Marker::new().color(color).size(4)).hover_template("%{y} ms") as Box<dyn Trace>
+        })
+    };
+    let client = of("of the client's data", &portrait.from_client, FLOODED);
+    let server = of("of the server's data", &portrait.from_server, CONTROL);
+    let traces = client.into_iter().chain(server).collect();
+    Plot::new(traces, framed(super::layout(LOWER), portrait, "milliseconds"))
+}
+
+fn line(name: &'static str, points: &[Point], color: &'static str, dash: DashType) -> Box<dyn Trace> {
+    let (xs, ys) = apart(points);
+    let line = Line::new().color(color).width(1.5).dash(dash).shape(LineShape::Hv);
+    Scatter::new(xs, ys).name(name).mode(Mode::Lines).line(line).hover_template("%{y:.4s}B at %{x} s")
+}
+
+/// A line at each stall, from its start to its end, that says what it is.
+fn marks(stalls: &[&Stall], way: &Way) -> Box<dyn Trace> {
+    let mut xs = Vec::new();
+    let mut ys = Vec::new();
+    let mut text = Vec::new();
+    for stall in stalls {
+        let level = reached(&way.sent, stall.start_s);
+        let told = plain(&format!(
+            "{}, {} ms, waiting for the {}: {}",
+            stall.class,
+            figure(stall.length_ms),
+            stall.waiting_for,
+            stall.evidence
+        ));
+        xs.extend([moment(stall.start_s), moment(stall.start_s + stall.length_ms / 1e3)].map(Some));
+        xs.push(None);
+        ys.extend([Some(level), Some(level), None]);
+        text.extend([told.clone(), told, String::new()]);
+    }
+    Scatter::new(xs, ys)
+        .name("stall")
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color("var(--fails)").width(3.0))
+        .marker(Marker::new().color("var(--fails)").size(5))
+        .connect_gaps(false)
+        .hover_text_array(text)
+        .hover_info(HoverInfo::Text)
+}
+
+/// How far had been sent at a moment.
+fn reached(sent: &[Point], at: f64) -> f64 {
+    let after = sent.partition_point(|point| point.0 <= at);
+    drawn(after.checked_sub(1).map_or(0.0, |last| sent[last].1))
+}
+
+/// The longest stalls, in the order of their starts.
+fn longest(portrait: &Portrait) -> Vec<&Stall> {
+    let mut stalls: Vec<&Stall> = portrait.connection.stalls.iter().collect();
+    stalls.sort_by(|a, b| b.length_ms.total_cmp(&a.length_ms));
+    stalls.truncate(MARKED);
+    stalls.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    stalls
+}
+
+fn apart(points: &[Point]) -> (Vec<f64>, Vec<f64>) {
+    points.iter().map(|&(at, value)| (moment(at), exact(value))).unzip()
+}
+
+/// Microseconds are what packets are apart.
+fn moment(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
+/// Whole bytes are told in full: where a line runs level must not depend on how large a number is.
+fn exact(value: f64) -> f64 {
+    if value >= 1000.0 { value.round() } else { drawn(value) }
+}
+
+/// When the connection began and when it ended, a little apart in any case.
+fn life(portrait: &Portrait) -> (f64, f64) {
+    let start = portrait.connection.start_s;
+    (start, start + portrait.connection.duration_s.max(1e-6))
+}
+
+fn framed(layout: Layout, portrait: &Portrait, values: &str) -> Layout {
+    let (start, end) = life(portrait);
+    let margin = (end - start) * 0.01;
+    layout
+        .hover_mode(HoverMode::Closest)
+        .show_legend(true)
+        .x_axis(
+            axis("seconds after the first packet").range(vec![start - margin, end + margin]).zero_line(false),
+        )
+        .y_axis(axis(values).range_mode(RangeMode::ToZero))
+}
+
+fn description(portraits: &[Portrait]) -> String {
+    let of = |portrait: &Portrait| {
+        let connection = &portrait.connection;
+        format!(
+            "{} to {}: {} bytes in {} s, {} stalls of {} s together.",
+            connection.client,
+            connection.server,
+            connection.bytes,
+            figure(connection.duration_s),
+            connection.stall_count,
+            figure(connection.stalled_s)
+        )
+    };
+    let each: Vec<String> = portraits.iter().take(3).map(of).collect();
+    format!("Time-sequence chart of a connection that can be chosen. {}", each.join(" "))
+}

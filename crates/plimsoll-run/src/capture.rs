@@ -1,0 +1,129 @@
+//! Packets as a probe: captures begin before the slices of a measured phase and end after them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::Capture;
+use plimsoll_model::frame::{CaptureSpec, FromAgent, Id, ToAgent};
+use plimsoll_model::observation::{CaptureRecord, CapturedFile};
+
+use crate::bench::Bench;
+use crate::error::{RunError, TrialStop};
+use crate::fleet::Key;
+use crate::trial::Trial;
+
+/// The folder of captures, beside the file of runs; each run has one of its own in it.
+pub const FOLDER: &str = "captures";
+/// How long the rest of a capture may take to be written.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(300);
+
+/// The captures of a phase, under way.
+#[derive(Default)]
+pub(crate) struct Running(Vec<(Key, Id)>);
+
+impl Trial<'_> {
+    /// Begins to capture on all hosts that the experiment names, where it wants packets of this phase.
+    pub(crate) fn begin_capture(&mut self, phase: &str) -> Result<Running, TrialStop> {
+        let experiment = self.experiment;
+        let capture = experiment.capture.as_ref().filter(|capture| capture.is_in(phase));
+        let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Running::default()) };
+        let mut requests = Vec::new();
+        for host in capture.hosts(&experiment.loads) {
+            for bench in &self.benches {
+                let spec = self.spec(capture, bench, &host, phase)?;
+                let id = self.fleet.id();
+                requests.push((bench.key(&host), id, ToAgent::Capture { id, capture: spec }));
+            }
+        }
+        let keys = requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect();
+        let answers = self.fleet.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+        for ((key, ..), answer) in requests.iter().zip(answers) {
+            if let FromAgent::Failed { why, .. } = answer {
+                return Err(RunError::Agent { host: key.host.clone(), why }.into());
+            }
+        }
+        Ok(Running(keys))
+    }
+
+    fn spec(
+        &self,
+        capture: &Capture,
+        bench: &Bench<'_>,
+        host: &str,
+        phase: &str,
+    ) -> Result<CaptureSpec, TrialStop> {
+        let label = bench.key(host).label();
+        let cycle = if self.cycle > 0 { format!("-{}", self.cycle) } else { String::new() };
+        let name = format!("{:03}-{}{cycle}-{}", self.record.number, file_name(phase), file_name(&label));
+        Ok(CaptureSpec {
+            folder: self.capture_folder().to_string_lossy().into_owned(),
+            name,
+            addresses: bench.addresses_towards(host, &capture.towards)?,
+            ports: bench.ports(&capture.services),
+            snap: capture.snap,
+            ring: capture.ring.0,
+        })
+    }
+
+    /// Ends captures, and reads what they found.
+    pub(crate) fn end_capture(&mut self, running: Running) -> Result<(), TrialStop> {
+        let requests: Vec<_> =
+            running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();
+        let answers = self.fleet.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+        for ((key, ..), answer) in requests.into_iter().zip(answers) {
+            let FromAgent::Captured { files, .. } = answer else {
+                return Err(
+                    RunError::Lost { host: key.host, how: "answered with something else".into() }.into()
+                );
+            };
+            for file in files {
+                let record = self.read(&key, file);
+                self.current().captures.push(record);
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, key: &Key, mut file: CapturedFile) -> CaptureRecord {
+        let path = PathBuf::from(&file.file);
+        let traffic = match self.judge.read_packets(&path) {
+            Ok(traffic) => Some(traffic),
+            Err(error) => {
+                file.error.get_or_insert(error);
+                None
+            }
+        };
+        let beside = self.store_folder();
+        file.file = path.strip_prefix(beside).unwrap_or(&path).to_string_lossy().into_owned();
+        CaptureRecord { twin: key.twin, host: key.host.clone(), file, traffic }
+    }
+
+    /// In full, because agents may work in another folder.
+    fn store_folder(&self) -> PathBuf {
+        let path = self.store.path();
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        whole.parent().map_or_else(PathBuf::new, Path::to_owned)
+    }
+
+    fn capture_folder(&self) -> PathBuf {
+        self.store_folder().join(FOLDER).join(self.run)
+    }
+}
+
+/// A text as part of the name of a file.
+fn file_name(text: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '\'');
+    text.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_phase_leads_out_of_the_folder() {
+        assert_eq!(file_name("../etc/passwd"), ".._etc_passwd");
+        assert_eq!(file_name("firewall'"), "firewall'");
+        assert_eq!(file_name("größe 1"), "gr__e_1");
+    }
+}

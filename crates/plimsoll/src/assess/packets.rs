@@ -1,0 +1,294 @@
+//! What captured packets tell of a run: where its connections' time went, and whether the captures can be leaned on.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use plimsoll_explain::causes::CellStalls;
+use plimsoll_model::observation::{CaptureRecord, PhaseRecord, TrialRecord, Twin};
+use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
+use plimsoll_model::trace::Portrait;
+
+use super::contrast;
+use crate::packets;
+
+/// The main class of stall is told from this share of the time on.
+const LEAST_MAIN: f64 = 0.01;
+/// So many connections of each capture are drawn ..
+const DRAWN_OF_CAPTURE: usize = 2;
+/// .. and so many of a run.
+const DRAWN: usize = 24;
+
+/// What makes the captures of a phase unable to carry a verdict; nothing where they can.
+pub(super) fn objection(trials: &[TrialRecord], phase: &str) -> Option<String> {
+    let captures = trials
+        .iter()
+        .filter(|trial| trial.faults.is_empty())
+        .flat_map(|trial| &trial.phases)
+        .filter(|of| of.name == phase)
+        .flat_map(|of| &of.captures);
+    let all: Vec<&CaptureRecord> = captures.collect();
+    if let Some(of) = all.iter().find(|of| of.file.error.is_some()) {
+        let why = of.file.error.as_deref().unwrap_or_default();
+        return Some(format!("the capture on `{}` ({}) {why}", of.host, of.file.file));
+    }
+    let dropped: u64 = all.iter().map(|of| of.file.dropped).sum();
+    let hosts: Vec<&str> =
+        all.iter().filter(|of| of.file.dropped > 0).map(|of| of.host.as_str()).take(1).collect();
+    let seen: u64 = all.iter().map(|of| of.file.packets).sum();
+    (dropped > 0).then(|| {
+        format!(
+            "the capture on `{}` lost packets ({dropped} of {} in all), and this verdict leans on it; a larger `capture.ring` or a \
+             smaller `capture.snap` may hold them",
+            hosts.join(""),
+            seen + dropped
+        )
+    })
+}
+
+/// Where the connections' time went, for each cell, phase, rig and host.
+pub(super) fn reports(trials: &[TrialRecord]) -> Vec<PacketReport> {
+    type Key<'t> = (&'t BTreeMap<String, String>, &'t str, Twin, &'t str);
+    let mut groups: Vec<(Key<'_>, Vec<Captured<'_>>)> = Vec::new();
+    for trial in trials {
+        for phase in &trial.phases {
+            for capture in &phase.captures {
+                let key = (&trial.cell, phase.name.as_str(), capture.twin, capture.host.as_str());
+                let of = Captured { trial: trial.number, phase, capture };
+                match groups.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, captures)) => captures.push(of),
+                    None => groups.push((key, vec![of])),
+                }
+            }
+        }
+    }
+    let report = |((cell, phase, twin, host), captured): (Key<'_>, Vec<Captured<'_>>)| {
+        let records: Vec<&CaptureRecord> = captured.iter().map(|of| of.capture).collect();
+        let stalls = stalls(&records);
+        let main = stalls.iter().find(|of| of.class.held_up() && of.share >= LEAST_MAIN);
+        let traffic = || records.iter().filter_map(|record| record.traffic.as_ref());
+        let mut read: Vec<u32> =
+            captured.iter().filter(|of| of.capture.traffic.is_some()).map(|of| of.trial).collect();
+        read.dedup();
+        let mut phases: Vec<&PhaseRecord> = captured.iter().map(|of| of.phase).collect();
+        phases.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let error =
+            |record: &&CaptureRecord| Some(format!("{} {}", record.file.file, record.file.error.as_ref()?));
+        PacketReport {
+            cell: cell.clone(),
+            phase: phase.to_owned(),
+            twin,
+            host: host.to_owned(),
+            trials: read.len() as u32,
+            connections: traffic().map(|traffic| traffic.connections).sum(),
+            lifetime_s: traffic().map(|traffic| traffic.lifetime_s).sum(),
+            packets: records.iter().map(|record| record.file.packets).sum(),
+            dropped: records.iter().map(|record| record.file.dropped).sum(),
+            main_class: main.map(|of| of.class),
+            kernel: limited(&phases, twin),
+            files: records.iter().map(|record| record.file.file.clone()).collect(),
+            errors: records.iter().filter_map(error).collect(),
+            stalls,
+        }
+    };
+    groups.into_iter().map(report).collect()
+}
+
+/// A capture, and what it belongs to.
+struct Captured<'t> {
+    trial: u32,
+    phase: &'t PhaseRecord,
+    capture: &'t CaptureRecord,
+}
+
+/// What the kernel says of the senders of streams. Of the two ends, the one that was busy for longer is the one that sent.
+fn limited(phases: &[&PhaseRecord], twin: Twin) -> Option<LimitedTimes> {
+    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == twin);
+    let streams = slices.flat_map(|slice| &slice.result.streams);
+    let senders = streams.filter_map(|stream| {
+        stream.tcp.last().into_iter().chain(&stream.peer).max_by_key(|state| state.busy_us)
+    });
+    let seconds = |us: u64| us as f64 / 1e6;
+    let times = senders.map(|state| LimitedTimes {
+        busy_s: seconds(state.busy_us),
+        window_limited_s: seconds(state.rwnd_limited_us),
+        buffer_limited_s: seconds(state.sndbuf_limited_us),
+    });
+    times.reduce(|sum, next| LimitedTimes {
+        busy_s: sum.busy_s + next.busy_s,
+        window_limited_s: sum.window_limited_s + next.window_limited_s,
+        buffer_limited_s: sum.buffer_limited_s + next.buffer_limited_s,
+    })
+}
+
+/// Stalls by class over several captures, the greatest first.
+fn stalls(captures: &[&CaptureRecord]) -> Vec<StallReport> {
+    let traffic: Vec<_> = captures.iter().filter_map(|capture| capture.traffic.as_ref()).collect();
+    let lifetime: f64 = traffic.iter().map(|traffic| traffic.lifetime_s).sum();
+    let mut by_class: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for stall in traffic.iter().flat_map(|traffic| &traffic.stalls) {
+        by_class.entry(stall.class).or_default().push(stall);
+    }
+    let mut stalls: Vec<StallReport> = by_class
+        .into_iter()
+        .map(|(class, of)| {
+            let time: f64 = of.iter().map(|stall| stall.time_s).sum();
+            let mut medians: Vec<f64> = of.iter().map(|stall| stall.median_ms).collect();
+            medians.sort_by(f64::total_cmp);
+            StallReport {
+                class,
+                share: time / lifetime.max(f64::MIN_POSITIVE),
+                count: of.iter().map(|stall| stall.count).sum(),
+                median_ms: medians[medians.len() / 2],
+                evidence: of[0].evidence.clone(),
+            }
+        })
+        .collect();
+    stalls.sort_by(|a, b| b.share.total_cmp(&a.share));
+    stalls
+}
+
+/// The stalls of every cell, with what the kernel counted in the same phases, for causes. A capture that lost packets explains nothing.
+pub(super) fn cells(trials: &[TrialRecord]) -> Vec<CellStalls> {
+    let mut cells: Vec<(&BTreeMap<String, String>, Vec<&PhaseRecord>)> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
+        let captured = trial.phases.iter().filter(|phase| !phase.captures.is_empty());
+        match cells.iter_mut().find(|(cell, _)| **cell == trial.cell) {
+            Some((_, phases)) => phases.extend(captured),
+            None => cells.push((&trial.cell, captured.collect())),
+        }
+    }
+    cells.retain(|(_, phases)| {
+        let mut captures = phases.iter().flat_map(|phase| &phase.captures).peekable();
+        captures.peek().is_some() && captures.all(|capture| capture.file.dropped == 0)
+    });
+    cells.into_iter().map(|(cell, phases)| of_cell(cell, &phases)).collect()
+}
+
+fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStalls {
+    let captures: Vec<&CaptureRecord> = phases.iter().flat_map(|phase| &phase.captures).collect();
+    let mut counters: BTreeMap<String, f64> = BTreeMap::new();
+    for slice in phases.iter().flat_map(|phase| &phase.slices) {
+        let of_hosts = slice.counters.iter().filter(|(host, _)| *host != "machine");
+        for (name, change) in of_hosts.flat_map(|(_, counters)| counters) {
+            *counters.entry(name.clone()).or_default() += change;
+        }
+    }
+    let limited = limited(phases, Twin::Main).filter(|times| times.busy_s > 0.0);
+    CellStalls {
+        cell: contrast::named(cell),
+        shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
+        counters,
+        window_limited: limited.map(|times| times.window_limited_s / times.busy_s),
+    }
+}
+
+/// Portraits of the connections of a run that stood still longest, from the first trial of each cell. `folder` is that of the file of
+/// runs. Captures that are not there any more are left out.
+pub(crate) fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> {
+    let mut all = Vec::new();
+    let mut seen: Vec<(&BTreeMap<String, String>, &str)> = Vec::new();
+    for trial in trials {
+        for phase in &trial.phases {
+            let key = (&trial.cell, phase.name.as_str());
+            if seen.contains(&key) {
+                continue;
+            }
+            let before = all.len();
+            for capture in &phase.captures {
+                let cell =
+                    if trial.cell.is_empty() { String::new() } else { contrast::named(&trial.cell) + ", " };
+                let place = format!(
+                    "{cell}{} on {} {}, trial {}",
+                    phase.name, capture.host, capture.file.interface, trial.number
+                );
+                all.extend(of_capture(&folder.join(&capture.file.file), &place));
+            }
+            if all.len() > before {
+                seen.push(key);
+            }
+        }
+    }
+    all.truncate(DRAWN);
+    all
+}
+
+fn of_capture(file: &Path, place: &str) -> Vec<Portrait> {
+    let drawn = || {
+        let (report, choice) = packets::analyze(File::open(file).ok()?, DRAWN_OF_CAPTURE).ok()?;
+        let portraits = packets::paint(File::open(file).ok()?, &report, &choice).ok()?;
+        Some(portraits.into_iter().map(|portrait| Portrait { place: place.to_owned(), ..portrait }).collect())
+    };
+    drawn().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture;
+    use super::*;
+    use plimsoll_model::observation::{CapturedFile, ClassTime, LoadResult, Traffic};
+    use plimsoll_model::trace::Class;
+
+    fn capture(host: &str, dropped: u64, stalls: &[(Class, f64)]) -> CaptureRecord {
+        let stalls = stalls.iter().map(|&(class, time_s)| ClassTime {
+            class,
+            time_s,
+            count: 2,
+            median_ms: 40.0,
+            evidence: "shown".into(),
+        });
+        let traffic = Traffic { connections: 1, lifetime_s: 2.0, stalls: stalls.collect() };
+        let file = CapturedFile {
+            file: format!("captures/r/{host}.pcapng"),
+            packets: 100,
+            dropped,
+            ..CapturedFile::default()
+        };
+        CaptureRecord { twin: Twin::Main, host: host.into(), file, traffic: Some(traffic) }
+    }
+
+    fn trial(level: &str, captures: Vec<CaptureRecord>) -> TrialRecord {
+        let phase = PhaseRecord { captures, ..fixture::phase("all", LoadResult::default()) };
+        let cell = BTreeMap::from([("by".to_owned(), level.to_owned())]);
+        TrialRecord { cell, phases: vec![phase], ..TrialRecord::default() }
+    }
+
+    #[test]
+    fn shares_are_of_all_trials_of_a_cell_and_the_main_class_is_one_that_holds_up() {
+        let trials = [
+            trial("x", vec![capture("a", 0, &[(Class::ClientIdle, 1.5), (Class::Rto, 0.4)])]),
+            trial("x", vec![capture("a", 0, &[(Class::Rto, 0.6)])]),
+            trial("y", vec![capture("a", 0, &[])]),
+        ];
+        let reports = reports(&trials);
+        assert_eq!(reports.len(), 2);
+        assert_eq!((reports[0].connections, reports[0].main_class), (2, Some(Class::Rto)));
+        let shares: Vec<_> = reports[0].stalls.iter().map(|of| (of.class, of.share)).collect();
+        assert_eq!(shares, [(Class::ClientIdle, 0.375), (Class::Rto, 0.25)]);
+        assert_eq!(reports[1].main_class, None);
+        assert_eq!(cells(&trials)[1].cell, "by = y");
+    }
+
+    #[test]
+    fn a_capture_that_lost_packets_carries_no_verdict_and_explains_nothing() {
+        let trials = [trial("x", vec![capture("a", 0, &[]), capture("b", 25, &[(Class::Rto, 1.0)])])];
+        let objection = objection(&trials, "all").unwrap();
+        assert!(objection.contains("`b` lost packets (25 of 225"), "{objection}");
+        assert!(cells(&trials).is_empty());
+        assert_eq!(super::objection(&trials, "another"), None);
+    }
+
+    #[test]
+    fn a_capture_that_cannot_be_read_carries_no_verdict() {
+        let mut broken = capture("a", 0, &[]);
+        broken.file.error = Some("cannot be read: gone".into());
+        let objection = objection(&[trial("x", vec![broken])], "all").unwrap();
+        assert!(objection.contains("cannot be read: gone"), "{objection}");
+    }
+
+    #[test]
+    fn captures_that_were_removed_are_not_drawn() {
+        let trials = [trial("x", vec![capture("a", 0, &[])])];
+        assert!(portraits(Path::new("/nowhere"), &trials).is_empty());
+    }
+}

@@ -1,0 +1,113 @@
+//! The packets that runs have captured: how many bytes there are, and how to be rid of old ones.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use plimsoll_run::CAPTURES;
+use plimsoll_store::Store;
+
+use crate::state;
+
+/// The captures of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Captured {
+    pub(crate) folder: PathBuf,
+    files: usize,
+    bytes: u64,
+    /// When the newest of them was written.
+    newest: SystemTime,
+}
+
+impl fmt::Display for Captured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabytes = self.bytes as f64 / 1e6;
+        write!(f, "{} ({} files, {megabytes:.1} MB)", self.folder.display(), self.files)
+    }
+}
+
+/// Those of a run; nothing where it has none.
+pub(crate) fn of_run(store: &Store, run: &str) -> Option<Captured> {
+    look(state::folder(store).join(CAPTURES).join(run)).ok().flatten()
+}
+
+/// Those of all runs, by folder.
+pub(crate) fn all(store: &Store) -> io::Result<Vec<Captured>> {
+    let entries = match fs::read_dir(state::folder(store).join(CAPTURES)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        all.extend(look(entry?.path())?);
+    }
+    all.sort_by(|a, b| a.folder.cmp(&b.folder));
+    Ok(all)
+}
+
+fn look(folder: PathBuf) -> io::Result<Option<Captured>> {
+    let mut found = Captured { folder, files: 0, bytes: 0, newest: SystemTime::UNIX_EPOCH };
+    for entry in fs::read_dir(&found.folder)? {
+        let entry = entry?;
+        if is_capture(&entry.path()) {
+            let metadata = entry.metadata()?;
+            found.files += 1;
+            found.bytes += metadata.len();
+            found.newest = found.newest.max(metadata.modified()?);
+        }
+    }
+    Ok((found.files > 0).then_some(found))
+}
+
+fn is_capture(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "pcapng")
+}
+
+impl Captured {
+    /// Whether nothing was written to it for so long.
+    pub(crate) fn is_older_than(&self, age: Duration) -> bool {
+        self.newest.elapsed().is_ok_and(|since| since >= age)
+    }
+
+    /// Removes its files, and the folder where nothing else is in it. What was found in them stays in the file of runs.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if is_capture(&path) {
+                fs::remove_file(path)?;
+            }
+        }
+        match fs::remove_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_captures_are_counted_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        assert!(all(&store).unwrap().is_empty());
+        for (run, file) in [("a", "1.pcapng"), ("a", "notes.txt"), ("b", "1.pcapng"), ("b", "2.pcapng")] {
+            let of_run = folder.path().join("captures").join(run);
+            fs::create_dir_all(&of_run).unwrap();
+            fs::write(of_run.join(file), [0; 500]).unwrap();
+        }
+        let found = all(&store).unwrap();
+        let counts: Vec<_> = found.iter().map(|of| (of.files, of.bytes)).collect();
+        assert_eq!(counts, [(1, 500), (2, 1000)]);
+        assert!(!found[0].is_older_than(Duration::from_secs(3600)) && found[0].is_older_than(Duration::ZERO));
+        found.iter().for_each(|of| of.remove().unwrap());
+        assert!(all(&store).unwrap().is_empty());
+        assert!(folder.path().join("captures/a/notes.txt").exists(), "what is not ours stays");
+        assert!(!folder.path().join("captures/b").exists());
+        assert_eq!(of_run(&store, "b"), None);
+    }
+}
