@@ -48,8 +48,23 @@ pub(crate) fn find(wanted: &str) -> Result<Source, Failure> {
     }
     let all = all();
     let full = |source: &Source| format!("{}/{}", source.area.as_deref().unwrap_or_default(), source.name);
-    if let Some(source) = all.iter().find(|source| source.name == wanted || full(source) == wanted) {
-        return Ok(source.clone());
+    let named: Vec<&Source> =
+        all.iter().filter(|source| source.name == wanted || full(source) == wanted).collect();
+    match named.as_slice() {
+        [] => {}
+        [source] => {
+            // Runs go by this name: where two areas have an experiment of one name, theirs must differ.
+            let shared = all.iter().filter(|other| other.name == source.name).count() > 1;
+            let name = if shared { full(source) } else { source.name.clone() };
+            return Ok(Source { name, ..(*source).clone() });
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|source| format!("`{}`", full(source))).collect();
+            return Err(Failure::Usage(format!(
+                "there are several experiments `{wanted}`: {}",
+                names.join(", ")
+            )));
+        }
     }
     let nearest = plimsoll_model::experiment::nearest(wanted, all.iter().map(|source| source.name.as_str()));
     let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
@@ -79,6 +94,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_name_that_two_areas_have_needs_its_area() {
+        let Err(Failure::Usage(message)) = find("haproxy-chain") else { panic!("there are two of them") };
+        assert!(message.contains("`bulk/haproxy-chain`, `web/haproxy-chain`"), "{message}");
+        assert_eq!(find("web/haproxy-chain").unwrap().name, "web/haproxy-chain");
+        assert_eq!(find("web/overload").unwrap().name, "overload");
     }
 
     #[test]

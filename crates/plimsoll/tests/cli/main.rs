@@ -8,6 +8,7 @@ mod lab;
 mod machine;
 
 mod cannot_be_carried_out;
+mod captured;
 mod flooded;
 mod interrupted;
 mod judging;
