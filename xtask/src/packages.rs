@@ -17,6 +17,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/nginx", "nginx-light"),
     ("/usr/sbin/haproxy", "haproxy"),
     ("/usr/sbin/apache2", "apache2-bin"),
+    ("/usr/sbin/postfix", "postfix"),
+    ("/usr/sbin/postal", "postal"),
 ];
 
 /// Installs what is missing, after asking where somebody can answer.

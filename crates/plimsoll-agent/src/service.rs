@@ -1,8 +1,10 @@
 //! Services: started as processes of their own, watched, and stopped with everything that they made.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use plimsoll_load::LedgerReader;
 use plimsoll_model::experiment::Ready;
 use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use serde::{Deserialize, Serialize};
@@ -79,6 +82,10 @@ pub(crate) fn die_with_parent() -> bool {
 pub(crate) struct Services {
     outbox: Outbox,
     running: ById<Running>,
+    /// What services keep over a restart, by the service's name.
+    kept: BTreeMap<String, TempDir>,
+    /// The lists of sinks for mail.
+    ledgers: ById<LedgerReader>,
 }
 
 struct Running {
@@ -100,18 +107,50 @@ struct Launched {
 
 impl Services {
     pub(crate) fn new(outbox: Outbox) -> Self {
-        Self { outbox, running: ById::new() }
+        Self { outbox, running: ById::new(), kept: BTreeMap::new(), ledgers: ById::new() }
     }
 
     /// Starts a service. The process is made by the calling thread, which must live as long as the agent: the kernel takes the end of
     /// the thread for the end of the parent (prctl(2), PR_SET_PDEATHSIG).
-    pub(crate) fn start(&mut self, id: Id, spec: ServiceSpec) -> io::Result<()> {
+    pub(crate) fn start(&mut self, id: Id, mut spec: ServiceSpec) -> io::Result<()> {
+        if keeps_files(&spec.kind) {
+            match self.keep(&spec.name) {
+                Ok(folder) => spec.folder = Some(folder),
+                Err(why) => return self.outbox.fail(Some(id), why),
+            }
+        }
         match launch(&spec) {
             Ok(launched) => {
+                if let (ServiceKind::SmtpSink(_), Some(folder)) = (&spec.kind, &spec.folder) {
+                    self.ledgers.insert(id, LedgerReader::new(folder));
+                }
                 let running = self.watch(id, spec, launched);
                 self.running.insert(id, running);
                 Ok(())
             }
+            Err(why) => self.outbox.fail(Some(id), why),
+        }
+    }
+
+    /// The folder of what a service keeps over a restart.
+    fn keep(&mut self, name: &str) -> Result<PathBuf, Failure> {
+        if let Some(folder) = self.kept.get(name) {
+            return Ok(folder.path().to_owned());
+        }
+        let folder = program::make_folder()?;
+        let path = folder.path().to_owned();
+        self.kept.insert(name.to_owned(), folder);
+        Ok(path)
+    }
+
+    /// Tells what a sink for mail has taken until now.
+    pub(crate) fn ledger(&mut self, id: Id, service: Id) -> io::Result<()> {
+        let read = match self.ledgers.get_mut(&service) {
+            Some(reader) => reader.read().cloned().map_err(|error| other("read the list of a sink", error)),
+            None => Err(other("read the list of a sink", "there is no such sink")),
+        };
+        match read {
+            Ok(ledger) => self.outbox.send(&FromAgent::Ledger { id, ledger: Box::new(ledger) }),
             Err(why) => self.outbox.fail(Some(id), why),
         }
     }
@@ -171,6 +210,11 @@ fn kill(group: Pid, signal: Signal) {
     killpg(group, signal).ok();
 }
 
+/// Whether a service has files that outlive a restart of it.
+fn keeps_files(kind: &ServiceKind) -> bool {
+    matches!(kind, ServiceKind::SmtpSink(_) | ServiceKind::MailRelay(_) | ServiceKind::Postfix(_))
+}
+
 fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
     let (mut command, listen, folder) =
         if spec.kind.is_builtin() { (builtin(), Vec::new(), None) } else { foreign(spec)? };
@@ -198,7 +242,7 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
     let (mut command, folder) = match &spec.kind {
         ServiceKind::Exec(service) => (exec::command(service, first, &spec.to)?, None),
         kind => {
-            let prepared = program::prepare(kind, first, &spec.to)?;
+            let prepared = program::prepare(kind, first, &spec.to, spec.folder.as_deref())?;
             (prepared.command, Some(prepared.folder))
         }
     };

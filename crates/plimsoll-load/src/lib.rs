@@ -4,12 +4,15 @@
 //! caller's process and ends with a [`LoadResult`](plimsoll_model::observation::LoadResult).
 
 mod clock;
+mod date;
 mod descriptors;
 mod failure;
 mod generate;
 mod service;
+mod smtp;
 mod text;
 mod transfer;
 
 pub use generate::{Control, run};
 pub use service::serve;
+pub use smtp::ledger::LedgerReader;

@@ -4,19 +4,20 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use crate::experiment::LoadKind;
 use crate::experiment::{
-    ApacheService, BulkService, ExecService, HaproxyService, NginxService, Ready, RelayService,
-    TcpProxyService, WebService,
+    ApacheService, BulkService, ExecService, HaproxyService, MailRelayService, NginxService, PostfixService,
+    Ready, RelayService, SmtpSinkService, TcpProxyService, WebService,
 };
-use crate::observation::{CapturedFile, LoadResult, Progress, Sample, SamplingCost, Snapshot};
+use crate::observation::{CapturedFile, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -92,6 +93,13 @@ pub enum ToAgent {
     EndCapture {
         /// The capture's id.
         id: Id,
+    },
+    /// Read the list of a sink for mail; answered by `Ledger` or `Failed`.
+    Ledger {
+        /// Repeated in the answer.
+        id: Id,
+        /// The service's id.
+        service: Id,
     },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
@@ -183,6 +191,13 @@ pub enum FromAgent {
         /// One file for each interface.
         files: Vec<CapturedFile>,
     },
+    /// What a sink for mail has taken until now.
+    Ledger {
+        /// From the request.
+        id: Id,
+        /// What it has taken.
+        ledger: Box<MailLedger>,
+    },
     /// Something was done that has no result.
     Done {
         /// From the request.
@@ -268,6 +283,9 @@ pub struct ServiceSpec {
     pub to: Vec<SocketAddr>,
     /// What it is.
     pub kind: ServiceKind,
+    /// Where it may keep files that outlive a restart of it. The agent chooses the place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
     /// When it counts as ready.
     pub ready: Ready,
 }
@@ -284,12 +302,18 @@ pub enum ServiceKind {
     Bulk(BulkService),
     /// The built-in proxy for TCP.
     TcpProxy(TcpProxyService),
+    /// The built-in sink for mail.
+    SmtpSink(SmtpSinkService),
+    /// The built-in relay for mail.
+    MailRelay(MailRelayService),
     /// nginx, with a configuration that the agent writes.
     Nginx(NginxService),
     /// HAProxy, likewise.
     Haproxy(HaproxyService),
     /// Apache httpd, likewise.
     Apache(ApacheService),
+    /// Postfix, likewise.
+    Postfix(PostfixService),
     /// A program of the user's own.
     Exec(ExecService),
 }
@@ -298,7 +322,10 @@ impl ServiceKind {
     /// Whether Plimsoll itself serves it; anything else is a program of its own.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        !matches!(self, Self::Nginx(_) | Self::Haproxy(_) | Self::Apache(_) | Self::Exec(_))
+        !matches!(
+            self,
+            Self::Nginx(_) | Self::Haproxy(_) | Self::Apache(_) | Self::Postfix(_) | Self::Exec(_)
+        )
     }
 }
 

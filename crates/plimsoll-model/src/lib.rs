@@ -7,6 +7,7 @@ pub mod cause;
 pub mod documents;
 pub mod experiment;
 pub mod frame;
+pub mod ids;
 pub mod observation;
 pub mod packet;
 pub mod plan;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, LEAST_STALL_SHARE, Traffic};
 
 use crate::experiment::{Metric, Rung};
+use crate::ids::IdSet;
 
 /// Why a connection or a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -25,10 +26,14 @@ pub enum ErrorKind {
     Reset,
     /// The connection was closed before the answer was complete.
     Truncated,
-    /// What came is not HTTP.
+    /// What came is not of the protocol.
     Garbage,
     /// The status was not 2xx.
     Status,
+    /// The server refused for now (an SMTP reply of 4xx).
+    Deferred,
+    /// The server refused for good (an SMTP reply of 5xx).
+    Rejected,
     /// No local port was free (EADDRNOTAVAIL).
     NoPort,
     /// No file descriptor was free (EMFILE, ENFILE).
@@ -53,8 +58,10 @@ impl ErrorKind {
             Self::Timeout => "answer timed out",
             Self::Reset => "reset",
             Self::Truncated => "closed half-way",
-            Self::Garbage => "not HTTP",
+            Self::Garbage => "not the protocol",
             Self::Status => "status not 2xx",
+            Self::Deferred => "refused for now",
+            Self::Rejected => "refused for good",
             Self::NoPort => "no local port",
             Self::NoDescriptor => "no file descriptor",
             Self::Unreachable => "unreachable",
@@ -76,7 +83,7 @@ pub struct LoadResult {
     pub connections: u64,
     /// Requests that were answered without error.
     pub requests: u64,
-    /// Bytes received; of a bulk load, bytes that arrived, both directions together.
+    /// Bytes received; of a bulk load, bytes that arrived, both directions together; of mail, those of messages that were acknowledged.
     pub bytes: u64,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
@@ -99,6 +106,80 @@ pub struct LoadResult {
     /// What became of the datagrams of a load that sends such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// What a load of mail knows beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mail: Option<MailFacts>,
+}
+
+/// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MailFacts {
+    /// The load that it was.
+    pub load: String,
+    /// The ids of messages that the server took responsibility for (it said 250 after the end of the data).
+    pub acknowledged: IdSet,
+    /// The ids of messages that were sent whole, without any answer: they may arrive or not.
+    pub uncertain: IdSet,
+    /// Recipients that were refused in messages that others were accepted for.
+    pub refused_recipients: u64,
+    /// How long the server took to answer each command: `greeting`, `EHLO`, `MAIL`, `RCPT`, `DATA`, `end of data`. Commands that were sent
+    /// together count from when they were sent.
+    pub commands: BTreeMap<String, CommandLatency>,
+}
+
+/// How long a server took to answer a command, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandLatency {
+    /// Percentiles.
+    pub percentiles: Percentiles,
+    /// The same as a histogram, encoded as those of [`Latencies`].
+    pub histogram: String,
+}
+
+/// What a sink for mail has taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MailLedger {
+    /// The ids of messages that arrived, whole or not.
+    pub arrived: IdSet,
+    /// How many times a message arrived for a recipient that had it already.
+    pub doubled: u64,
+    /// How many times a message arrived that does not fit its checksum.
+    pub corrupted: u64,
+    /// How many messages arrived that carry no id.
+    pub unknown: u64,
+}
+
+/// What was acknowledged to the sources of a rig, against what its sink has taken, at the end of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MailBalance {
+    /// The sink.
+    pub sink: String,
+    /// On the rig.
+    pub twin: Twin,
+    /// Messages that were acknowledged to a source.
+    pub acknowledged: u64,
+    /// Of those, how many arrived at the sink.
+    pub arrived: u64,
+    /// Of those, how many did not within the time that was waited for them.
+    pub lost: u64,
+    /// How many times a message arrived for a recipient that had it already.
+    pub doubled: u64,
+    /// How many times a message arrived that does not fit its checksum.
+    pub corrupted: u64,
+    /// Messages that arrived though the source was not told 250: it cannot know, and a real one would have sent them again.
+    pub unacknowledged: u64,
+    /// How long it took from the end of the last load until all had arrived, or until it was given up, in milliseconds.
+    pub waited_ms: u64,
+    /// The first ids of those that were lost.
+    pub lost_ids: Vec<String>,
+}
+
+impl MailBalance {
+    /// Whether every message that was acknowledged arrived, and none was spoiled.
+    #[must_use]
+    pub fn is_even(&self) -> bool {
+        self.lost == 0 && self.corrupted == 0
+    }
 }
 
 /// A stream of a bulk load.
@@ -294,7 +375,7 @@ pub struct Interval {
     pub requests: u64,
     /// Failures in it.
     pub errors: u64,
-    /// Bytes that a bulk load moved in it, as seen by the load.
+    /// Bytes that a bulk load moved in it, as seen by the load; of mail, those of messages that were acknowledged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
 }
@@ -327,6 +408,7 @@ impl LoadResult {
         match metric {
             Metric::ConnectionsPerSecond => per_second(self.connections),
             Metric::RequestsPerSecond => per_second(self.requests),
+            Metric::MessagesPerMinute => per_second(self.requests).map(|rate| rate * 60.0),
             Metric::MedianMs => millis(self.latency.percentiles.p50),
             Metric::P99Ms => millis(self.latency.percentiles.p99),
             Metric::BitsPerSecond => per_second(self.bytes.saturating_mul(8)),
@@ -467,6 +549,9 @@ pub struct TrialRecord {
     pub series: BTreeMap<String, Vec<Sample>>,
     /// What sampling cost, over all hosts.
     pub sampling: SamplingCost,
+    /// What became of the mail, for each sink and rig.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mail: Vec<MailBalance>,
     /// What makes the trial worthless, in the order in which it was noticed.
     pub faults: Vec<Fault>,
     /// How long set-up took, in microseconds.

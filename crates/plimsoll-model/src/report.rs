@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
-use crate::observation::{ErrorKind, Fault, Percentiles, PhaseKind, SamplingCost, Twin};
+use crate::observation::{ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost, Twin};
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
 
@@ -256,12 +256,50 @@ pub struct TrialReport {
     pub cell: BTreeMap<String, String>,
     /// What was measured, by phase, cycle and rig.
     pub phases: Vec<PhaseReport>,
+    /// What became of the mail, for each sink and rig.
+    #[serde(default)]
+    pub mail: Vec<MailBalance>,
+    /// The mail of loads that were measured or driven on the main rig, minute by minute.
+    #[serde(default)]
+    pub mail_minutes: Vec<MailMinute>,
     /// What makes it worthless.
     pub faults: Vec<Fault>,
     /// How long set-up took, in milliseconds.
     pub setup_ms: f64,
     /// How long teardown took, in milliseconds.
     pub teardown_ms: f64,
+}
+
+/// What a device did while mail was taken, for each message that was acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskPerMessage {
+    /// Flushes of the device's cache.
+    pub flushes: f64,
+    /// Transactions that the journal of the file system on it committed; 0 where it has none.
+    pub commits: f64,
+    /// Writes that the device was given.
+    pub writes: f64,
+    /// Bytes written.
+    pub written_bytes: f64,
+    /// Time in which it was busy, in microseconds.
+    pub busy_us: f64,
+}
+
+/// The mail of a minute, as postal reports it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MailMinute {
+    /// Which minute since the trial's start, from 0.
+    pub minute: u64,
+    /// Messages that were acknowledged.
+    pub messages: u64,
+    /// Their length in bytes, without headers.
+    pub bytes: u64,
+    /// Failures.
+    pub errors: u64,
+    /// Sessions that ended without an error.
+    pub connections: u64,
+    /// Sessions over TLS: none, the source does not speak it.
+    pub tls: u64,
 }
 
 /// What one phase measured on one rig.
@@ -292,6 +330,15 @@ pub struct PhaseReport {
     /// The share of datagrams that did not arrive; null for loads that send none.
     #[serde(default)]
     pub loss_share: Option<f64>,
+    /// How long servers of mail took to answer each command, in microseconds: the greatest of each percentile over slices.
+    #[serde(default)]
+    pub commands_us: BTreeMap<String, Percentiles>,
+    /// What each device that was written to did for a message, by the device's name; of loads of mail.
+    #[serde(default)]
+    pub disks: BTreeMap<String, DiskPerMessage>,
+    /// Time in which some task of the machine waited for a disk (`/proc/pressure/io`), in microseconds for each message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_pressure_us: Option<f64>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
     /// Failures, by kind.

@@ -34,6 +34,10 @@ pub enum Outcome {
     Changed,
     /// Change: no change was found.
     Unchanged,
+    /// Delivery: all mail that was acknowledged arrived, and none was spoiled.
+    Delivered,
+    /// Delivery: mail that was acknowledged did not arrive, arrived spoiled, or twice where it must not.
+    NotDelivered,
     /// A model was fitted, or a limit found; the estimate is the answer.
     Estimated,
     /// The data do not decide it yet.
@@ -55,7 +59,7 @@ pub enum Standing {
 
 impl Outcome {
     /// Every outcome, in the order of the reference.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Recovered,
         Self::NotRecovered,
         Self::Slower,
@@ -68,6 +72,8 @@ impl Outcome {
         Self::Additive,
         Self::Changed,
         Self::Unchanged,
+        Self::Delivered,
+        Self::NotDelivered,
         Self::Estimated,
         Self::Undecided,
         Self::Invalid,
@@ -89,6 +95,8 @@ impl Outcome {
             Self::Additive => "additive",
             Self::Changed => "changed",
             Self::Unchanged => "unchanged",
+            Self::Delivered => "delivered",
+            Self::NotDelivered => "not_delivered",
             Self::Estimated => "estimated",
             Self::Undecided => "undecided",
             Self::Invalid => "invalid",
@@ -102,7 +110,7 @@ impl Outcome {
     #[must_use]
     pub fn standing(self) -> Standing {
         match self {
-            Self::Slower | Self::NotRecovered => Standing::Fails,
+            Self::Slower | Self::NotRecovered | Self::NotDelivered => Standing::Fails,
             Self::Undecided | Self::Invalid | Self::TooFew => Standing::Open,
             Self::Recovered
             | Self::Faster
@@ -113,6 +121,7 @@ impl Outcome {
             | Self::Additive
             | Self::Changed
             | Self::Unchanged
+            | Self::Delivered
             | Self::Estimated => Standing::Holds,
         }
     }

@@ -14,8 +14,10 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod postal;
 pub mod text;
 
+mod mail;
 mod number;
 mod steps;
 mod summary;

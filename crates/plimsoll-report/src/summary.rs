@@ -79,6 +79,7 @@ impl Figures {
                 Metric::RequestsPerSecond => middle(&|p| p.requests_per_second),
                 Metric::BitsPerSecond => middle(&|p| p.bits_per_second),
                 Metric::PacketsPerSecond => middle(&|p| p.packets_per_second.unwrap_or(0.0)),
+                Metric::MessagesPerMinute => 60.0 * middle(&|p| p.requests_per_second),
                 _ => middle(&|p| p.connections_per_second),
             },
             latency: Percentiles {
@@ -99,11 +100,14 @@ pub(crate) const FLOODED: &str = "flooded";
 /// The rig that is spared it.
 pub(crate) const CONTROL: &str = "control";
 
-/// Which rate is told: bits or datagrams of loads that are about those; else that of the claims, and when they are about neither,
+/// Which rate is told: messages where they were sent; bits or datagrams of loads that are about those; else that of the claims, and when they are about neither,
 /// requests where some were offered at a rate, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
     let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
+    if any(|phase| !phase.commands_us.is_empty()) && !claimed(Metric::ConnectionsPerSecond) {
+        return Metric::MessagesPerMinute;
+    }
     if any(|phase| phase.packets_per_second.is_some()) && !claimed(Metric::BitsPerSecond) {
         return Metric::PacketsPerSecond;
     }
@@ -124,6 +128,7 @@ pub(crate) fn rate_title(report: &RunReport) -> &'static str {
         Metric::RequestsPerSecond => "req/s",
         Metric::BitsPerSecond => "bit/s",
         Metric::PacketsPerSecond => "packets/s",
+        Metric::MessagesPerMinute => "msg/min",
         _ => "conn/s",
     }
 }

@@ -37,6 +37,8 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Additive => "Additive",
         Outcome::Changed => "Changed",
         Outcome::Unchanged => "Unchanged",
+        Outcome::Delivered => "Delivered",
+        Outcome::NotDelivered => "Not delivered",
         Outcome::Estimated => "Estimated",
         Outcome::Undecided => "Undecided",
         Outcome::Invalid => "Invalid",

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::{ExecService, Experiment, HostKind, Load, Service};
 use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
-use plimsoll_model::observation::Twin;
+use plimsoll_model::observation::{MailLedger, Twin};
 
 use crate::error::{RunError, TrialStop};
 use crate::fleet::{Fleet, Key, off_the_mark};
@@ -101,6 +101,12 @@ impl<'e> Bench<'e> {
     }
 
     pub(crate) fn restart(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+        self.stop(fleet, name)?;
+        self.start(fleet, name)
+    }
+
+    /// Stops a service; that it is stopped already makes no difference.
+    pub(crate) fn stop(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
         let key = self.key(&self.experiment.services[name].on);
         if let Some(started) = self.services.get(name) {
             let id = started.id;
@@ -111,7 +117,7 @@ impl<'e> Bench<'e> {
                 &mut |_, _| {},
             )?;
         }
-        self.start(fleet, name)
+        Ok(())
     }
 
     /// Makes a host anew and starts its services again.
@@ -162,6 +168,21 @@ impl<'e> Bench<'e> {
         Ok(LoadSpec { name: name.to_owned(), targets: self.reach(&load.from, &load.to)?, sources, kind })
     }
 
+    /// What a sink for mail has taken until now.
+    pub(crate) fn ledger(&self, fleet: &mut Fleet<'_>, sink: &str) -> Result<MailLedger, TrialStop> {
+        let host = &self.experiment.services[sink].on;
+        let service = self.services[sink].id;
+        match fleet.ask(&self.key(host), |id| ToAgent::Ledger { id, service })? {
+            FromAgent::Ledger { ledger, .. } => Ok(*ledger),
+            FromAgent::Failed { why, .. } => {
+                Err(RunError::Service { service: sink.into(), host: host.clone(), why }.into())
+            }
+            _ => {
+                Err(RunError::Lost { host: host.clone(), how: "answered with something else".into() }.into())
+            }
+        }
+    }
+
     /// Where `from` reaches a service.
     fn reach(&self, from: &str, service: &str) -> Result<Vec<SocketAddr>, TrialStop> {
         let host = &self.experiment.services[service].on;
@@ -192,6 +213,7 @@ impl<'e> Bench<'e> {
             listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
             to,
             kind: kind_of(service),
+            folder: None,
             ready: service.ready.clone(),
         })
     }
@@ -206,12 +228,18 @@ fn kind_of(service: &Service) -> ServiceKind {
         ServiceKind::Bulk(bulk.clone())
     } else if let Some(proxy) = &service.tcp_proxy {
         ServiceKind::TcpProxy(proxy.clone())
+    } else if let Some(sink) = &service.smtp_sink {
+        ServiceKind::SmtpSink(sink.clone())
+    } else if let Some(relay) = &service.mail_relay {
+        ServiceKind::MailRelay(relay.clone())
     } else if let Some(nginx) = &service.nginx {
         ServiceKind::Nginx(nginx.clone())
     } else if let Some(haproxy) = &service.haproxy {
         ServiceKind::Haproxy(haproxy.clone())
     } else if let Some(apache) = &service.apache {
         ServiceKind::Apache(apache.clone())
+    } else if let Some(postfix) = &service.postfix {
+        ServiceKind::Postfix(postfix.clone())
     } else {
         let argv = service.exec.clone().unwrap_or_default();
         ServiceKind::Exec(ExecService { argv, env: service.env.clone() })

@@ -289,6 +289,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Counters { id, .. }
         | FromAgent::Drained { id, .. }
         | FromAgent::Captured { id, .. }
+        | FromAgent::Ledger { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
         FromAgent::Welcome { .. }

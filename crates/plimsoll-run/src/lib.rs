@@ -12,6 +12,7 @@ mod event;
 mod fleet;
 mod ground;
 mod ladder;
+mod mail;
 mod phase;
 mod run;
 mod trial;

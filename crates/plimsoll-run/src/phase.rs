@@ -40,13 +40,39 @@ impl Trial<'_> {
     /// Runs a load for its effect, on the rigs that do not sit this phase out.
     pub(crate) fn drive(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Drive, None);
-        let idle =
-            self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
-        let twins: Vec<Twin> = self.twins().filter(|twin| *twin == Twin::Main || !idle).collect();
         let limit = deadline(phase);
-        for twin in twins {
+        for twin in self.taking_part(phase) {
             let slice = self.slice(twin, 0, load, self.kind(load), limit)?;
             self.current().slices.push(slice);
+        }
+        self.end()
+    }
+
+    /// The rigs that do not sit a phase out.
+    fn taking_part(&self, phase: &Phase) -> Vec<Twin> {
+        let idle =
+            self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
+        self.twins().filter(|twin| *twin == Twin::Main || !idle).collect()
+    }
+
+    /// Stops a service, on the rigs that do not sit this phase out.
+    pub(crate) fn stop(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Settle, None);
+        for twin in self.taking_part(phase) {
+            let bench =
+                self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
+            bench.stop(&mut self.fleet, service)?;
+        }
+        self.end()
+    }
+
+    /// Starts a service again that was stopped.
+    pub(crate) fn start_again(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Settle, None);
+        for twin in self.taking_part(phase) {
+            let bench =
+                self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
+            bench.restart(&mut self.fleet, service)?;
         }
         self.end()
     }
@@ -159,8 +185,12 @@ impl Trial<'_> {
     pub(crate) fn settle(&mut self, phase: &Phase, settle: &Settle) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
         self.fleet.idle(Instant::now() + settle.at_least.0)?;
+        let limit = phase.at_most.map_or(PHASE_LIMIT, |most| most.0);
+        if let Some(sink) = &settle.delivered {
+            self.wait_for_mail(sink, limit)?;
+        }
         if let Some(host) = &settle.drained {
-            self.drain(host, settle.time_wait, phase.at_most.map_or(PHASE_LIMIT, |most| most.0))?;
+            self.drain(host, settle.time_wait, limit)?;
         }
         self.end()
     }

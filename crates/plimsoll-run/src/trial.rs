@@ -103,6 +103,7 @@ impl<'t> Trial<'t> {
         self.set_up()?;
         let experiment = self.experiment;
         self.phases(&experiment.phases)?;
+        self.balance_mail()?;
         self.ask_links()?;
         if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
         {
@@ -160,6 +161,10 @@ impl<'t> Trial<'t> {
                 self.drive(phase, load)?;
             } else if let Some(settle) = &phase.settle {
                 self.settle(phase, settle)?;
+            } else if let Some(service) = &phase.stop {
+                self.stop(phase, service)?;
+            } else if let Some(service) = &phase.start {
+                self.start_again(phase, service)?;
             } else if let Some(watch) = &phase.watch {
                 self.watch(phase, watch)?;
             } else {

@@ -133,6 +133,8 @@ pub enum Format {
     Junit,
     /// For CI: a summary in Markdown.
     Markdown,
+    /// Mail per minute, as postal reports it: `time,messages,data(K),errors,connections,ssl`; a trial begins at 00:00.
+    Postal,
 }
 
 /// How to print what has no charts.

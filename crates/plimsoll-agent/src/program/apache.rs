@@ -5,7 +5,7 @@ use std::path::Path;
 use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
-use super::{CONFIGURATION, Place, Recipe};
+use super::{CONFIGURATION, FILE, Place, Recipe};
 use crate::exec::Identity;
 use crate::other;
 
@@ -50,6 +50,7 @@ DirectoryIndex index.html
         programs: &["apache2", "httpd"],
         package: "apache2",
         args: &["-f", CONFIGURATION, "-DFOREGROUND"],
+        file: FILE,
         configuration,
         // httpd insists on giving up root's power, which it cannot where there is nobody else to become; it does not if it is not root.
         identity: if place.single_user { Identity::Ordinary } else { Identity::Own },

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use plimsoll_model::experiment::{HaproxyService, ProxyMode};
 
-use super::{CONFIGURATION, Place, Recipe};
+use super::{CONFIGURATION, FILE, Place, Recipe};
 use crate::exec::Identity;
 
 pub(super) fn recipe(options: &HaproxyService, place: &Place<'_>) -> Recipe {
@@ -42,6 +42,7 @@ backend out
         programs: &["haproxy"],
         package: "haproxy",
         args: &["-db", "-f", CONFIGURATION],
+        file: FILE,
         configuration,
         identity: Identity::Own,
     }

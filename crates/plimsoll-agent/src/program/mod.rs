@@ -6,6 +6,7 @@
 mod apache;
 mod haproxy;
 mod nginx;
+mod postfix;
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -32,6 +33,8 @@ struct Recipe {
     package: &'static str,
     /// Its arguments; the configuration's path goes in the place of [`CONFIGURATION`].
     args: &'static [&'static str],
+    /// The name of its configuration's file.
+    file: &'static str,
     /// The text of its configuration.
     configuration: String,
     /// As whom it runs.
@@ -40,6 +43,10 @@ struct Recipe {
 
 /// Stands for the path of the configuration among a program's arguments.
 const CONFIGURATION: &str = "{configuration}";
+/// Stands for the path of the folder that it is in.
+const FOLDER: &str = "{folder}";
+/// The usual name of a configuration's file.
+const FILE: &str = "configuration";
 
 /// A program that is ready to be started, and the folder that has to live as long as it does.
 pub(crate) struct Prepared {
@@ -47,18 +54,20 @@ pub(crate) struct Prepared {
     pub(crate) folder: TempDir,
 }
 
-/// Writes the configuration of a program.
+/// Writes the configuration of a program; what it has to keep over a restart lies in `kept`.
 pub(crate) fn prepare(
     kind: &ServiceKind,
     listen: SocketAddr,
     to: &[SocketAddr],
+    kept: Option<&Path>,
 ) -> Result<Prepared, Failure> {
     let folder = make_folder()?;
-    let place = Place { folder: folder.path(), listen, to, single_user: is_single_user() };
+    let place = Place { folder: folder.path(), kept, listen, to, single_user: is_single_user() };
     let recipe = match kind {
         ServiceKind::Nginx(options) => nginx::recipe(options, &place)?,
         ServiceKind::Haproxy(options) => haproxy::recipe(options, &place),
         ServiceKind::Apache(options) => apache::recipe(options, &place)?,
+        ServiceKind::Postfix(options) => postfix::recipe(options, &place)?,
         _ => {
             return Err(other("start the service", "it is no program with a configuration of its own"));
         }
@@ -67,10 +76,11 @@ pub(crate) fn prepare(
         let (program, package) = (recipe.programs[0].to_owned(), Some(recipe.package.to_owned()));
         Failure::NoProgram { program, package }
     })?;
-    let path = folder.path().join("configuration");
+    let path = folder.path().join(recipe.file);
     write(&path, recipe.configuration.as_bytes())?;
     let args = recipe.args.iter().map(|arg| match *arg {
         CONFIGURATION => path.clone().into_os_string(),
+        FOLDER => folder.path().as_os_str().to_owned(),
         arg => OsString::from(arg),
     });
     Ok(Prepared { command: exec::stage(recipe.identity, &program, args), folder })
@@ -80,6 +90,8 @@ pub(crate) fn prepare(
 struct Place<'p> {
     /// Its own folder.
     folder: &'p Path,
+    /// A folder that outlives a restart of it.
+    kept: Option<&'p Path>,
     /// Where it is to listen.
     listen: SocketAddr,
     /// What it passes connections on to.
@@ -111,7 +123,7 @@ impl Place<'_> {
 }
 
 /// A folder that other users may look into: some programs serve as another user than the one that starts them.
-fn make_folder() -> Result<TempDir, Failure> {
+pub(crate) fn make_folder() -> Result<TempDir, Failure> {
     let base = std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from);
     let made = tempfile::Builder::new().prefix("plimsoll-service-").tempdir_in(&base);
     let folder =
@@ -144,12 +156,14 @@ fn mapped_users(map: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::experiment::{ApacheService, HaproxyService, NginxService, ProxyMode};
+    use plimsoll_model::experiment::{
+        ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode,
+    };
 
     use super::*;
 
     fn place<'p>(folder: &'p Path, to: &'p [SocketAddr]) -> Place<'p> {
-        Place { folder, listen: "0.0.0.0:8080".parse().unwrap(), to, single_user: true }
+        Place { folder, kept: None, listen: "0.0.0.0:8080".parse().unwrap(), to, single_user: true }
     }
 
     #[test]
@@ -200,6 +214,30 @@ mod tests {
         let among_many =
             apache::recipe(&options, &Place { single_user: false, ..place(folder.path(), &[]) }).unwrap();
         assert_eq!(among_many.identity, Identity::Own);
+    }
+
+    #[test]
+    fn postfix_has_everything_in_folders_of_its_own_and_needs_several_users() {
+        let (folder, kept) = (make_folder().unwrap(), make_folder().unwrap());
+        let to = ["10.0.0.6:2525".parse().unwrap()];
+        let among_many = Place { single_user: false, kept: Some(kept.path()), ..place(folder.path(), &to) };
+        let options = serde_json::json!({ "to": "s", "settings": { "in_flow_delay": "0" } });
+        let options: PostfixService = serde_json::from_value(options).unwrap();
+        let recipe = postfix::recipe(&options, &among_many).unwrap();
+        let queue = format!("queue_directory = {}", kept.path().join("queue").display());
+        for line in [&queue, "relayhost = [10.0.0.6]:2525", "in_flow_delay = 0"] {
+            assert!(
+                recipe.configuration.lines().any(|found| found == line),
+                "{line} in {}",
+                recipe.configuration
+            );
+        }
+        let master = fs::read_to_string(folder.path().join("master.cf")).unwrap();
+        assert!(master.contains("0.0.0.0:8080 inet n - n - - smtpd"), "{master}");
+        let Err(error) = postfix::recipe(&options, &place(folder.path(), &to)) else {
+            panic!("it was accepted")
+        };
+        assert!(error.to_string().contains("several users"), "{error}");
     }
 
     #[test]

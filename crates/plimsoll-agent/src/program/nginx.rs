@@ -3,7 +3,7 @@
 use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::Failure;
 
-use super::{CONFIGURATION, Place, Recipe};
+use super::{CONFIGURATION, FILE, Place, Recipe};
 use crate::exec::Identity;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
@@ -55,6 +55,7 @@ http {{
         package: "nginx-light",
         // The log that is compiled in lies where an ordinary user may not write.
         args: &["-e", "stderr", "-c", CONFIGURATION],
+        file: FILE,
         configuration,
         identity: Identity::Own,
     })

@@ -1,11 +1,12 @@
 //! One connection of a generator.
 
+use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, shutdown};
+use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, sendmsg, shutdown};
 
-use super::protocol::Protocol;
+use super::protocol::{Pieces, Protocol};
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
@@ -69,7 +70,6 @@ impl<P: Protocol> Connection<P> {
     /// Another request begins, which was to begin at `begun`.
     pub(super) fn ask_again(&mut self, asked: P::Asked, begun: u64) {
         self.asked = asked;
-        self.answer = P::Answer::default();
         self.first_byte = None;
         self.begun = begun;
         self.phase = Phase::Sending(0);
@@ -78,6 +78,7 @@ impl<P: Protocol> Connection<P> {
     /// Becomes another connection, with the socket of one that is over.
     pub(super) fn renew(&mut self, target: usize, asked: P::Asked, begun: u64) {
         self.ask_again(asked, begun);
+        self.answer = P::Answer::default();
         (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
     }
 
@@ -102,8 +103,13 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Sends as much as the kernel takes at once.
-    pub(super) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        repeat(|| send(self.fd.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL))
+    pub(super) fn send(&self, pieces: Pieces<'_>) -> Result<usize, Errno> {
+        let fd = self.fd.as_raw_fd();
+        if let Some(bytes) = pieces.single() {
+            return repeat(|| send(fd, bytes, MsgFlags::MSG_NOSIGNAL));
+        }
+        let slices = pieces.0.map(IoSlice::new);
+        repeat(|| sendmsg::<()>(fd, &slices, &[], MsgFlags::MSG_NOSIGNAL, None))
     }
 
     /// Receives what is there.

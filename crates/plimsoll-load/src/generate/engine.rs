@@ -12,7 +12,6 @@
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -23,11 +22,12 @@ use slab::Slab;
 use super::Shared;
 use super::alarm::{ALARM, Alarm};
 use super::connection::{Connection, Phase};
+use super::course::Course;
 use super::deadlines::Deadlines;
 use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
 use super::pacing::{Afterwards, Pacing, Start};
-use super::protocol::{Protocol, Turn};
+use super::protocol::{Pieces, Protocol, Turn};
 use super::tally::Tally;
 use crate::clock::{self, CpuTime};
 use crate::failure::refused;
@@ -44,15 +44,6 @@ const LONGEST_SLEEP: u64 = 100_000_000;
 const INCOMING: EpollFlags = EpollFlags::EPOLLIN.union(HUNG_UP);
 /// Flags of an event that nothing more will come.
 const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
-
-/// What holds for every connection of a load.
-#[derive(Clone, Copy)]
-pub(super) struct Terms {
-    /// How long a connection or a request may take.
-    pub(super) timeout: Duration,
-    /// After how many requests a connection is closed; 0 keeps it for good.
-    pub(super) requests_per_connection: u64,
-}
 
 /// A generator.
 pub(super) struct Engine<'a, P: Protocol> {
@@ -105,7 +96,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     pub(super) fn new(
         protocol: P,
         dialer: Dialer,
-        terms: Terms,
+        course: &Course,
         shared: &'a Shared<'a>,
     ) -> Result<Self, Failure> {
         let failed = |error| refused("wait for events on sockets", error);
@@ -114,12 +105,12 @@ impl<'a, P: Protocol> Engine<'a, P> {
         Ok(Self {
             protocol,
             dialer,
-            requests_per_connection: terms.requests_per_connection,
+            requests_per_connection: course.requests_per_connection,
             shared,
             epoll,
             alarm,
             connections: Slab::new(),
-            deadlines: Deadlines::new(u64::try_from(terms.timeout.as_nanos()).unwrap_or(u64::MAX)),
+            deadlines: Deadlines::new(u64::try_from(course.timeout.as_nanos()).unwrap_or(u64::MAX)),
             inbox: vec![0; INBOX].into(),
             tally: Tally::new(0, None),
             told: (0, 0, 0),
@@ -150,15 +141,21 @@ impl<'a, P: Protocol> Engine<'a, P> {
             let arrived = self.epoll.wait(&mut events, sleep).unwrap_or(0);
             now = clock::now();
             for &event in &events[..arrived] {
-                now = self.take(event, &pacing, now);
+                now = self.take(event, &mut pacing, now);
             }
-            now = self.ask_again(&pacing, now);
+            now = self.ask_again(&mut pacing, now);
             self.expire(now);
             self.tell();
         }
         self.close_resting(now);
+        for (_, connection) in &self.connections {
+            if matches!(connection.phase, Phase::Sending(_) | Phase::Receiving) {
+                self.protocol.abandoned(connection.asked, &connection.answer);
+            }
+        }
         self.tell();
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);
+        self.tally.mail = self.protocol.into_tally();
         self.tally
     }
 
@@ -202,9 +199,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
     }
 
     /// Sends a request on a connection that rests. Gives the time afterwards.
-    fn ask(&mut self, key: usize, pacing: &impl Pacing, intended: u64, now: u64) -> u64 {
+    fn ask(&mut self, key: usize, pacing: &mut impl Pacing, intended: u64, now: u64) -> u64 {
         let asked = self.protocol.choose();
-        self.connections[key].ask_again(asked, intended);
+        let connection = &mut self.connections[key];
+        connection.ask_again(asked, intended);
+        self.protocol.begin(asked, &mut connection.answer, false);
         self.deadlines.start(key, now);
         let outcome = match self.send(key, now) {
             Outcome::Waits => self.watch(key),
@@ -216,7 +215,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     }
 
     /// Begins a connection, and sends its first request at once where that works. Gives the time afterwards.
-    fn connect(&mut self, pacing: &impl Pacing, begun: u64, now: u64) -> u64 {
+    fn connect(&mut self, pacing: &mut impl Pacing, begun: u64, now: u64) -> u64 {
         let target = self.dialer.next_target();
         let key = match self.socket(target, begun) {
             Ok(key) => key,
@@ -247,12 +246,18 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// A socket for a connection to a target: one that is left over, or a new one.
     fn socket(&mut self, target: usize, begun: u64) -> Result<usize, Errno> {
         let asked = self.protocol.choose();
-        if let Some(key) = self.spare.pop() {
-            self.connections[key].renew(target, asked, begun);
-            return Ok(key);
-        }
-        let fd = self.dialer.open(target)?;
-        Ok(self.connections.insert(Connection::new(fd, target, asked, begun)))
+        let key = match self.spare.pop() {
+            Some(key) => {
+                self.connections[key].renew(target, asked, begun);
+                key
+            }
+            None => {
+                let fd = self.dialer.open(target)?;
+                self.connections.insert(Connection::new(fd, target, asked, begun))
+            }
+        };
+        self.protocol.begin(asked, &mut self.connections[key].answer, true);
+        Ok(key)
     }
 
     /// Asks for the events on a connection that it has to wait for; one that is past already is reported as well.
@@ -273,7 +278,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     }
 
     /// Takes an event. Gives the time afterwards.
-    fn take(&mut self, event: EpollEvent, pacing: &impl Pacing, now: u64) -> u64 {
+    fn take(&mut self, event: EpollEvent, pacing: &mut impl Pacing, now: u64) -> u64 {
         if event.data() == ALARM {
             self.alarm.gone_off();
             return now;
@@ -283,7 +288,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let mut outcome = match before {
             Phase::Connecting | Phase::Sending(_) => self.send(key, now),
             Phase::Receiving => Outcome::Waits,
-            Phase::Closing => closing(flags),
+            Phase::Closing if P::GOODBYE.is_empty() => closing(flags),
+            Phase::Closing => self.listen_to_the_end(key),
             Phase::Resting => {
                 self.disturbed(key, now);
                 return now;
@@ -305,19 +311,22 @@ impl<'a, P: Protocol> Engine<'a, P> {
     fn send(&mut self, key: usize, now: u64) -> Outcome {
         let connection = &mut self.connections[key];
         let last = connection.requests + 1 == self.requests_per_connection;
-        let request = self.protocol.request(connection.asked, connection.target, last);
+        let request = self.protocol.request(connection.asked, &connection.answer, connection.target, last);
         let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
-        match connection.send(&request[from..]) {
+        let length = request.len();
+        match connection.send(request.from(from)) {
             Ok(taken) => {
                 if connection.phase == Phase::Connecting {
                     self.tally.connected(connection.begun, now);
                 }
                 if from == 0 {
+                    self.protocol.spoke(&mut connection.answer, now);
+                }
+                if from == 0 && connection.first_byte.is_none() {
                     connection.sent = now;
                 }
                 let sent = from + taken;
-                connection.phase =
-                    if sent == request.len() { Phase::Receiving } else { Phase::Sending(sent) };
+                connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
                 Outcome::Waits
             }
             Err(Errno::EAGAIN) => Outcome::Waits,
@@ -328,8 +337,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Receives until the answer is complete or the kernel has no more.
     fn receive(&mut self, key: usize, flags: EpollFlags) -> Outcome {
         let hung_up = flags.intersects(HUNG_UP);
-        let connection = &mut self.connections[key];
         loop {
+            let connection = &mut self.connections[key];
             let length = match connection.receive(&mut self.inbox) {
                 Ok(length) => length,
                 Err(Errno::EAGAIN) => return Outcome::Waits,
@@ -338,14 +347,26 @@ impl<'a, P: Protocol> Engine<'a, P> {
             let turn = if length == 0 {
                 self.protocol.end_of_stream(&connection.answer)
             } else {
-                self.tally.bytes += length as u64;
-                connection.first_byte.get_or_insert_with(clock::now);
-                self.protocol.receive(&mut connection.answer, &self.inbox[..length])
+                let now = clock::now();
+                if self.protocol.moved(connection.asked).is_none() {
+                    self.tally.bytes += length as u64;
+                }
+                connection.first_byte.get_or_insert(now);
+                let came = &self.inbox[..length];
+                self.protocol.receive(connection.asked, &mut connection.answer, came, now)
             };
             match turn {
                 Err(kind) => return Outcome::Failed(kind),
                 Ok(Turn::Ours { stays, fault }) => {
                     return Outcome::Answered { stays, fault, hung_up: hung_up || length == 0 };
+                }
+                Ok(Turn::OursAgain) => {
+                    connection.phase = Phase::Sending(0);
+                    match self.send(key, clock::now()) {
+                        Outcome::Waits if length < self.inbox.len() && !hung_up => return self.watch(key),
+                        Outcome::Waits => {}
+                        other => return other,
+                    }
                 }
                 // Less than there was room for: the kernel has no more, and will report what comes (epoll(7)).
                 Ok(Turn::Theirs) if length < self.inbox.len() && !hung_up => return Outcome::Waits,
@@ -355,7 +376,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     }
 
     /// Does what an outcome calls for.
-    fn settle(&mut self, key: usize, outcome: Outcome, pacing: &impl Pacing, now: u64) {
+    fn settle(&mut self, key: usize, outcome: Outcome, pacing: &mut impl Pacing, now: u64) {
         match outcome {
             Outcome::Waits => {}
             Outcome::Answered { stays, fault, hung_up } => {
@@ -373,7 +394,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 self.close_after_server(key);
             }
             Outcome::Failed(kind) => {
-                self.remove(key);
+                let connection = self.remove(key);
+                self.protocol.abandoned(connection.asked, &connection.answer);
                 self.tally.error(kind, now);
             }
         }
@@ -385,7 +407,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         key: usize,
         stays: bool,
         fault: Option<ErrorKind>,
-        pacing: &impl Pacing,
+        pacing: &mut impl Pacing,
         now: u64,
     ) -> Outcome {
         let connection = &mut self.connections[key];
@@ -394,6 +416,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
             None => {
                 let first_byte = connection.first_byte.unwrap_or(now);
                 self.tally.request(connection.begun, connection.sent, first_byte, now);
+                if let Some(bytes) = self.protocol.moved(connection.asked) {
+                    self.tally.moved(bytes, now);
+                }
             }
             Some(kind) => {
                 connection.faulty = true;
@@ -405,10 +430,10 @@ impl<'a, P: Protocol> Engine<'a, P> {
             return Outcome::Waits;
         }
         if connection.requests == self.requests_per_connection {
-            return Outcome::Done;
+            return self.take_leave(key);
         }
         match pacing.afterwards(now) {
-            Afterwards::Close => Outcome::Done,
+            Afterwards::Close => self.take_leave(key),
             Afterwards::Rest => {
                 connection.phase = Phase::Resting;
                 self.deadlines.end(key);
@@ -424,9 +449,32 @@ impl<'a, P: Protocol> Engine<'a, P> {
         }
     }
 
+    /// Ends a connection that could carry another request: in the words of the protocol, where it has any. They fit into a send buffer
+    /// that is empty; where they do not go out, the connection has ended, and that is seen next.
+    fn take_leave(&mut self, key: usize) -> Outcome {
+        if P::GOODBYE.is_empty() {
+            return Outcome::Done;
+        }
+        let connection = &mut self.connections[key];
+        connection.send(Pieces([P::GOODBYE, &[], &[]])).ok();
+        connection.phase = Phase::Closing;
+        self.listen_to_the_end(key)
+    }
+
+    /// Takes what a server says until it closes the connection, whatever it is.
+    fn listen_to_the_end(&mut self, key: usize) -> Outcome {
+        loop {
+            match self.connections[key].receive(&mut self.inbox) {
+                Ok(1..) => {}
+                Err(Errno::EAGAIN) => return Outcome::Waits,
+                Ok(0) | Err(_) => return Outcome::ServerClosed,
+            }
+        }
+    }
+
     /// Sends the next request of all connections that have none under way. One after the other they keep a server on another CPU awake,
     /// where each by itself would have to wake it. Gives the time afterwards.
-    fn ask_again(&mut self, pacing: &impl Pacing, mut now: u64) -> u64 {
+    fn ask_again(&mut self, pacing: &mut impl Pacing, mut now: u64) -> u64 {
         for n in 0..self.eager.len() {
             now = self.ask(self.eager[n], pacing, now, now);
         }
@@ -454,6 +502,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
     fn close_resting(&mut self, now: u64) {
         for key in std::mem::take(&mut self.resting) {
             let connection = self.connections.remove(key);
+            if !P::GOODBYE.is_empty() {
+                connection.send(Pieces([P::GOODBYE, &[], &[]])).ok();
+            }
             self.count(connection.faulty, now);
         }
     }
@@ -461,8 +512,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Gives up what has taken too long.
     fn expire(&mut self, now: u64) {
         while let Some(key) = self.deadlines.expired(now) {
-            let established = self.connections[key].is_established();
-            self.remove(key);
+            let connection = self.remove(key);
+            let established = connection.is_established();
+            self.protocol.abandoned(connection.asked, &connection.answer);
             self.tally.error(if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout }, now);
         }
     }

@@ -6,6 +6,7 @@
 mod alarm;
 mod bulk;
 mod connection;
+mod course;
 mod deadlines;
 mod dialer;
 mod engine;
@@ -15,6 +16,7 @@ mod intervals;
 mod offering;
 mod pacing;
 mod protocol;
+mod smtp;
 mod tally;
 mod udp;
 
@@ -24,16 +26,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::HttpLoad;
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 
+use self::course::Course;
 use self::dialer::Dialer;
-use self::engine::{Engine, Terms};
+use self::engine::Engine;
 use self::http::Http;
 use self::offering::Offering;
 use self::pacing::{ClosedLoop, OpenLoop};
 use self::protocol::Protocol;
+use self::smtp::Smtp;
 use self::tally::Tally;
 use crate::failure::other;
 use crate::{clock, descriptors};
@@ -78,15 +81,28 @@ impl Shared<'_> {
 /// descriptors is too low, or the system gives no thread.
 pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
     match &spec.kind {
-        LoadKind::Http(load) => run_http(spec, load, control),
+        LoadKind::Http(load) => {
+            run_loop(spec, &load.into(), control, |seed| Http::new(load, &spec.targets, seed))
+        }
+        LoadKind::Smtp(load) => run_loop(spec, &load.into(), control, |seed| Smtp::new(load, seed)),
         LoadKind::Bulk(load) => bulk::run(spec, load, control),
         LoadKind::Udp(load) => udp::run(spec, load, control),
     }
 }
 
-fn run_http(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    let threads = load.generators.max(1);
-    descriptors::make_room(u64::from(threads) * (u64::from(load.concurrency) + DESCRIPTORS))?;
+/// Runs a load on the event loop, with a protocol for each generator that begins its random numbers at what it is given.
+fn run_loop<P: Protocol + Send>(
+    spec: &LoadSpec,
+    course: &Course,
+    control: &Control<'_>,
+    protocol: impl Fn(u64) -> P,
+) -> Result<LoadResult, Failure>
+where
+    P::Answer: Send,
+    P::Asked: Send,
+{
+    let threads = course.generators;
+    descriptors::make_room(u64::from(threads) * (u64::from(course.concurrency) + DESCRIPTORS))?;
     let shared = Shared {
         start: OnceLock::new(),
         abort: control.abort,
@@ -95,22 +111,21 @@ fn run_http(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<L
         requests: AtomicU64::new(0),
         errors: AtomicU64::new(0),
     };
-    let seed = load.seed.unwrap_or_else(clock::now);
+    let seed = course.seed.unwrap_or_else(clock::now);
     let engine = |nth| {
-        let protocol = Http::new(load, &spec.targets, seed.wrapping_add(u64::from(nth)));
+        let protocol = protocol(seed.wrapping_add(u64::from(nth)));
         let dialer = Dialer::new(&spec.targets, &spec.sources, nth as usize)?;
-        let terms = Terms { timeout: load.timeout.0, requests_per_connection: load.requests_per_connection };
-        Engine::new(protocol, dialer, terms, &shared)
+        Engine::new(protocol, dialer, course, &shared)
     };
     let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
-    let watch = Watch::new(load, control);
+    let watch = Watch::new(course, control);
     thread::scope(|scope| {
         let (done, finished) = channel();
         for (engine, nth) in engines.into_iter().zip(1..) {
             let done = done.clone();
             let body = move || {
                 let start = *engine.shared().start.wait();
-                let tally = generate(engine, load, start, nth - 1, seed);
+                let tally = generate(engine, course, start, nth - 1, seed);
                 // The receiver is there until every thread has ended.
                 let _ = done.send(tally);
             };
@@ -122,32 +137,34 @@ fn run_http(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<L
         }
         drop(done);
         let start = *shared.start.get_or_init(clock::now);
-        let mut total = Tally::new(start, offering(load, start));
+        let mut total = Tally::new(start, offering(course, start));
         for _ in 0..threads {
             let Some(tally) = watch.wait(&finished, &shared) else {
                 return Err(other("generate load", &"a generator has panicked"));
             };
             total.merge(tally);
         }
-        Ok(total.into_result(start, threads))
+        let mut result = total.into_result(start, threads);
+        if let Some(mail) = &mut result.mail {
+            mail.load.clone_from(&spec.name);
+        }
+        Ok(result)
     })
 }
 
 /// Runs the `nth` generator of a load, from 0.
-fn generate<P: Protocol>(engine: Engine<'_, P>, load: &HttpLoad, start: u64, nth: u32, seed: u64) -> Tally {
-    let tally = Tally::new(start, offering(load, start));
-    match &load.open {
-        Some(open) => {
-            engine.run(OpenLoop::new(load, open, start, (nth, load.generators.max(1)), seed), tally)
-        }
-        None => engine.run(ClosedLoop::new(load, start), tally),
+fn generate<P: Protocol>(engine: Engine<'_, P>, course: &Course, start: u64, nth: u32, seed: u64) -> Tally {
+    let tally = Tally::new(start, offering(course, start));
+    match &course.open {
+        Some(open) => engine.run(OpenLoop::new(course, open, start, (nth, course.generators), seed), tally),
+        None => engine.run(ClosedLoop::new(course, start), tally),
     }
 }
 
 /// What an open loop is to offer from `start` on.
-fn offering(load: &HttpLoad, start: u64) -> Option<Offering> {
-    let open = load.open.as_ref()?;
-    Some(Offering::new(start, (pacing::length(load, open) * 1e9) as u64, &open.steps))
+fn offering(course: &Course, start: u64) -> Option<Offering> {
+    let open = course.open.as_ref()?;
+    Some(Offering::new(start, (pacing::length(course, open) * 1e9) as u64, &open.steps))
 }
 
 /// Tells how far a load is while it waits for it.
@@ -158,10 +175,8 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(load: &HttpLoad, control: &'a Control<'a>) -> Self {
-        let of = load.connections.map(|each| each * u64::from(load.generators));
-        let kept = load.requests_per_connection != 1;
-        Self { control, counts_requests: load.open.is_some() || (kept && of.is_none()), of }
+    fn new(course: &Course, control: &'a Control<'a>) -> Self {
+        Self { control, counts_requests: course.counts_requests(), of: course.all() }
     }
 
     /// The tally of the next generator that ends; `None` when none can end any more.

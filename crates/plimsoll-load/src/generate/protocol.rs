@@ -2,31 +2,94 @@
 
 use plimsoll_model::observation::ErrorKind;
 
-/// Requests and their answers on a connection, without any knowledge of sockets and time.
-pub(super) trait Protocol {
-    /// What is known of an answer between two pieces of it.
+use super::smtp::MailTally;
+
+/// Requests and their answers on a connection, without any knowledge of sockets and clocks.
+pub(super) trait Protocol: Sized {
+    /// What is known of a connection's present request and its answer.
     type Answer: Default;
     /// What is asked for.
     type Asked: Copy;
 
+    /// What is said before a connection is closed; the server then closes it. Nothing where the protocol has no such word.
+    const GOODBYE: &'static [u8] = b"";
+
     /// What the next request asks for.
     fn choose(&mut self) -> Self::Asked;
 
-    /// The bytes to send to the target with this index for what is `asked`, the same each time; `last` when no other request will
-    /// follow on the connection.
-    fn request(&mut self, asked: Self::Asked, target: usize, last: bool) -> &[u8];
+    /// A request begins: on a `fresh` connection, or on one on which others were answered.
+    fn begin(&self, asked: Self::Asked, answer: &mut Self::Answer, fresh: bool);
 
-    /// Takes bytes of an answer.
+    /// The bytes to send to the target with this index, the same until the server has answered; nothing where the server speaks first.
+    /// `last` when no other request will follow on the connection.
+    fn request<'p>(
+        &'p mut self,
+        asked: Self::Asked,
+        answer: &'p Self::Answer,
+        target: usize,
+        last: bool,
+    ) -> Pieces<'p>;
+
+    /// They began to be sent at `now`.
+    fn spoke(&self, _answer: &mut Self::Answer, _now: u64) {}
+
+    /// Takes bytes that came at `now`.
     ///
     /// # Errors
     /// Why the connection is of no use any more.
-    fn receive(&self, answer: &mut Self::Answer, bytes: &[u8]) -> Result<Turn, ErrorKind>;
+    fn receive(
+        &mut self,
+        asked: Self::Asked,
+        answer: &mut Self::Answer,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<Turn, ErrorKind>;
 
     /// Takes the end of what the server sends.
     ///
     /// # Errors
     /// When the answer was not complete.
     fn end_of_stream(&self, answer: &Self::Answer) -> Result<Turn, ErrorKind>;
+
+    /// A request will never be answered.
+    fn abandoned(&mut self, _asked: Self::Asked, _answer: &Self::Answer) {}
+
+    /// How many bytes a request that was answered has moved; nothing where those that were received count.
+    fn moved(&self, _asked: Self::Asked) -> Option<u64> {
+        None
+    }
+
+    /// What it has counted itself.
+    fn into_tally(self) -> Option<MailTally> {
+        None
+    }
+}
+
+/// Bytes to be sent, one piece behind the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pieces<'p>(pub(super) [&'p [u8]; 3]);
+
+impl<'p> Pieces<'p> {
+    /// How many bytes there are.
+    pub(super) fn len(self) -> usize {
+        self.0.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// What is left behind so many bytes.
+    pub(super) fn from(mut self, mut at: usize) -> Self {
+        for piece in &mut self.0 {
+            let gone = at.min(piece.len());
+            *piece = &piece[gone..];
+            at -= gone;
+        }
+        self
+    }
+
+    /// All of it, where only the first piece has any bytes.
+    pub(super) fn single(self) -> Option<&'p [u8]> {
+        let [first, second, third] = self.0;
+        (second.is_empty() && third.is_empty()).then_some(first)
+    }
 }
 
 /// Whose turn it is.
@@ -34,6 +97,8 @@ pub(super) trait Protocol {
 pub(super) enum Turn {
     /// More of the answer has to come.
     Theirs,
+    /// There is more to be said before the answer is complete.
+    OursAgain,
     /// The answer is complete.
     Ours {
         /// Whether the server will take another request; if not, it closes the connection.

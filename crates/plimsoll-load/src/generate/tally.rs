@@ -10,6 +10,7 @@ use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Percentiles}
 
 use super::intervals::Intervals;
 use super::offering::Offering;
+use super::smtp::MailTally;
 use crate::clock::CpuTime;
 
 /// The longest latency that is told apart, in microseconds: an hour.
@@ -29,6 +30,8 @@ pub(super) struct Tally {
     pub(super) cpu: CpuTime,
     /// What an open loop offers.
     offering: Option<Offering>,
+    /// What a load of mail has counted beside.
+    pub(super) mail: Option<MailTally>,
     /// When the last connection ended.
     pub(super) end: u64,
 }
@@ -47,6 +50,7 @@ impl Tally {
             intervals: Intervals::new(start),
             cpu: CpuTime::default(),
             offering,
+            mail: None,
             end: start,
         }
     }
@@ -82,6 +86,12 @@ impl Tally {
         if let Some(offering) = &mut self.offering {
             offering.answered(begun, now);
         }
+    }
+
+    /// A request that was answered at `now` has moved so many bytes.
+    pub(super) fn moved(&mut self, bytes: u64, now: u64) {
+        self.bytes += bytes;
+        self.intervals.at(now).bytes += bytes;
     }
 
     /// A connection that was begun at `begun` was established at `now`.
@@ -127,6 +137,10 @@ impl Tally {
         if let (Some(mine), Some(theirs)) = (&mut self.offering, &other.offering) {
             mine.merge(theirs);
         }
+        match (&mut self.mail, other.mail) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine, theirs) => *mine = mine.take().or(theirs),
+        }
     }
 
     /// The result of a load that began at `start` and had so many threads.
@@ -153,6 +167,7 @@ impl Tally {
             offer: self.offering.map(Offering::into_offer),
             streams: Vec::new(),
             datagrams: None,
+            mail: self.mail.map(MailTally::into_facts),
         }
     }
 }

@@ -2,9 +2,12 @@
 
 mod bulk;
 mod listen;
+mod mail_relay;
 mod process;
 mod relay;
 mod shuttle;
+mod smtp;
+mod smtp_sink;
 mod tcp_proxy;
 mod web;
 
@@ -37,6 +40,8 @@ pub fn serve(
         ServiceKind::Relay(relay) => (relay.backlog, false),
         ServiceKind::Bulk(bulk) => (bulk.backlog, false),
         ServiceKind::TcpProxy(proxy) => (proxy.backlog, false),
+        ServiceKind::SmtpSink(sink) => (sink.backlog, false),
+        ServiceKind::MailRelay(relay) => (relay.backlog, false),
         _ => return Err(other("start the service", &"it is not built in")),
     };
     let listeners = listen::listen_all(&spec.listen, backlog, shared)?;
@@ -48,6 +53,10 @@ pub fn serve(
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
         ServiceKind::Bulk(options) => bulk::serve(options, listeners, tell),
         ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, tell),
+        ServiceKind::SmtpSink(options) => smtp_sink::serve(options, spec.folder.as_deref(), listeners, tell),
+        ServiceKind::MailRelay(options) => {
+            mail_relay::serve(options, &spec.to, spec.folder.as_deref(), listeners, tell)
+        }
         _ => Err(other("start the service", &"it is not built in")),
     }
 }

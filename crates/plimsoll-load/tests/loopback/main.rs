@@ -7,6 +7,7 @@ mod errors;
 mod fake;
 mod lifetime;
 mod load;
+mod mail;
 mod models;
 mod open_loop;
 mod relay;

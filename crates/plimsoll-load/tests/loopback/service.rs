@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use plimsoll_model::experiment::{
@@ -19,8 +20,12 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn start(kind: ServiceKind, listeners: usize, to: Vec<SocketAddr>) -> Self {
         let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0)); listeners];
-        let spec = ServiceSpec { name: "service".into(), listen, to, kind, ready: Ready::default() };
-        let mut process = command(&spec).stdout(Stdio::piped()).spawn().unwrap();
+        Self::start_spec(&spec(kind, listen, to, None), command)
+    }
+
+    /// Starts what the command for a specification starts.
+    pub(crate) fn start_spec(spec: &ServiceSpec, command: impl Fn(&ServiceSpec) -> Command) -> Self {
+        let mut process = command(spec).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
         let addresses = lines.take_while(|line| !line.is_empty()).map(|line| line.parse().unwrap()).collect();
         Self { process, addresses }
@@ -71,6 +76,15 @@ impl Drop for Service {
         drop(self.process.kill());
         drop(self.process.wait());
     }
+}
+
+pub(crate) fn spec(
+    kind: ServiceKind,
+    listen: Vec<SocketAddr>,
+    to: Vec<SocketAddr>,
+    folder: Option<PathBuf>,
+) -> ServiceSpec {
+    ServiceSpec { name: "service".into(), listen, to, kind, folder, ready: Ready::default() }
 }
 
 /// The command that serves `spec`.

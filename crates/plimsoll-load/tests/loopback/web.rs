@@ -143,6 +143,7 @@ fn an_address_in_use_is_named() {
     let web = Service::small_web();
     let kind = ServiceKind::Web(WebService::default());
     let spec = ServiceSpec {
+        folder: None,
         name: "second".into(),
         listen: web.addresses.clone(),
         to: Vec::new(),

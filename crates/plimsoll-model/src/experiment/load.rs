@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::bulk::{BulkLoad, UdpLoad};
+use super::mail::SmtpLoad;
 use super::open_loop::OpenLoop;
 use crate::units::Span;
 
@@ -28,6 +29,9 @@ pub struct Load {
     /// Datagrams at a rate, to a service of kind `bulk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpLoad>,
+    /// Messages over SMTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smtp: Option<SmtpLoad>,
 }
 
 /// What a load is.
@@ -40,6 +44,8 @@ pub enum LoadKind {
     Bulk(BulkLoad),
     /// Datagrams at a rate.
     Udp(UdpLoad),
+    /// Messages over SMTP.
+    Smtp(SmtpLoad),
 }
 
 impl Load {
@@ -49,7 +55,8 @@ impl Load {
         let http = self.http.clone().map(LoadKind::Http);
         let bulk = || self.bulk.clone().map(LoadKind::Bulk);
         let udp = || self.udp.clone().map(LoadKind::Udp);
-        http.or_else(bulk).or_else(udp)
+        let smtp = || self.smtp.clone().map(LoadKind::Smtp);
+        http.or_else(bulk).or_else(udp).or_else(smtp)
     }
 }
 
@@ -65,6 +72,7 @@ impl LoadKind {
             }),
             Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
             Self::Udp(udp) => Self::Udp(udp.part(number)),
+            Self::Smtp(smtp) => Self::Smtp(smtp.part(place, number)),
         }
     }
 
@@ -76,6 +84,7 @@ impl LoadKind {
             Self::Http(_) => Metric::RequestsPerSecond,
             Self::Bulk(_) => Metric::BitsPerSecond,
             Self::Udp(_) => Metric::PacketsPerSecond,
+            Self::Smtp(_) => Metric::MessagesPerMinute,
         }
     }
 
@@ -88,6 +97,7 @@ impl LoadKind {
             }
             Self::Bulk(bulk) => Self::Bulk(bulk.window(connections)),
             Self::Udp(udp) => Self::Udp(udp.window(connections)),
+            Self::Smtp(smtp) => Self::Smtp(smtp.window(connections)),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod capture;
 pub mod hysteresis;
 pub mod link;
 pub mod load;
+pub mod mail;
 pub mod open_loop;
 pub mod program;
 pub mod service;
@@ -25,8 +26,9 @@ pub use capture::Capture;
 pub use hysteresis::HysteresisClaim;
 pub use link::{Link, Way};
 pub use load::{HttpLoad, Load, LoadKind};
+pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
-pub use program::{ApacheService, HaproxyService, NginxService, ProxyMode};
+pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
 pub use service::{
     BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
 };
@@ -154,7 +156,7 @@ pub enum HostKind {
     Local,
 }
 
-/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `watch` and `steps` says what happens in it.
+/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `stop`, `start`, `watch` and `steps` says what happens in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -182,6 +184,12 @@ pub struct Phase {
     /// Wait until the hosts have come to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
+    /// Stop this service. What is connected to it is cut off, and nobody can reach it until a later phase starts it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+    /// Start this service again, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Measure small windows until several in a row are as good as the baseline: this finds the time to recover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
@@ -206,6 +214,9 @@ pub struct Settle {
     /// Then until no TCP connection is left on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drained: Option<String>,
+    /// Then until all mail that was acknowledged to a load of the trial has arrived at this sink.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<String>,
     /// Whether a connection in TIME_WAIT counts as left.
     #[serde(default)]
     pub time_wait: bool,
@@ -300,6 +311,9 @@ pub struct Claim {
     /// A load that rises and falls meets the same figures on its way down as on its way up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hysteresis: Option<HysteresisClaim>,
+    /// All mail that was acknowledged arrives, and none is spoiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<DeliveryClaim>,
 }
 
 /// The figure after the flood is as good as before it.
@@ -321,6 +335,30 @@ pub struct RecoveryClaim {
 impl RecoveryClaim {
     fn default_margin() -> Share {
         Share(0.05)
+    }
+}
+
+/// All mail that was acknowledged arrives at a sink, and none of it is spoiled. Mail that arrives twice is counted; that a relay delivers
+/// a message again after a crash is allowed (RFC 5321, section 4.1.1.4), unless the claim says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveryClaim {
+    /// The sink.
+    pub sink: String,
+    /// How long to wait for it after the last phase.
+    #[serde(default = "DeliveryClaim::default_within")]
+    pub within: Span,
+    /// Whether a message may arrive more than once.
+    #[serde(default = "DeliveryClaim::default_doubles")]
+    pub doubles: bool,
+}
+
+impl DeliveryClaim {
+    fn default_within() -> Span {
+        Span::secs(30)
+    }
+    fn default_doubles() -> bool {
+        true
     }
 }
 
@@ -381,6 +419,8 @@ pub enum Metric {
     ConnectionsPerSecond,
     /// Requests answered without error, per second.
     RequestsPerSecond,
+    /// Messages acknowledged, per minute.
+    MessagesPerMinute,
     /// The median time of a request, in milliseconds.
     MedianMs,
     /// The 99th percentile of the time of a request, in milliseconds.
@@ -405,6 +445,7 @@ impl Metric {
         match self {
             Self::ConnectionsPerSecond => "connections_per_second",
             Self::RequestsPerSecond => "requests_per_second",
+            Self::MessagesPerMinute => "messages_per_minute",
             Self::MedianMs => "median_ms",
             Self::P99Ms => "p99_ms",
             Self::BitsPerSecond => "bits_per_second",

@@ -1,9 +1,11 @@
 //! Real programs as services: what can be set of each. The agent writes their configuration.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::ByteSize;
+use crate::units::{ByteSize, Span};
 
 /// nginx (nginx.org), serving files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,5 +132,53 @@ impl Default for ApacheService {
             backlog: 511,
             keep_alive: true,
         }
+    }
+}
+
+/// Postfix (postfix.org) as a relay: it stores each message in its queue and forwards it. It needs root.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PostfixService {
+    /// The service that it forwards messages to.
+    pub to: String,
+    /// A folder on the host for the queue, such as a place on a volume; by default one beside the other files of services. It is made when
+    /// it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// The most processes of each kind, and so the most sessions at a time on either side (`default_process_limit`, 1 to 2000).
+    #[serde(default = "PostfixService::default_processes")]
+    pub processes: u32,
+    /// How often deferred messages are looked at (`queue_run_delay`).
+    #[serde(default = "PostfixService::default_queue_run")]
+    pub queue_run: Span,
+    /// How long a message waits after its first failed delivery (`minimal_backoff_time`).
+    #[serde(default = "PostfixService::default_retry")]
+    pub retry: Span,
+    /// The longest that a message waits between two attempts (`maximal_backoff_time`).
+    #[serde(default = "PostfixService::default_retry_most")]
+    pub retry_most: Span,
+    /// The longest message that it takes (`message_size_limit`).
+    #[serde(default = "PostfixService::default_max_message")]
+    pub max_message: ByteSize,
+    /// Further settings of main.cf, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+}
+
+impl PostfixService {
+    fn default_processes() -> u32 {
+        100
+    }
+    fn default_queue_run() -> Span {
+        Span::secs(300)
+    }
+    fn default_retry() -> Span {
+        Span::secs(300)
+    }
+    fn default_retry_most() -> Span {
+        Span::secs(4000)
+    }
+    fn default_max_message() -> ByteSize {
+        ByteSize(64 << 20)
     }
 }

@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bulk::SendBy;
-use super::program::{ApacheService, HaproxyService, NginxService};
+use super::mail::{MailRelayService, SmtpSinkService};
+use super::program::{ApacheService, HaproxyService, NginxService, PostfixService};
 use crate::units::{ByteSize, Span};
 
-/// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy`, `nginx`, `haproxy`, `apache` and `exec` says what it is.
+/// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy`, `smtp_sink`, `mail_relay`, `nginx`, `haproxy`, `apache`,
+/// `postfix` and `exec` says what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -33,6 +35,12 @@ pub struct Service {
     /// The built-in proxy for TCP: one process that passes bytes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_proxy: Option<TcpProxyService>,
+    /// The built-in sink for mail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smtp_sink: Option<SmtpSinkService>,
+    /// The built-in relay for mail: it stores before it forwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mail_relay: Option<MailRelayService>,
     /// nginx.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nginx: Option<NginxService>,
@@ -42,6 +50,9 @@ pub struct Service {
     /// Apache httpd, prefork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apache: Option<ApacheService>,
+    /// Postfix, relaying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postfix: Option<PostfixService>,
     /// A program of your own and its arguments. `{port}`, `{address}` and `{to}` are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<Vec<String>>,
@@ -275,7 +286,9 @@ impl Service {
         let relay = self.relay.as_ref().map(|relay| relay.to.as_str());
         let proxy = self.tcp_proxy.as_ref().map(|proxy| proxy.to.as_str());
         let haproxy = self.haproxy.as_ref().map(|proxy| proxy.to.as_str());
-        relay.or(proxy).or(haproxy).or(self.to.as_deref())
+        let mail = self.mail_relay.as_ref().map(|relay| relay.to.as_str());
+        let postfix = self.postfix.as_ref().map(|relay| relay.to.as_str());
+        relay.or(proxy).or(haproxy).or(mail).or(postfix).or(self.to.as_deref())
     }
 
     /// How many ports it listens on.

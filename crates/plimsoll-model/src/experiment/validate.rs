@@ -7,6 +7,7 @@ macro_rules! path {
 
 mod bulk;
 mod capture;
+mod mail;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,9 +222,12 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         ("relay", service.relay.is_some()),
         ("bulk", service.bulk.is_some()),
         ("tcp_proxy", service.tcp_proxy.is_some()),
+        ("smtp_sink", service.smtp_sink.is_some()),
+        ("mail_relay", service.mail_relay.is_some()),
         ("nginx", service.nginx.is_some()),
         ("haproxy", service.haproxy.is_some()),
         ("apache", service.apache.is_some()),
+        ("postfix", service.postfix.is_some()),
         ("exec", service.exec.is_some()),
     ];
     one_of(&kinds, &format!("the service `{name}`"), path!["services", name])?;
@@ -241,6 +245,7 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
     }
     bulk::check_service(experiment, name, service)?;
+    mail::check_service(experiment, name, service)?;
     programs(experiment, name, service)?;
     if service.exec.as_ref().is_some_and(Vec::is_empty) {
         return Err(problem(
@@ -339,9 +344,15 @@ fn service_cycle(experiment: &Experiment) -> Checked {
 fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     declared(&load.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
     declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
-    let kinds = [("http", load.http.is_some()), ("bulk", load.bulk.is_some()), ("udp", load.udp.is_some())];
+    let kinds = [
+        ("http", load.http.is_some()),
+        ("bulk", load.bulk.is_some()),
+        ("udp", load.udp.is_some()),
+        ("smtp", load.smtp.is_some()),
+    ];
     one_of(&kinds, &format!("the load `{name}`"), path!["loads", name])?;
     bulk::check_load(experiment, name, load)?;
+    mail::check_load(experiment, name, load)?;
     let Some(http) = &load.http else { return Ok(()) };
     if http.connections.is_some() == http.duration.is_some() {
         return Err(problem(
@@ -449,6 +460,8 @@ fn check_phases<'e>(
             ("measure", phase.measure.is_some()),
             ("drive", phase.drive.is_some()),
             ("settle", phase.settle.is_some()),
+            ("stop", phase.stop.is_some()),
+            ("start", phase.start.is_some()),
             ("watch", phase.watch.is_some()),
             ("steps", !phase.steps.is_empty()),
         ];
@@ -463,6 +476,11 @@ fn check_phases<'e>(
         for (key, load) in [("measure", &phase.measure), ("drive", &phase.drive)] {
             if let Some(load) = load {
                 declared(load, &experiment.loads, "load", here(key))?;
+            }
+        }
+        for (key, service) in [("stop", &phase.stop), ("start", &phase.start)] {
+            if let Some(service) = service {
+                declared(service, &experiment.services, "service", here(key))?;
             }
         }
         let with_measure =
@@ -484,6 +502,11 @@ fn check_phases<'e>(
                 "host",
                 [here("settle").as_slice(), &path!["drained"]].concat(),
             )?;
+        }
+        if let Some(settle) = &phase.settle
+            && let Some(sink) = &settle.delivered
+        {
+            mail_sink(experiment, sink, [here("settle").as_slice(), &path!["delivered"]].concat())?;
         }
         if let Some(watch) = &phase.watch {
             declared(
@@ -540,6 +563,17 @@ fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: impl Into<
     let measuring: BTreeMap<String, ()> =
         names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
     declared(name, &measuring, "measured phase", path)
+}
+
+/// The name of a service that keeps a list of the mail that it has taken.
+fn mail_sink(experiment: &Experiment, name: &str, path: impl Into<Vec<Part>>) -> Checked {
+    let sinks: BTreeMap<String, ()> = experiment
+        .services
+        .iter()
+        .filter(|(_, service)| service.smtp_sink.is_some())
+        .map(|(name, _)| (name.clone(), ()))
+        .collect();
+    declared(name, &sinks, "sink for mail", path)
 }
 
 fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
@@ -618,6 +652,7 @@ fn check_claim(
         ("difference", claim.difference.is_some()),
         ("interaction", claim.interaction.is_some()),
         ("hysteresis", claim.hysteresis.is_some()),
+        ("delivery", claim.delivery.is_some()),
     ];
     one_of(&kinds, "the claim", path!["claims", index])?;
     if let Some(recovery) = &claim.recovery {
@@ -637,6 +672,9 @@ fn check_claim(
             }
         }
         margin(difference.margin.0, path!["claims", index, "difference", "margin"])?;
+    }
+    if let Some(delivery) = &claim.delivery {
+        mail_sink(experiment, &delivery.sink, path!["claims", index, "delivery", "sink"])?;
     }
     if let Some(hysteresis) = &claim.hysteresis {
         hysteresis_claim(experiment, hysteresis, index, names)?;

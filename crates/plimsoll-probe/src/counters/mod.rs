@@ -24,6 +24,7 @@
 //! | `machine.vmstat.FIELD` | `vmstat` | each second | memory management, in pages and events |
 //! | `machine.meminfo.FIELD` | `meminfo` | each second | memory by use |
 //! | `machine.diskstats.DEVICE.FIELD` | `diskstats` | each second | `reads`, `read_bytes`, `read_time`, `busy`, `queue_time`, `flushes` ... |
+//! | `machine.jbd2.DEVICE.{commits,requested}` | `fs/jbd2/*/info` | each second | transactions that ext4's journal committed; those that somebody waited for |
 //! | `machine.schedstat.cpuN.{running,run_delay,timeslices}` | `schedstat` | each second | time tasks ran, waited to run; how many times they ran |
 //! | `cgroup.cpu.FIELD`, `cgroup.memory.FIELD` | `cpu.stat`, `memory.events` of the own control group | each second | `nr_throttled` and the time of it as the kernel gives it; `max`, `oom_kill` |
 //! | `snmp6.FIELD` | `net/snmp6` | deep | IPv6's counters |
@@ -49,6 +50,7 @@
 //! three files at its full rate, the next group once a second, and the rest when asked. `examples/sampling_cost.rs` measures each file.
 
 pub(crate) mod cpu_time;
+mod journals;
 mod machine;
 mod network;
 mod processes;
@@ -118,6 +120,7 @@ pub enum CountersError {
 pub struct Counters {
     proc: PathBuf,
     live: bool,
+    scope: Scope,
     sources: Vec<Source>,
     table: Table,
     buffer: Vec<u8>,
@@ -150,6 +153,7 @@ impl Counters {
         }
         let mut counters = Self {
             live: root == Path::new("/"),
+            scope,
             proc,
             sources,
             table: Table::default(),
@@ -225,6 +229,9 @@ impl Counters {
                     self.absent_files.insert(source.path.clone(), format!("{error}{why}"));
                 }
             }
+        }
+        if tier >= Tier::Slow && self.scope == Scope::MachineAndHost {
+            journals::read(&self.proc, &mut self.table);
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) fn body(
         latencies(&cells),
         evidence(report),
         tables::figures(report, &cells),
+        tables::mail(report),
         tables::about(report),
     ]
     .into_iter()

@@ -19,6 +19,29 @@ pub(super) fn figures(report: &RunReport, cells: &[CellRows]) -> Option<Section>
     })
 }
 
+/// What became of the mail, and how long each command took.
+pub(super) fn mail(report: &RunReport) -> Option<Section> {
+    let (balances, commands) = (crate::mail::balances(report), crate::mail::commands(report));
+    let tables = [
+        ("Messages, acknowledged against arrived", &crate::mail::BALANCE[..], balances),
+        ("Disks, for each message", &crate::mail::DISKS[..], crate::mail::disks(report)),
+        ("Time to answer, by command", &crate::mail::COMMANDS[..], commands),
+    ];
+    let some = tables.iter().any(|(.., rows)| !rows.is_empty());
+    some.then(|| Section {
+        id: "mail",
+        title: "Mail",
+        content: html! {
+            @for (caption, titles, rows) in tables.iter().filter(|(.., rows)| !rows.is_empty()) {
+                (page::table(caption, "", &html! {
+                    (page::head(&titles.iter().map(|title| (*title, true)).collect::<Vec<_>>()))
+                    tbody { @for row in rows { tr { @for cell in row { td .num { (cell) } } } } }
+                }))
+            }
+        },
+    })
+}
+
 fn of_cell(cell: &CellRows, rate: &str) -> Markup {
     let trials = cell.rows.iter().flat_map(Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
     let words = [("cycle", true), ("phase", false), ("rig", false), (rate, true)];

@@ -86,6 +86,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::figures(&mut page, report)?;
     sections::steps(&mut page, report)?;
     sections::offers(&mut page, report)?;
+    sections::mail(&mut page, report)?;
     sections::ladder(&mut page, report)?;
     sections::packets(&mut page, report)?;
     sections::causes(&mut page, report)?;

@@ -126,6 +126,32 @@ pub(super) fn offers(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> 
     table::write(page, &columns, &offers.iter().map(row).collect::<Vec<_>>())
 }
 
+/// What became of the mail of each trial, and how long each command took.
+pub(super) fn mail(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let rows = crate::mail::balances(report);
+    if !rows.is_empty() {
+        page.heading("Mail, acknowledged against arrived")?;
+        let columns = crate::mail::BALANCE.map(|title| column(title, Align::Right));
+        let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
+        table::write(page, &columns, &rows)?;
+    }
+    let rows = crate::mail::disks(report);
+    if !rows.is_empty() {
+        page.heading("Disks, for each message")?;
+        let columns = crate::mail::DISKS.map(|title| column(title, Align::Right));
+        let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
+        table::write(page, &columns, &rows)?;
+    }
+    let rows = crate::mail::commands(report);
+    if !rows.is_empty() {
+        page.heading("Time to answer, by command")?;
+        let columns = crate::mail::COMMANDS.map(|title| column(title, Align::Right));
+        let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
+        table::write(page, &columns, &rows)?;
+    }
+    Ok(())
+}
+
 fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: bool) -> Row {
     let cpu =
         |f: fn(&CpuShares) -> f64| figures.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(f(c)));

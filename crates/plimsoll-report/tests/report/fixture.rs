@@ -203,6 +203,7 @@ pub(crate) fn record(number: u32, fate: Fate, hz: u32) -> TrialRecord {
     }
     let samples = series(&spans, hz);
     TrialRecord {
+        mail: Vec::new(),
         number,
         block: number,
         cell: BTreeMap::new(),
@@ -246,6 +247,9 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 bits_per_second: 0.0,
                 packets_per_second: None,
                 loss_share: None,
+                commands_us: BTreeMap::new(),
+                disks: BTreeMap::new(),
+                io_pressure_us: None,
                 latency_us: slices[0].result.latency.percentiles,
                 errors: if flooded {
                     BTreeMap::from([(ErrorKind::Reset, 12), (ErrorKind::ConnectTimeout, 3)])
@@ -264,6 +268,8 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
         block: record.block,
         cell: record.cell.clone(),
         phases,
+        mail: Vec::new(),
+        mail_minutes: Vec::new(),
         faults: record.faults.clone(),
         setup_ms: record.setup_us as f64 / 1e3,
         teardown_ms: record.teardown_us as f64 / 1e3,
@@ -278,7 +284,13 @@ pub(crate) fn claims() -> Vec<Claim> {
         margin: Share(0.05),
         metric: Metric::ConnectionsPerSecond,
     };
-    vec![Claim { recovery: Some(recovery), difference: None, interaction: None, hysteresis: None }]
+    vec![Claim {
+        recovery: Some(recovery),
+        difference: None,
+        interaction: None,
+        hysteresis: None,
+        delivery: None,
+    }]
 }
 
 fn verdict(

@@ -116,6 +116,7 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
             ToAgent::Sample { .. } => continue,
             ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },
+            ToAgent::Ledger { id, .. } => FromAgent::Ledger { id, ledger: Box::default() },
             ToAgent::Capture { id, capture } => {
                 say(format!("capture {} on ports {:?}", capture.name, capture.ports));
                 let folder = std::path::PathBuf::from(capture.folder);

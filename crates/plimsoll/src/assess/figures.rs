@@ -25,6 +25,8 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
             .flat_map(|phase| [Twin::Main, Twin::Control].map(|twin| of_phase(phase, twin)))
             .flatten()
             .collect(),
+        mail: trial.mail.clone(),
+        mail_minutes: super::mail::minutes(trial),
         faults: trial.faults.clone(),
         setup_ms: trial.setup_us as f64 / 1e3,
         teardown_ms: trial.teardown_us as f64 / 1e3,
@@ -61,6 +63,9 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
             .filter(|datagrams| datagrams.sent > 0)
             .map(|datagrams| datagrams.lost() as f64 / datagrams.sent as f64),
         latency_us: percentiles(&slices),
+        commands_us: super::mail::commands(&slices),
+        disks: super::mail::disks(&slices),
+        io_pressure_us: super::mail::io_pressure(&slices),
         errors,
         offer: offer(&slices),
         cpu: cpu(&slices),

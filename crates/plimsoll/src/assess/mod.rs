@@ -7,6 +7,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod hysteresis;
+mod mail;
 mod packets;
 mod probes;
 mod recovery;
@@ -138,6 +139,8 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         vec![contrast::interaction(claim, trials)]
     } else if let Some(claim) = &claim.hysteresis {
         hysteresis::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.delivery {
+        mail::verdicts(plan, claim, trials)
     } else {
         Vec::new()
     }

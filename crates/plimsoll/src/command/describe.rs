@@ -88,6 +88,12 @@ fn kind(service: &Service) -> String {
         format!("haproxy to {}, {mode}, {}", proxy.to, count(proxy.threads, "thread"))
     } else if let Some(apache) = &service.apache {
         format!("Apache httpd, prefork, up to {}", count(apache.workers, "process"))
+    } else if service.smtp_sink.is_some() {
+        "sink for mail".to_owned()
+    } else if let Some(relay) = &service.mail_relay {
+        format!("relay for mail to {}, {}", relay.to, count(relay.deliveries, "delivery session"))
+    } else if let Some(postfix) = &service.postfix {
+        format!("Postfix, relaying to {}", postfix.to)
     } else {
         service.exec.as_deref().unwrap_or_default().join(" ")
     }
@@ -113,6 +119,17 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
             let flows = count(udp.flows, "flow");
             writeln!(out, "  {name}: datagrams from {from} to {to}, {flows}, {}", udp.duration)?;
         }
+        if let Some(smtp) = &load.smtp {
+            let many = smtp.messages.map(|n| format!("{n} messages"));
+            let amount = many.or(smtp.duration.map(|span| span.to_string())).unwrap_or_default();
+            let rate = smtp.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
+            let sessions = count(smtp.sessions, "session");
+            writeln!(
+                out,
+                "  {name}: mail from {from} to {to}, {} x {amount}, up to {sessions}{rate}",
+                smtp.generators
+            )?;
+        }
         let Some(http) = &load.http else { continue };
         let many = http.connections.map(|n| format!("{n} connections"));
         let long = http.duration.map(|span| span.to_string());
@@ -137,7 +154,15 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
                 .drained
                 .as_ref()
                 .map_or_else(String::new, |host| format!(", until no connection is left on {host}"));
-            format!("wait {}{until}", settle.at_least)
+            let arrived = settle
+                .delivered
+                .as_ref()
+                .map_or_else(String::new, |sink| format!(", until all mail has arrived at {sink}"));
+            format!("wait {}{arrived}{until}", settle.at_least)
+        } else if let Some(service) = &phase.stop {
+            format!("stop {service}")
+        } else if let Some(service) = &phase.start {
+            format!("start {service}")
         } else if let Some(watch) = &phase.watch {
             format!(
                 "watch {} until it is as good as {}, for at most {}",

@@ -70,5 +70,6 @@ pub(crate) fn print(
         Format::Html => page(&mut out, store, plan, report, trials),
         Format::Junit => plimsoll_report::junit::run(&mut out, report),
         Format::Markdown => plimsoll_report::markdown::run(&mut out, report),
+        Format::Postal => plimsoll_report::postal::run(&mut out, report),
     })
 }

@@ -14,6 +14,7 @@ mod interrupted;
 mod judging;
 mod killed;
 mod leaking;
+mod mail;
 mod offered;
 mod own_services;
 mod programs;

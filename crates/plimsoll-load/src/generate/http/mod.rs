@@ -15,7 +15,7 @@ use plimsoll_model::observation::ErrorKind;
 
 use self::answer::Answer;
 use self::mix::Mix;
-use super::protocol::{Protocol, Turn};
+use super::protocol::{Pieces, Protocol, Turn};
 
 /// What a request has after the name of its host.
 const HEADERS: &str = "\r\nUser-Agent: plimsoll\r\nAccept: */*\r\n";
@@ -62,18 +62,32 @@ impl Protocol for Http {
         self.mix.as_mut().map(Mix::next)
     }
 
-    fn request(&mut self, asked: Option<Document>, target: usize, last: bool) -> &[u8] {
+    fn begin(&self, _: Option<Document>, answer: &mut Answer, fresh: bool) {
+        if !fresh {
+            *answer = Answer::default();
+        }
+    }
+
+    fn request(&mut self, asked: Option<Document>, _: &Answer, target: usize, last: bool) -> Pieces<'_> {
         let close = last && self.close_first == Side::Server;
-        let Some(document) = asked else { return &self.requests[target][usize::from(close)] };
+        let Some(document) = asked else {
+            return Pieces([&self.requests[target][usize::from(close)], &[], &[]]);
+        };
         self.written.clear();
         let (target, connection) = (&self.targets[target], if close { CLOSE } else { "" });
         let written =
             write!(self.written, "GET {document} HTTP/1.1\r\nHost: {target}{HEADERS}{connection}\r\n");
         debug_assert!(written.is_ok(), "writing to a vector does not fail");
-        &self.written
+        Pieces([&self.written, &[], &[]])
     }
 
-    fn receive(&self, answer: &mut Answer, bytes: &[u8]) -> Result<Turn, ErrorKind> {
+    fn receive(
+        &mut self,
+        _: Option<Document>,
+        answer: &mut Answer,
+        bytes: &[u8],
+        _: u64,
+    ) -> Result<Turn, ErrorKind> {
         answer.receive(bytes)
     }
 

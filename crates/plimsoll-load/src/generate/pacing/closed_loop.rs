@@ -1,25 +1,42 @@
 //! Closed loop: so many at a time, each begun when one before it has ended.
 
-use plimsoll_model::experiment::HttpLoad;
+use std::time::Duration;
 
 use super::{Afterwards, Pacing, Start};
+use crate::generate::course::Course;
 
 /// So many at a time, each begun when one before it has ended.
 #[derive(Debug)]
 pub(in crate::generate) struct ClosedLoop {
     concurrency: usize,
+    /// Connections that are still to be begun.
     left: Option<u64>,
+    /// Requests that are still to be begun.
+    requests_left: Option<u64>,
     end: Option<u64>,
 }
 
 impl ClosedLoop {
     /// The closed loop of one generator of a load that starts at `start`.
-    pub(in crate::generate) fn new(load: &HttpLoad, start: u64) -> Self {
-        let length = |span: plimsoll_model::units::Span| u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX);
+    pub(in crate::generate) fn new(course: &Course, start: u64) -> Self {
+        let length = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self {
-            concurrency: load.concurrency as usize,
-            left: load.connections,
-            end: load.duration.map(|span| start.saturating_add(length(span))),
+            concurrency: course.concurrency as usize,
+            left: course.connections,
+            requests_left: course.requests,
+            end: course.duration.map(|duration| start.saturating_add(length(duration))),
+        }
+    }
+
+    /// Takes one of the requests that are left; false where none is.
+    fn take_request(&mut self) -> bool {
+        match &mut self.requests_left {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
         }
     }
 
@@ -30,23 +47,25 @@ impl ClosedLoop {
 
 impl Pacing for ClosedLoop {
     fn next(&mut self, now: u64, busy: usize) -> Start {
-        if self.left == Some(0) || self.has_ended(now) {
+        if self.left == Some(0) || self.requests_left == Some(0) || self.has_ended(now) {
             return Start::Over;
         }
         if busy >= self.concurrency {
             return Start::WhenOneEnds;
         }
         self.left = self.left.map(|left| left - 1);
+        self.take_request();
         Start::Now { intended: now, held: false }
     }
 
-    fn afterwards(&self, now: u64) -> Afterwards {
-        if self.has_ended(now) { Afterwards::Close } else { Afterwards::AskAgain }
+    fn afterwards(&mut self, now: u64) -> Afterwards {
+        if self.has_ended(now) || !self.take_request() { Afterwards::Close } else { Afterwards::AskAgain }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::experiment::{HttpLoad, SmtpLoad};
     use plimsoll_model::units::Span;
 
     use super::*;
@@ -58,7 +77,7 @@ mod tests {
     #[test]
     fn a_closed_loop_keeps_to_its_concurrency_and_its_total() {
         let load = HttpLoad { connections: Some(3), concurrency: 2, ..HttpLoad::default() };
-        let mut pacing = ClosedLoop::new(&load, 100);
+        let mut pacing = ClosedLoop::new(&Course::from(&load), 100);
         assert_eq!(pacing.next(100, 0), begun(100));
         assert_eq!(pacing.next(101, 1), begun(101));
         assert_eq!(pacing.next(102, 2), Start::WhenOneEnds);
@@ -69,10 +88,21 @@ mod tests {
     #[test]
     fn a_closed_loop_begins_nothing_after_its_duration() {
         let load = HttpLoad { duration: Some(Span::millis(1)), ..HttpLoad::default() };
-        let mut pacing = ClosedLoop::new(&load, 100);
+        let mut pacing = ClosedLoop::new(&Course::from(&load), 100);
         assert_eq!(pacing.next(1_000_099, 0), begun(1_000_099));
         assert_eq!(pacing.afterwards(1_000_099), Afterwards::AskAgain);
         assert_eq!(pacing.afterwards(1_000_100), Afterwards::Close);
         assert_eq!(pacing.next(1_000_100, 0), Start::Over);
+    }
+
+    #[test]
+    fn requests_are_counted_over_all_connections() {
+        let load = SmtpLoad { messages: Some(3), sessions: 2, ..SmtpLoad::default() };
+        let mut pacing = ClosedLoop::new(&Course::from(&load), 100);
+        assert_eq!(pacing.next(100, 0), begun(100));
+        assert_eq!(pacing.next(100, 1), begun(100));
+        assert_eq!(pacing.afterwards(101), Afterwards::AskAgain);
+        assert_eq!(pacing.afterwards(102), Afterwards::Close);
+        assert_eq!(pacing.next(103, 0), Start::Over);
     }
 }

@@ -53,5 +53,5 @@ pub(super) trait Pacing {
     fn next(&mut self, now: u64, busy: usize) -> Start;
 
     /// What a kept connection does after an answer at `now`.
-    fn afterwards(&self, now: u64) -> Afterwards;
+    fn afterwards(&mut self, now: u64) -> Afterwards;
 }

@@ -1,6 +1,5 @@
 //! Open loop: requests begin when they are due, whether or not those before them have been answered.
 
-use plimsoll_model::experiment::HttpLoad;
 use plimsoll_model::experiment::open_loop::{Arrivals, OpenLoop as Spec};
 use plimsoll_model::observation::ErrorKind;
 use rand::rngs::SmallRng;
@@ -8,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::curve::Curve;
 use super::{Afterwards, Pacing, Start};
+use crate::generate::course::Course;
 
 /// A request that is due and has not begun so long after the end of the load, though a connection was free, is given up: the generator
 /// cannot offer the rate.
@@ -81,17 +81,17 @@ pub(in crate::generate) struct OpenLoop {
 impl OpenLoop {
     /// The open loop of the `nth` of so many generators of a load that starts at `start`.
     pub(in crate::generate) fn new(
-        load: &HttpLoad,
+        course: &Course,
         spec: &Spec,
         start: u64,
         place: (u32, u32),
         seed: u64,
     ) -> Self {
-        let length = length(load, spec);
+        let length = length(course, spec);
         Self {
             schedule: Schedule::new(spec, length, start, place, seed),
-            concurrency: load.concurrency as usize,
-            patience: u64::try_from(load.timeout.0.as_nanos()).unwrap_or(u64::MAX),
+            concurrency: course.concurrency as usize,
+            patience: u64::try_from(course.timeout.as_nanos()).unwrap_or(u64::MAX),
             end: start.saturating_add((length * 1e9) as u64),
             blocked: false,
             held_until: start,
@@ -110,10 +110,10 @@ impl OpenLoop {
 }
 
 /// How long an open loop goes on, in seconds: as it says, or until as many requests were due as it says.
-pub(in crate::generate) fn length(load: &HttpLoad, spec: &Spec) -> f64 {
-    match (load.duration, load.connections) {
-        (Some(span), _) => span.0.as_secs_f64(),
-        (None, each) => each.unwrap_or(0) as f64 * f64::from(load.generators.max(1)) / spec.mean_rate(),
+pub(in crate::generate) fn length(course: &Course, spec: &Spec) -> f64 {
+    match (course.duration, course.connections) {
+        (Some(duration), _) => duration.as_secs_f64(),
+        (None, each) => each.unwrap_or(0) as f64 * f64::from(course.generators) / spec.mean_rate(),
     }
 }
 
@@ -139,13 +139,14 @@ impl Pacing for OpenLoop {
         Start::Now { intended: due, held: due < self.held_until }
     }
 
-    fn afterwards(&self, _now: u64) -> Afterwards {
+    fn afterwards(&mut self, _now: u64) -> Afterwards {
         if self.schedule.next.is_none() { Afterwards::Close } else { Afterwards::Rest }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::experiment::HttpLoad;
     use plimsoll_model::units::Span;
 
     use super::*;
@@ -158,7 +159,7 @@ mod tests {
             concurrency,
             ..HttpLoad::default()
         };
-        OpenLoop::new(&load, &spec, 1_000, place, 1)
+        OpenLoop::new(&Course::from(&load), &spec, 1_000, place, 1)
     }
 
     /// When everything is due, for a generator that is never late.

@@ -9,6 +9,7 @@ use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::Span;
 
 use super::{ClosedLoop, OpenLoop, Pacing, Start};
+use crate::generate::course::Course;
 use crate::generate::tally::Tally;
 
 const SECOND: u64 = 1_000_000_000;
@@ -61,7 +62,7 @@ fn load(concurrency: u32) -> HttpLoad {
 #[test]
 fn after_a_pause_of_a_second_at_1000_per_second_the_p99_of_an_open_loop_is_that_of_the_closed_form() {
     let rate = Rate { rate: 1000.0, ..Rate::default() };
-    let found = simulate(OpenLoop::new(&load(1200), &rate, 0, (0, 1), 0));
+    let found = simulate(OpenLoop::new(&Course::from(&load(1200)), &rate, 0, (0, 1), 0));
     let pause = PAUSE.end - PAUSE.start;
     let expected = (pause as f64 - 0.01 * LENGTH as f64) / 1e3;
     assert_eq!(found.requests, 4000);
@@ -71,7 +72,7 @@ fn after_a_pause_of_a_second_at_1000_per_second_the_p99_of_an_open_loop_is_that_
 
 #[test]
 fn of_the_same_pause_a_closed_loop_tells_one_slow_request_for_each_connection() {
-    let found = simulate(ClosedLoop::new(&load(8), 0));
+    let found = simulate(ClosedLoop::new(&Course::from(&load(8)), 0));
     let percentiles = found.latency.percentiles;
     assert!(found.requests > 200_000, "{}", found.requests);
     assert!((99..=101).contains(&percentiles.p99), "{percentiles:?}");
@@ -82,7 +83,7 @@ fn of_the_same_pause_a_closed_loop_tells_one_slow_request_for_each_connection() 
 #[test]
 fn an_open_loop_sees_the_pause_through_few_connections_too() {
     let rate = Rate { rate: 1000.0, ..Rate::default() };
-    let found = simulate(OpenLoop::new(&load(4), &rate, 0, (0, 1), 0));
+    let found = simulate(OpenLoop::new(&Course::from(&load(4)), &rate, 0, (0, 1), 0));
     let p99 = found.latency.percentiles.p99;
     assert!((912_000..1_008_000).contains(&p99), "{p99} µs");
 }

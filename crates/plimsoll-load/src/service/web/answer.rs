@@ -6,10 +6,10 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_model::experiment::{SendBy, WebService};
 
-use super::date::Clock;
 use super::request::{Method, Request};
 use super::response::{self, Afterwards};
 use super::site::{Document, Site};
+use crate::date::Clock;
 
 /// How much of a document is written at a time.
 pub(super) const CHUNK: usize = 64 << 10;

@@ -5,7 +5,6 @@
 mod answer;
 mod client;
 mod conversation;
-mod date;
 mod event_loop;
 mod fork;
 mod prefork;

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::date::Clock;
 use super::site::Document;
+use crate::date::Clock;
 
 /// What is said about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

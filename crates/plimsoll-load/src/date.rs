@@ -1,4 +1,4 @@
-//! The `Date` header.
+//! Dates as HTTP and mail write them.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,21 +9,30 @@ const MONTHS: [&str; 12] =
 
 /// The time of day as `Date` has it, written anew once a second.
 #[derive(Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     second: u64,
     text: String,
 }
 
 impl Clock {
     /// The date now.
-    pub(super) fn now(&mut self) -> &str {
-        let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    pub(crate) fn now(&mut self) -> &str {
+        let second = seconds();
         if self.text.is_empty() || second != self.second {
             self.second = second;
             self.text = format(second);
         }
         &self.text
     }
+}
+
+/// The date now, as a message has it (RFC 5322, section 3.3).
+pub(crate) fn of_mail() -> String {
+    format(seconds()).replace("GMT", "+0000")
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// An IMF-fixdate (RFC 9110, section 5.6.7) of the seconds since 1970.

@@ -1,0 +1,94 @@
+//! Postfix: <https://www.postfix.org/postconf.5.html>.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use plimsoll_model::experiment::PostfixService;
+use plimsoll_model::frame::Failure;
+use plimsoll_model::units::Span;
+
+use super::{FOLDER, Place, Recipe, open_to_all, write};
+use crate::exec::Identity;
+use crate::other;
+
+/// The services of a relay beside its smtpd: name, type, then private, unprivileged, chroot, wakeup, maxproc and command, as in master(5).
+const SERVICES: &str = "pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+proxymap unix - - n - - proxymap
+smtp unix - - n - - smtp
+relay unix - - n - - smtp
+showq unix n - n - - showq
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+anvil unix - - n - 1 anvil
+scache unix - - n - 1 scache
+postlog unix-dgram n - n - 1 postlogd
+";
+
+pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Recipe, Failure> {
+    if place.single_user {
+        let what = "start Postfix, which works as several users and needs root".into();
+        return Err(Failure::Permission { what });
+    }
+    let to = place.to.first();
+    let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
+    let queue = options.queue.as_ref().map(PathBuf::from);
+    let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
+    fs::create_dir_all(&queue).map_err(|error| other(format!("make {}", queue.display()), error))?;
+    open_to_all(&queue)?;
+    let master = format!("{} inet n - n - - smtpd\n{SERVICES}", place.listen);
+    write(&place.folder.join("master.cf"), master.as_bytes())?;
+    let seconds = |span: Span| span.0.as_secs().max(1);
+    let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = options;
+    let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
+    // Whoever is in the experiment may relay; nothing is delivered here.
+    let mut configuration = format!(
+        "compatibility_level = 3.6
+queue_directory = {}
+data_directory = {folder}/data
+maillog_file = {folder}/log
+maillog_file_prefixes = {folder}
+myhostname = relay.plimsoll.example
+mydestination =
+alias_maps =
+alias_database =
+local_recipient_maps =
+inet_interfaces = all
+inet_protocols = ipv4
+mynetworks = 0.0.0.0/0
+smtpd_relay_restrictions = permit_mynetworks, reject
+smtpd_peername_lookup = no
+smtpd_client_connection_count_limit = 0
+smtp_dns_support_level = disabled
+relayhost = [{}]:{}
+default_process_limit = {processes}
+queue_run_delay = {queue_run}s
+minimal_backoff_time = {retry}s
+maximal_backoff_time = {retry_most}s
+message_size_limit = {}
+",
+        queue.display(),
+        to.ip(),
+        to.port(),
+        max_message.0,
+        folder = place.path(),
+    );
+    for (name, value) in &options.settings {
+        writeln!(configuration, "{name} = {value}").expect("a string can be written to");
+    }
+    Ok(Recipe {
+        programs: &["postfix"],
+        package: "postfix",
+        args: &["-c", FOLDER, "start-fg"],
+        file: "main.cf",
+        configuration,
+        identity: Identity::Own,
+    })
+}

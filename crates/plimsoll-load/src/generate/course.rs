@@ -1,0 +1,76 @@
+//! What a load of any protocol is to the event loop: how many, how long, how fast.
+
+use std::time::Duration;
+
+use plimsoll_model::experiment::open_loop::OpenLoop;
+use plimsoll_model::experiment::{HttpLoad, SmtpLoad};
+
+/// What a load of any protocol is to the event loop.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    /// Threads.
+    pub(super) generators: u32,
+    /// The most connections of each generator at a time.
+    pub(super) concurrency: u32,
+    /// What each generator does in all: connections in closed loop, requests in open loop.
+    pub(super) connections: Option<u64>,
+    /// How many requests each generator sends in all, in closed loop.
+    pub(super) requests: Option<u64>,
+    pub(super) duration: Option<Duration>,
+    pub(super) open: Option<OpenLoop>,
+    /// How long a connection or a request may take.
+    pub(super) timeout: Duration,
+    /// After how many requests a connection is closed; 0 keeps it for good.
+    pub(super) requests_per_connection: u64,
+    pub(super) seed: Option<u64>,
+}
+
+impl Course {
+    /// How many of what is counted there will be, over all generators, where known.
+    pub(super) fn all(&self) -> Option<u64> {
+        Some(self.connections.or(self.requests)? * u64::from(self.generators))
+    }
+
+    /// Whether requests are counted; else connections.
+    pub(super) fn counts_requests(&self) -> bool {
+        let kept = self.requests_per_connection != 1;
+        self.open.is_some() || self.requests.is_some() || kept && self.connections.is_none()
+    }
+}
+
+impl From<&HttpLoad> for Course {
+    fn from(load: &HttpLoad) -> Self {
+        Self {
+            generators: load.generators.max(1),
+            concurrency: load.concurrency,
+            connections: load.connections,
+            requests: None,
+            duration: load.duration.map(|span| span.0),
+            open: load.open.clone(),
+            timeout: load.timeout.0,
+            requests_per_connection: load.requests_per_connection,
+            seed: load.seed,
+        }
+    }
+}
+
+impl From<&SmtpLoad> for Course {
+    fn from(load: &SmtpLoad) -> Self {
+        let open = load.per_minute.map(|rate| OpenLoop {
+            rate: rate / 60.0,
+            arrivals: load.arrivals,
+            ..OpenLoop::default()
+        });
+        Self {
+            generators: load.generators.max(1),
+            concurrency: load.sessions,
+            connections: load.messages.filter(|_| open.is_some()),
+            requests: load.messages.filter(|_| open.is_none()),
+            duration: load.duration.map(|span| span.0),
+            open,
+            timeout: load.timeout.0,
+            requests_per_connection: load.messages_per_session,
+            seed: load.seed,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! SMTP: what is sent, and what the replies mean.
+
+mod size;
+mod tally;
+
+use plimsoll_model::experiment::SmtpLoad;
+use plimsoll_model::observation::ErrorKind;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+pub(super) use self::tally::MailTally;
+use super::protocol::{Pieces, Protocol, Turn};
+use crate::date;
+use crate::smtp::dialog::{Dialog, Next, Refusal};
+use crate::smtp::stamp::{Stamp, Texts};
+
+/// A source of messages.
+pub(super) struct Smtp {
+    load: SmtpLoad,
+    texts: Texts,
+    random: SmallRng,
+    /// The upper half of the ids of this generator: no other has the same.
+    series: u64,
+    /// How many messages were begun.
+    begun: u64,
+    /// When the load began, as messages have it.
+    date: String,
+    tally: MailTally,
+}
+
+/// A message.
+#[derive(Clone, Copy)]
+pub(super) struct Message {
+    stamp: Stamp,
+    /// How many of the generator came before it.
+    place: u64,
+}
+
+/// A session, and what it has to say.
+#[derive(Default)]
+pub(super) struct Session {
+    dialog: Dialog,
+    /// When it spoke last.
+    spoke: u64,
+    /// Commands, or the headers of the message.
+    words: String,
+    /// Whether the text follows, and its end.
+    text: bool,
+    /// The last line of the text, and its end.
+    tail: Vec<u8>,
+}
+
+impl Smtp {
+    /// A source of what the load says; random numbers begin at `seed`.
+    pub(super) fn new(load: &SmtpLoad, seed: u64) -> Self {
+        let longest = usize::try_from(load.size.most.0).unwrap_or(usize::MAX);
+        Self {
+            texts: Texts::new(longest),
+            random: SmallRng::seed_from_u64(seed),
+            // Not from the seed: ids differ where all else is to be the same.
+            series: u64::from(rand::random::<u32>()) << 32,
+            begun: 0,
+            date: date::of_mail(),
+            tally: MailTally::default(),
+            load: load.clone(),
+        }
+    }
+
+    fn sender(&self, message: Message) -> &str {
+        &self.load.senders[(message.place % self.load.senders.len() as u64) as usize]
+    }
+
+    fn recipients(&self, message: Message) -> Vec<&str> {
+        let each = u64::from(self.load.recipients_per_message);
+        let all = self.load.recipients.len() as u64;
+        let nth = |n| self.load.recipients[((message.place * each + n) % all) as usize].as_str();
+        (0..each).map(nth).collect()
+    }
+
+    fn say_commands(&self, message: Message, session: &mut Session) {
+        session.words.clear();
+        session.text = false;
+        session.dialog.commands(self.sender(message), &self.recipients(message), &mut session.words);
+    }
+
+    fn say_text(&self, message: Message, session: &mut Session) {
+        let words = &mut session.words;
+        words.clear();
+        let recipient = self.recipients(message)[0];
+        words.extend(["From: <", self.sender(message), ">\r\nTo: <", recipient, ">\r\nDate: ", &self.date]);
+        words.push_str("\r\nSubject: Plimsoll\r\n");
+        self.texts.write(message.stamp, words, &mut session.tail);
+        session.text = true;
+    }
+}
+
+impl Protocol for Smtp {
+    type Answer = Session;
+    type Asked = Message;
+
+    const GOODBYE: &'static [u8] = b"QUIT\r\n";
+
+    fn choose(&mut self) -> Message {
+        let length = size::draw(&self.load.size, &mut self.random);
+        let place = self.begun;
+        self.begun += 1;
+        Message { stamp: Stamp { id: self.series | place & 0xffff_ffff, length }, place }
+    }
+
+    fn begin(&self, message: Message, session: &mut Session, fresh: bool) {
+        if fresh {
+            // The server speaks first.
+            session.dialog.first(self.load.recipients_per_message);
+        } else {
+            session.dialog.begin(self.load.recipients_per_message);
+            self.say_commands(message, session);
+        }
+    }
+
+    fn request<'p>(&'p mut self, message: Message, session: &'p Session, _: usize, _: bool) -> Pieces<'p> {
+        match session.text {
+            true => Pieces([session.words.as_bytes(), self.texts.body(message.stamp), &session.tail]),
+            false => Pieces([session.words.as_bytes(), &[], &[]]),
+        }
+    }
+
+    fn spoke(&self, session: &mut Session, now: u64) {
+        session.spoke = now;
+    }
+
+    fn receive(
+        &mut self,
+        message: Message,
+        session: &mut Session,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<Turn, ErrorKind> {
+        let (tally, spoke) = (&mut self.tally, session.spoke);
+        let seen = |command| tally.answered(command, spoke, now);
+        let next =
+            session.dialog.receive(bytes, self.load.pipelining, seen).map_err(|_| ErrorKind::Garbage)?;
+        Ok(match next {
+            Next::Listen => Turn::Theirs,
+            Next::Command => {
+                self.say_commands(message, session);
+                Turn::OursAgain
+            }
+            Next::Text => {
+                self.say_text(message, session);
+                Turn::OursAgain
+            }
+            Next::Done { refusal, stays } => {
+                if refusal.is_none() {
+                    self.tally.acknowledged.insert(message.stamp.id);
+                    self.tally.refused_recipients += u64::from(session.dialog.refused_recipients());
+                }
+                Turn::Ours { stays, fault: refusal.map(kind_of) }
+            }
+        })
+    }
+
+    fn end_of_stream(&self, _: &Session) -> Result<Turn, ErrorKind> {
+        Err(ErrorKind::Truncated)
+    }
+
+    fn abandoned(&mut self, message: Message, session: &Session) {
+        if session.dialog.text_is_out() {
+            self.tally.uncertain.insert(message.stamp.id);
+        }
+    }
+
+    fn moved(&self, message: Message) -> Option<u64> {
+        Some(u64::from(message.stamp.length))
+    }
+
+    fn into_tally(self) -> Option<MailTally> {
+        Some(self.tally)
+    }
+}
+
+fn kind_of(refusal: Refusal) -> ErrorKind {
+    if refusal.is_temporary() { ErrorKind::Deferred } else { ErrorKind::Rejected }
+}

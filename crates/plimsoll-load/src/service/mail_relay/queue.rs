@@ -1,0 +1,64 @@
+//! The folder of a queue. A file is there when both it and the folder were flushed.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::segment::{self, Job};
+use super::writers::Mail;
+
+/// The extension of files with messages that are held.
+pub(super) const HELD: &str = "held";
+
+/// A queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    folder: PathBuf,
+    handle: File,
+    /// The number of the next file.
+    next: AtomicU64,
+}
+
+impl Queue {
+    /// Opens the queue in a folder, which is made when it is not there, and finds the messages in it.
+    pub(super) fn open(folder: &Path) -> io::Result<(Self, Vec<Job>)> {
+        fs::create_dir_all(folder)?;
+        let mut files = Vec::new();
+        let mut next = 0;
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let number =
+                path.file_stem().and_then(OsStr::to_str).and_then(|name| u64::from_str_radix(name, 16).ok());
+            // Other files are not the queue's.
+            let Some(number) = number else { continue };
+            next = next.max(number + 1);
+            if path.extension().is_none() {
+                files.push((number, path));
+            }
+        }
+        files.sort();
+        let mut jobs = Vec::new();
+        for (_, path) in files {
+            jobs.extend(segment::read(path)?);
+        }
+        let queue = Self { folder: folder.to_owned(), handle: File::open(folder)?, next: next.into() };
+        Ok((queue, jobs))
+    }
+
+    /// Makes messages durable, together. None of them is in the queue when it fails.
+    pub(super) fn store(&self, mails: &[Mail]) -> io::Result<Vec<Job>> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{number:016x}"));
+        let stored = segment::write(path.clone(), mails).and_then(|jobs| {
+            self.handle.sync_all()?;
+            Ok(jobs)
+        });
+        if stored.is_err() {
+            // Where even that fails, the record that is not whole is forgotten at the next start.
+            fs::remove_file(path).ok();
+        }
+        stored
+    }
+}

@@ -1,0 +1,150 @@
+//! What makes messages durable: threads that write them to the queue, flush, and only then let the client be told.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
+use nix::sys::eventfd::EventFd;
+use plimsoll_model::experiment::mail::Durability;
+
+use super::courier::Post;
+use super::queue::Queue;
+use crate::service::smtp::{Envelope, Reply, Ticket};
+
+/// The most messages that are flushed together.
+const MOST_TOGETHER: usize = 1024;
+/// The most bytes that are flushed together, unless a single message has more.
+const MOST_BYTES: usize = 16 << 20;
+
+const STORED: Reply = "250 2.0.0 stored";
+const NO_ROOM: Reply = "452 4.3.1 there is no room for it";
+const BROKEN: Reply = "451 4.3.0 it could not be stored";
+
+/// A message that is to be stored.
+#[derive(Debug)]
+pub(super) struct Mail {
+    /// Whose client waits for it.
+    pub(super) ticket: Ticket,
+    pub(super) envelope: Envelope,
+    /// The headers that this relay puts before it.
+    pub(super) trace: Vec<u8>,
+    /// The message as it came, with its end.
+    pub(super) text: Vec<u8>,
+}
+
+/// What intake, writers and courier share.
+pub(super) struct Writers {
+    queue: Queue,
+    durability: Durability,
+    post: Post,
+    waiting: Mutex<VecDeque<Mail>>,
+    more: Condvar,
+    answers: Mutex<Vec<(Ticket, Reply)>>,
+    waker: Arc<EventFd>,
+}
+
+impl Writers {
+    pub(super) fn new(queue: Queue, durability: Durability, post: Post, waker: Arc<EventFd>) -> Arc<Self> {
+        Arc::new(Self {
+            queue,
+            durability,
+            post,
+            waiting: Mutex::default(),
+            more: Condvar::new(),
+            answers: Mutex::default(),
+            waker,
+        })
+    }
+
+    /// How many threads are of use: what shares a flush is written by one.
+    pub(super) fn threads(&self, wanted: u32) -> u32 {
+        match self.durability {
+            Durability::Fsync => wanted,
+            Durability::GroupCommit => 1,
+        }
+    }
+
+    /// Lets a message be stored.
+    pub(super) fn store(&self, mail: Mail) {
+        lock(&self.waiting).push_back(mail);
+        self.more.notify_one();
+    }
+
+    /// What wakes whoever waits for answers.
+    pub(super) fn waker(&self) -> &EventFd {
+        &self.waker
+    }
+
+    /// Hands over what clients are to be told.
+    pub(super) fn answers(&self, into: &mut Vec<(Ticket, Reply)>) {
+        into.append(&mut lock(&self.answers));
+    }
+
+    /// The life of a writer.
+    pub(super) fn work(&self) {
+        loop {
+            let batch = self.next();
+            match self.queue.store(&batch) {
+                Ok(jobs) => {
+                    self.tell(&batch, STORED);
+                    self.post.deliver(jobs);
+                }
+                // There may be room for some of them.
+                Err(_) if batch.len() > 1 => {
+                    for mail in batch.chunks(1) {
+                        self.store_one(mail);
+                    }
+                }
+                Err(error) => self.tell(&batch, reason(&error)),
+            }
+        }
+    }
+
+    fn store_one(&self, mail: &[Mail]) {
+        match self.queue.store(mail) {
+            Ok(jobs) => {
+                self.tell(mail, STORED);
+                self.post.deliver(jobs);
+            }
+            Err(error) => self.tell(mail, reason(&error)),
+        }
+    }
+
+    /// What is to be stored next; waits for it.
+    fn next(&self) -> Vec<Mail> {
+        let waiting = self.more.wait_while(lock(&self.waiting), |waiting| waiting.is_empty());
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let number = match self.durability {
+            Durability::Fsync => 1,
+            Durability::GroupCommit => together(&waiting),
+        };
+        waiting.drain(..number).collect()
+    }
+
+    fn tell(&self, mails: &[Mail], reply: Reply) {
+        lock(&self.answers).extend(mails.iter().map(|mail| (mail.ticket, reply)));
+        // A counter that is full wakes as well.
+        self.waker.write(1).ok();
+    }
+}
+
+/// How many of those that wait are flushed together.
+fn together(waiting: &VecDeque<Mail>) -> usize {
+    let lengths = waiting.iter().scan(0, |sum, mail| {
+        *sum += mail.text.len();
+        Some(*sum)
+    });
+    lengths.take(MOST_TOGETHER).take_while(|&sum| sum <= MOST_BYTES).count().max(1)
+}
+
+fn reason(error: &io::Error) -> Reply {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG) => NO_ROOM,
+        _ => BROKEN,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,135 @@
+//! Mail: what was acknowledged to the sources, against what the sinks have taken.
+
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::ids::IdSet;
+use plimsoll_model::observation::{MailBalance, MailLedger, Twin};
+
+use crate::error::TrialStop;
+use crate::trial::Trial;
+
+/// How often it is looked what has arrived.
+const POLL: Duration = Duration::from_millis(50);
+/// How long mail is waited for at the end of a trial that has no claim on it.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many ids of lost messages are told.
+const TOLD: usize = 10;
+
+/// What became of the mail that was waited for.
+struct Arrival {
+    acknowledged: IdSet,
+    ledger: MailLedger,
+    waited: Duration,
+}
+
+impl Arrival {
+    fn missing(&self) -> u64 {
+        self.acknowledged.len() - self.acknowledged.common(&self.ledger.arrived)
+    }
+}
+
+impl Trial<'_> {
+    /// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
+    pub(crate) fn wait_for_mail(&mut self, sink: &str, limit: Duration) -> Result<(), TrialStop> {
+        for twin in self.twins().collect::<Vec<_>>() {
+            let arrival = self.arrival(twin, sink, limit)?;
+            let (all, seconds) = (arrival.acknowledged.len(), arrival.waited.as_secs_f64());
+            let note = match arrival.missing() {
+                0 => format!("all {all} acknowledged messages had arrived at `{sink}` after {seconds:.2} s"),
+                missing => {
+                    format!(
+                        "{missing} of {all} acknowledged messages had not arrived at `{sink}` after {seconds:.2} s"
+                    )
+                }
+            };
+            self.current().notes.push(note);
+        }
+        Ok(())
+    }
+
+    /// Balances the mail of every rig, once all loads have ended.
+    pub(crate) fn balance_mail(&mut self) -> Result<(), TrialStop> {
+        let experiment = self.experiment;
+        let sinks = experiment.services.iter().filter(|(_, service)| service.smtp_sink.is_some());
+        for (sink, _) in sinks {
+            let claims = experiment.claims.iter().filter_map(|claim| claim.delivery.as_ref());
+            let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
+            for twin in self.twins().collect::<Vec<_>>() {
+                let arrival = self.arrival(twin, sink, within.unwrap_or(PATIENCE))?;
+                if !arrival.acknowledged.is_empty() || !arrival.ledger.arrived.is_empty() {
+                    self.record.mail.push(balance(sink, twin, &arrival));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn arrival(&mut self, twin: Twin, sink: &str, limit: Duration) -> Result<Arrival, TrialStop> {
+        let acknowledged = self.acknowledged(twin, sink);
+        let start = Instant::now();
+        loop {
+            let bench = self.benches.iter().find(|bench| bench.twin == twin).expect("a bench for each twin");
+            let ledger = bench.ledger(&mut self.fleet, sink)?;
+            let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
+            let waited = start.elapsed();
+            if arrived || waited >= limit {
+                return Ok(Arrival { acknowledged, ledger, waited });
+            }
+            self.fleet.idle(Instant::now() + POLL)?;
+        }
+    }
+
+    /// The ids of messages that loads of this trial were told would be delivered to a sink.
+    fn acknowledged(&self, twin: Twin, sink: &str) -> IdSet {
+        let mut all = IdSet::default();
+        for slice in self.record.phases.iter().flat_map(|phase| &phase.slices) {
+            let mail = slice.result.mail.as_ref().filter(|_| slice.twin == twin);
+            if let Some(mail) = mail.filter(|mail| leads_to(self.experiment, &mail.load, sink)) {
+                all.extend(&mail.acknowledged);
+            }
+        }
+        all
+    }
+}
+
+/// Whether what a load sends ends at a service.
+fn leads_to(experiment: &Experiment, load: &str, sink: &str) -> bool {
+    let Some(load) = experiment.loads.get(load) else { return false };
+    let onward = |name: &&str| experiment.services[*name].onward();
+    std::iter::successors(Some(load.to.as_str()), onward).any(|name| name == sink)
+}
+
+fn balance(sink: &str, twin: Twin, arrival: &Arrival) -> MailBalance {
+    let Arrival { acknowledged, ledger, waited } = arrival;
+    let (all, lost) = (acknowledged.len(), arrival.missing());
+    let lost_ids = acknowledged.missing_from(&ledger.arrived).take(TOLD);
+    MailBalance {
+        sink: sink.to_owned(),
+        twin,
+        acknowledged: all,
+        arrived: all - lost,
+        lost,
+        doubled: ledger.doubled,
+        corrupted: ledger.corrupted,
+        unacknowledged: ledger.arrived.len() - (all - lost),
+        waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+        lost_ids: lost_ids.map(|id| format!("{id:016x}")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_did_not_arrive_is_lost_and_what_nobody_was_told_of_is_counted_apart() {
+        let arrived = [1, 2, 3, 9].into_iter().collect();
+        let ledger = MailLedger { arrived, doubled: 1, corrupted: 0, unknown: 0 };
+        let acknowledged = [1, 2, 3, 0xa].into_iter().collect();
+        let arrival = Arrival { acknowledged, ledger, waited: Duration::from_millis(7) };
+        let found = balance("sink", Twin::Main, &arrival);
+        assert_eq!((found.acknowledged, found.arrived, found.lost, found.doubled), (4, 3, 1, 1));
+        assert_eq!((found.unacknowledged, found.lost_ids), (1, vec!["000000000000000a".to_owned()]));
+    }
+}
