@@ -42,6 +42,12 @@ pub struct RunReport {
     pub verdicts: Vec<Verdict>,
     /// What the recovery claim found beside its verdict.
     pub recovery: Option<RecoveryFacts>,
+    /// What load-curve claims rest on: the points and the fitted models of each cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_curves: Vec<LoadCurveReport>,
+    /// What claims about lossy paths rest on: the points of each curve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loss_curves: Vec<LossCurveReport>,
     /// What was tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
@@ -61,6 +67,81 @@ pub struct RunReport {
     pub sampling: SamplingCost,
     /// What a reader must know to read the figures: what could not be seen, what is lost without privileges.
     pub notes: Vec<String>,
+}
+
+/// The load of a host's CPUs over the share of their time that was used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadCurveReport {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// How many CPUs there were.
+    pub cpus: usize,
+    /// The steps of the load, by rising rate; over several trials their means.
+    pub points: Vec<LoadPointReport>,
+    /// The models, the best first.
+    pub fits: Vec<LoadFit>,
+}
+
+/// One step of a load, as the CPUs saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPointReport {
+    /// Requests per second that were to be offered.
+    pub offered_per_second: f64,
+    /// The share of the CPUs' time that was used, 0 to 1.
+    pub utilisation: f64,
+    /// The mean number of tasks that ran or waited for a CPU.
+    pub load: f64,
+}
+
+/// A queueing model fitted to the points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadFit {
+    /// Its usual name, such as `M/M/2`.
+    pub model: String,
+    /// Load that it assumes to be there without any work.
+    pub background: f64,
+    /// Its error at points that it was not fitted to: a root mean square on ln(1 + load).
+    pub left_out_error: f64,
+    /// Measured less modelled ln(1 + load), in the order of the points.
+    pub residuals: Vec<f64>,
+    /// Pairs of utilisation and load, to be drawn.
+    pub curve: Vec<[f64; 2]>,
+}
+
+/// TCP's rate over the loss of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossCurveReport {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// C of Mathis' formula; null where there are too few points.
+    pub constant: Option<f64>,
+    /// The largest factor between a point and the formula with that constant.
+    pub worst_factor: Option<f64>,
+    /// The power of the loss that the rate goes with; the formula says -0.5.
+    pub exponent: Option<f64>,
+    /// The cells, by rising loss.
+    pub points: Vec<LossPointReport>,
+}
+
+/// What one stream did at one loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossPointReport {
+    /// The share of segments at which the sender noticed a loss.
+    pub loss: f64,
+    /// The mean round-trip time, in milliseconds.
+    pub rtt_ms: f64,
+    /// The segment size, in bytes.
+    pub mss: f64,
+    /// The rate of one stream.
+    pub bits_per_second: f64,
+    /// What Mathis' formula says, in bit/s.
+    pub mathis: Option<f64>,
+    /// What Padhye's formula says, in bit/s.
+    pub padhye: Option<f64>,
 }
 
 /// How far a run came.

@@ -20,6 +20,9 @@ const SEGMENTS_PER_ACK: f64 = 2.0;
 const LEAST_TIMEOUT: f64 = 0.2;
 /// A path follows a formula when every point lies within this factor of it.
 const FOLLOWS: f64 = 1.5;
+/// What C may be of a sender that gives way at each loss. Mathis et al. derive 0.87 to 1.31 (table 1); cubic gives way less, stacks differ. A
+/// sender that goes by something else, such as BBR, may lie on the line as well, but an order of magnitude off.
+const GIVES_WAY: std::ops::RangeInclusive<f64> = 0.3..=3.0;
 const CONFIDENCE: f64 = 0.95;
 
 /// One measured point.
@@ -155,8 +158,8 @@ impl LossCurve {
         self.fits.iter().find(|f| f.formula == formula)
     }
 
-    /// The verdict: `estimated` with Mathis' constant where every point lies within a factor 1.5 of a formula, else `undecided`: the
-    /// sender, such as BBR, does not slow down by loss as the formulas say.
+    /// The verdict: `estimated` with Mathis' constant where every point lies within a factor 1.5 of a formula and the constant is one that a
+    /// sender can have who gives way at each loss, else `undecided`: the sender, such as BBR, does not slow down by loss as the formulas say.
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let mathis = self.of(Formula::Mathis).unwrap_or(&self.fits[0]);
@@ -164,6 +167,16 @@ impl LossCurve {
         let exponent = self
             .exponent
             .map_or_else(String::new, |e| format!(", its rate goes with loss to the power {e:.2}"));
+        if !GIVES_WAY.contains(&mathis.constant) {
+            let told = format!(
+                "the path follows neither Mathis nor Padhye{exponent}: it would take a C of {}, and a sender that gives way at each loss has \
+                 {} to {}",
+                figure(mathis.constant),
+                GIVES_WAY.start(),
+                GIVES_WAY.end()
+            );
+            return Verdict::bare("loss", metric, Outcome::Undecided, self.n, told);
+        }
         let Some(best) = holds else {
             let told = format!(
                 "the path follows neither Mathis nor Padhye{exponent}: points lie up to a factor {:.1} off",
@@ -234,6 +247,14 @@ mod tests {
         [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03]
             .map(|loss| LossPoint { rtt: 0.02, loss, mss: 1448.0, rate: rate(loss) })
             .to_vec()
+    }
+
+    #[test]
+    fn a_sender_that_hardly_gives_way_does_not_follow_even_on_the_line() {
+        let fast = points(|loss| 20.0 * Formula::Mathis.rate(0.02, loss, 1448.0));
+        let verdict = fit_loss(&fast).unwrap().verdict("rate");
+        assert_eq!(verdict.outcome, Outcome::Undecided);
+        assert!(verdict.reason.contains("follows neither Mathis nor Padhye"), "{}", verdict.reason);
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub mod capture;
 pub mod hysteresis;
 pub mod link;
 pub mod load;
+pub mod load_curve;
+pub mod loss_curve;
 pub mod mail;
 pub mod open_loop;
 pub mod program;
@@ -26,6 +28,8 @@ pub use capture::Capture;
 pub use hysteresis::HysteresisClaim;
 pub use link::{Link, Way};
 pub use load::{HttpLoad, Load, LoadKind};
+pub use load_curve::LoadCurveClaim;
+pub use loss_curve::LossCurveClaim;
 pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
@@ -314,6 +318,12 @@ pub struct Claim {
     /// All mail that was acknowledged arrives, and none is spoiled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliveryClaim>,
+    /// The CPUs of a host behave as a queue that theory knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_curve: Option<LoadCurveClaim>,
+    /// TCP's rate over the loss of a path keeps to the formulas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_curve: Option<LossCurveClaim>,
 }
 
 /// The figure after the flood is as good as before it.

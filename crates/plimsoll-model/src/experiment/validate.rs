@@ -12,10 +12,14 @@ mod mail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hysteresis::{self, HysteresisClaim};
-use super::open_loop::OpenLoop;
+use super::load_curve::LoadCurveClaim;
+use super::loss_curve::LossCurveClaim;
+use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
-use super::{Claim, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService};
+use super::{
+    Claim, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService,
+};
 use crate::units::Span;
 
 type Checked = Result<(), Problem>;
@@ -653,6 +657,8 @@ fn check_claim(
         ("interaction", claim.interaction.is_some()),
         ("hysteresis", claim.hysteresis.is_some()),
         ("delivery", claim.delivery.is_some()),
+        ("load_curve", claim.load_curve.is_some()),
+        ("loss_curve", claim.loss_curve.is_some()),
     ];
     one_of(&kinds, "the claim", path!["claims", index])?;
     if let Some(recovery) = &claim.recovery {
@@ -678,6 +684,12 @@ fn check_claim(
     }
     if let Some(hysteresis) = &claim.hysteresis {
         hysteresis_claim(experiment, hysteresis, index, names)?;
+    }
+    if let Some(load_curve) = &claim.load_curve {
+        load_curve_claim(experiment, load_curve, index, names)?;
+    }
+    if let Some(loss_curve) = &claim.loss_curve {
+        loss_curve_claim(experiment, loss_curve, index, names)?;
     }
     if let Some(interaction) = &claim.interaction {
         margin(interaction.margin.0, path!["claims", index, "interaction", "margin"])?;
@@ -721,6 +733,56 @@ fn hysteresis_claim(
         ));
     }
     margin(claim.margin.0, here("margin"))
+}
+
+fn load_curve_claim(
+    experiment: &Experiment,
+    claim: &LoadCurveClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "load_curve", key];
+    measured(&claim.phase, names, here("phase"))?;
+    declared(&claim.host, &experiment.hosts, "host", here("host"))?;
+    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let open = load.and_then(|load| load.http.as_ref()?.open.as_ref());
+    let mut steps = open.map_or_else(Vec::new, |open| open.steps.clone());
+    steps.sort_unstable_by(f64::total_cmp);
+    steps.dedup();
+    if steps.len() < LoadCurveClaim::LEAST_STEPS || open.is_none_or(|open| open.arrivals != Arrivals::Poisson)
+    {
+        return Err(problem(
+            here("phase"),
+            "the load of this phase does not show how a queue grows",
+            "a load with at least five different `open.steps` and `open.arrivals = \"poisson\"`",
+        ));
+    }
+    Ok(())
+}
+
+fn loss_curve_claim(
+    experiment: &Experiment,
+    claim: &LossCurveClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "loss_curve", key];
+    measured(&claim.phase, names, here("phase"))?;
+    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    if load.and_then(|load| load.bulk.as_ref()).is_none_or(|bulk| bulk.direction != Direction::Send) {
+        return Err(problem(
+            here("phase"),
+            "this phase does not send a stream",
+            "a load with `bulk` that sends",
+        ));
+    }
+    if claim.over.is_empty() {
+        return Err(problem(here("over"), "a curve needs points", "the name of at least one factor"));
+    }
+    for (place, factor) in claim.over.iter().enumerate() {
+        declared(factor, &experiment.factors, "factor", path!["claims", index, "loss_curve", "over", place])?;
+    }
+    Ok(())
 }
 
 fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {

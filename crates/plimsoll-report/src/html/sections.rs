@@ -8,7 +8,7 @@ use plimsoll_model::trace::Portrait;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{Figure, bars, cpu, cycles, latency, load, rate, steps};
+use super::chart::{Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, rate, steps};
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
@@ -34,6 +34,8 @@ pub(super) fn body(
         causes(report),
         packets::section(report, portraits),
         up_and_down(report),
+        queues(report),
+        lossy(report),
         rates(report, &cells, records, claims),
         over_time(report, records),
         latencies(&cells),
@@ -224,6 +226,18 @@ fn up_and_down(report: &RunReport) -> Option<Section> {
         "Up and down the load",
         (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped)),
     )
+}
+
+/// Load over CPU time, with the queueing models.
+fn queues(report: &RunReport) -> Option<Section> {
+    let charts = (1..).zip(&report.load_curves).map(|(n, curve)| load_curve::chart(n, curve));
+    figures("queues", "Load against CPU", charts)
+}
+
+/// Rate over loss, with the formulas.
+fn lossy(report: &RunReport) -> Option<Section> {
+    let charts = (1..).zip(&report.loss_curves).map(|(n, curve)| loss_curve::chart(n, curve));
+    figures("lossy", "Rate over loss", charts)
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {

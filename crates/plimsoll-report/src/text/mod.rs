@@ -85,6 +85,8 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     }
     sections::figures(&mut page, report)?;
     sections::steps(&mut page, report)?;
+    sections::load_curves(&mut page, report)?;
+    sections::loss_curves(&mut page, report)?;
     sections::offers(&mut page, report)?;
     sections::mail(&mut page, report)?;
     sections::ladder(&mut page, report)?;

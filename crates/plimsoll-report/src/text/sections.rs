@@ -4,7 +4,8 @@ use std::io;
 
 use plimsoll_model::observation::Twin;
 use plimsoll_model::report::{
-    CpuShares, OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
+    CpuShares, LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport,
+    StepReport, TrialReport,
 };
 
 use super::Page;
@@ -89,6 +90,58 @@ pub(super) fn steps(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
             faint: false,
         };
         table::write(page, &columns, &stepped.steps.iter().enumerate().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The load of a host's CPUs at each step, and what each model makes of it.
+pub(super) fn load_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    for curve in &report.load_curves {
+        page.heading(&summary::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell))?;
+        let columns = [
+            column("offered/s", Align::Right),
+            column("CPU %", Align::Right),
+            column("load", Align::Right),
+            column("best model", Align::Right),
+        ];
+        let best = curve.fits.first();
+        let row = |(n, point): (usize, &LoadPointReport)| {
+            let residual = best.and_then(|fit| fit.residuals.get(n)).copied();
+            let modelled = residual.map(|residual| figure((point.load.ln_1p() - residual).exp_m1()));
+            let measured = [point.offered_per_second, 100.0 * point.utilisation, point.load].map(figure);
+            Row { cells: measured.into_iter().chain([modelled.unwrap_or_default()]).collect(), faint: false }
+        };
+        table::write(page, &columns, &curve.points.iter().enumerate().map(row).collect::<Vec<_>>())?;
+        let told = |fit: &LoadFit| format!("{} {} %", fit.model, figure(100.0 * fit.left_out_error));
+        let errors: Vec<String> = curve.fits.iter().map(told).collect();
+        page.item(&format!("Error at points left out of the fit, of 1 + load: {}.", errors.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// TCP's rate at each loss, and what the formulas make of it.
+pub(super) fn loss_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = [
+        column("loss %", Align::Right),
+        column("RTT ms", Align::Right),
+        column("Mbit/s", Align::Right),
+        column("Mathis", Align::Right),
+        column("Padhye", Align::Right),
+    ];
+    for curve in &report.loss_curves {
+        page.heading(&summary::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell))?;
+        let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
+        let row = |point: &LossPointReport| Row {
+            cells: vec![
+                figure(100.0 * point.loss),
+                figure(point.rtt_ms),
+                mega(Some(point.bits_per_second)),
+                mega(point.mathis),
+                mega(point.padhye),
+            ],
+            faint: false,
+        };
+        table::write(page, &columns, &curve.points.iter().map(row).collect::<Vec<_>>())?;
     }
     Ok(())
 }

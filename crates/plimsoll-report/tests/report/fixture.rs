@@ -284,13 +284,7 @@ pub(crate) fn claims() -> Vec<Claim> {
         margin: Share(0.05),
         metric: Metric::ConnectionsPerSecond,
     };
-    vec![Claim {
-        recovery: Some(recovery),
-        difference: None,
-        interaction: None,
-        hysteresis: None,
-        delivery: None,
-    }]
+    vec![Claim { recovery: Some(recovery), ..Claim::default() }]
 }
 
 fn verdict(
@@ -331,6 +325,8 @@ pub(crate) fn empty() -> RunReport {
         started_unix_s: 1_772_366_400,
         elapsed_s: 0.0,
         alike: None,
+        load_curves: Vec::new(),
+        loss_curves: Vec::new(),
         verdicts: Vec::new(),
         recovery: None,
         remedies: Vec::new(),

@@ -7,6 +7,8 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod hysteresis;
+mod load_curve;
+mod loss_curve;
 mod mail;
 mod packets;
 mod probes;
@@ -15,7 +17,7 @@ mod remedies;
 mod runs;
 mod validity;
 
-use plimsoll_model::experiment::{Claim, Experiment, Host};
+use plimsoll_model::experiment::{Claim, Experiment, Host, Phase};
 use std::path::Path;
 
 use plimsoll_model::cause::Cause;
@@ -71,8 +73,11 @@ impl plimsoll_run::Judge for Judge {
 pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunReport {
     let mut verdicts = verdicts(plan, all);
     if let Some(crowd) = entry.notes.iter().find(|note| note.starts_with(OTHERS)) {
-        for verdict in verdicts.iter_mut().filter(|verdict| verdict.outcome == Outcome::Invalid) {
-            verdict.reason = format!("{}; {crowd}", verdict.reason);
+        for verdict in &mut verdicts {
+            load_curve::doubt(verdict);
+            if verdict.outcome == Outcome::Invalid {
+                verdict.reason = format!("{}; {crowd}", verdict.reason);
+            }
         }
     }
     let alike = alike::of(plan, all);
@@ -91,6 +96,8 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         started_unix_s: entry.started_unix_s,
         elapsed_s: entry.elapsed.as_secs_f64(),
         recovery: recovery::facts(plan, trials),
+        load_curves: load_curve::reports(plan, trials),
+        loss_curves: loss_curve::reports(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
         causes: ranked([
@@ -141,9 +148,18 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         hysteresis::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.delivery {
         mail::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.load_curve {
+        load_curve::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.loss_curve {
+        loss_curve::verdicts(plan, claim, trials)
     } else {
         Vec::new()
     }
+}
+
+/// All phases, with those inside of others.
+pub(crate) fn phases(phases: &[Phase]) -> impl Iterator<Item = &Phase> {
+    phases.iter().flat_map(|phase| std::iter::once(phase).chain(&phase.steps))
 }
 
 fn hosts(plan: &Plan) -> Vec<HostReport> {

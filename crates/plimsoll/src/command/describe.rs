@@ -208,6 +208,10 @@ fn wording(claim: &Claim) -> String {
             hysteresis.phase,
             hysteresis.margin
         )
+    } else if let Some(curve) = &claim.load_curve {
+        format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
+    } else if let Some(curve) = &claim.loss_curve {
+        format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
     } else {
         String::new()
     }

@@ -13,6 +13,8 @@ pub(super) mod flow;
 pub(super) mod forest;
 pub(super) mod latency;
 pub(super) mod load;
+pub(super) mod load_curve;
+pub(super) mod loss_curve;
 pub(super) mod places;
 pub(super) mod rate;
 pub(super) mod spans;
