@@ -1,8 +1,10 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
 mod measuring;
+mod model;
 
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
+pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 
 use std::path::PathBuf;
 
@@ -46,6 +48,8 @@ pub enum Command {
     Bisect(BisectArgs),
     /// Judge numbers from anywhere: CSV, JSON, or a bare list.
     Judge(JudgeArgs),
+    /// Predict a rig that nobody has yet: by formula where one exists, by simulation otherwise.
+    Model(ModelArgs),
     /// Read a packet file: stalls by connection and class, and where the time went.
     Trace(TraceArgs),
     /// Tell what this machine is, against what it should be.

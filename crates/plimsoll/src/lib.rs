@@ -49,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => command::compare::run(&args),
         Command::Bisect(args) => command::bisect::run(&args),
         Command::Judge(args) => command::judge::run(&args),
+        Command::Model(args) => command::model::run(&args),
         Command::Trace(args) => command::trace::run(&args),
         Command::Inventory(args) => command::inventory::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),

@@ -2,6 +2,7 @@
 
 pub mod load_curve;
 pub mod loss;
+pub mod queueing;
 pub mod scaling;
 
 /// Akaike's criterion with the correction for few points (Hurvich & Tsai 1989), up to a constant. Infinite where there are not enough points for the

@@ -11,6 +11,7 @@ pub(crate) mod history;
 pub(crate) mod inventory;
 pub(crate) mod judge;
 pub(crate) mod list;
+pub(crate) mod model;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod trace;

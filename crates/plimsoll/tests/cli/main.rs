@@ -15,6 +15,7 @@ mod judging;
 mod killed;
 mod leaking;
 mod mail;
+mod models;
 mod offered;
 mod own_services;
 mod programs;

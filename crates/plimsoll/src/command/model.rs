@@ -1,0 +1,367 @@
+//! `plimsoll model`: what a rig that nobody has yet would do, and how near the model comes to a run that was measured.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Prediction, Rig, Times};
+use plimsoll_model::experiment::{Experiment, open_loop};
+use plimsoll_model::observation::{PhaseKind, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use serde::Serialize;
+
+use crate::args::{Arriving, Choosing, ModelArgs, PlainFormat, Serving, Spread};
+use crate::command::show;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{assess, output, state};
+
+/// A measured distribution is taken as so many of its quantiles.
+const QUANTILES: u32 = 2_000;
+/// Jobs per second or users from which a rig without others is predicted: none.
+const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work is the rig to do?";
+
+/// What is printed.
+#[derive(Serialize)]
+struct Answer {
+    schema: &'static str,
+    hosts: u32,
+    cpus: u32,
+    /// The mean service time in seconds.
+    service_time: f64,
+    /// The variance of service times over the square of their mean.
+    squared_variation: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    light: Option<String>,
+    predictions: Vec<Predicted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<Capacity>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checked: Vec<Checked>,
+}
+
+#[derive(Serialize)]
+struct Predicted {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    users: Option<usize>,
+    #[serde(flatten)]
+    prediction: Prediction,
+}
+
+/// The highest rate that holds a bound; no rate when even an idle rig takes longer.
+#[derive(Serialize)]
+struct Capacity {
+    share: f64,
+    within_s: f64,
+    rate: Option<Figure>,
+}
+
+/// A measured phase beside its prediction; times in seconds.
+#[derive(Serialize)]
+struct Checked {
+    phase: String,
+    offered: f64,
+    measured: Measured,
+    prediction: Option<Prediction>,
+}
+
+#[derive(Serialize)]
+struct Measured {
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+}
+
+pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
+    let seen = args.run.as_deref().map(|id| seen_in(args, id)).transpose()?;
+    let service = match &seen {
+        Some(seen) => seen.times(args)?,
+        None => given(args)?,
+    };
+    let rig = Rig {
+        hosts: args.hosts as usize,
+        cpus: args.cpus as usize,
+        service,
+        arrivals: Arrivals::Poisson(1.0),
+        discipline: match args.discipline {
+            Serving::Queue => Discipline::Queue,
+            Serving::Shared => Discipline::Shared,
+        },
+        dispatch: match args.dispatch {
+            Choosing::Random => Dispatch::Random,
+            Choosing::RoundRobin => Dispatch::RoundRobin,
+            Choosing::LeastBusy => Dispatch::LeastBusy,
+        },
+    };
+    if seen.is_none() && args.rate.is_empty() && args.users.is_empty() && args.within.is_none() {
+        return Err(Failure::Usage(NOTHING_ASKED.into()));
+    }
+    let answer = answer(args, &rig, seen.as_ref())?;
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Json => {
+            serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
+            writeln!(out)
+        }
+        PlainFormat::Text => text(out, args, &answer),
+    })?;
+    Ok(Exit::Holds)
+}
+
+fn answer(args: &ModelArgs, rig: &Rig, seen: Option<&Seen>) -> Result<Answer, Failure> {
+    let (jobs, seed) = (args.jobs as usize, args.seed);
+    let by_rate = |rate: f64| match args.arrivals {
+        Arriving::Poisson => Arrivals::Poisson(rate),
+        Arriving::Constant => Arrivals::Constant(rate),
+    };
+    let predict = |arrivals| Rig { arrivals, ..rig.clone() }.predict(jobs, seed);
+    let mut predictions = Vec::new();
+    for &rate in &args.rate {
+        let prediction = predict(by_rate(rate)).map_err(|error| Failure::Usage(error.to_string()))?;
+        predictions.push(Predicted { rate: Some(rate), users: None, prediction });
+    }
+    for &count in &args.users {
+        let think = args.think.map_or(0.0, |think| think.0.as_secs_f64());
+        let prediction =
+            predict(Arrivals::Users { count, think }).map_err(|error| Failure::Usage(error.to_string()))?;
+        predictions.push(Predicted { rate: None, users: Some(count), prediction });
+    }
+    let within = args.within.map(|within| {
+        let (share, within_s) = (args.share.0, within.0.as_secs_f64());
+        let rig = Rig { arrivals: by_rate(1.0), ..rig.clone() };
+        let rate = rig.capacity(share, within_s, jobs, seed);
+        rate.map(|rate| Capacity { share, within_s, rate }).map_err(|error| Failure::Usage(error.to_string()))
+    });
+    let checked = seen.into_iter().flat_map(|seen| {
+        seen.offered.iter().map(|offered| Checked {
+            phase: offered.phase.clone(),
+            offered: offered.rate,
+            measured: offered.measured(),
+            // A rate that the rig of the model cannot carry has no steady state.
+            prediction: predict(offered.arrivals()).ok(),
+        })
+    });
+    Ok(Answer {
+        schema: "plimsoll.model/1",
+        hosts: args.hosts,
+        cpus: args.cpus,
+        service_time: rig.service.mean(),
+        squared_variation: rig.service.squared_variation(),
+        light: seen.map(|seen| seen.light(args).map(|offered| offered.phase.clone())).transpose()?,
+        predictions,
+        capacity: within.transpose()?,
+        checked: checked.collect(),
+    })
+}
+
+/// The service times that the command line gives.
+fn given(args: &ModelArgs) -> Result<Times, Failure> {
+    if let Some(file) = &args.times {
+        return read_times(file);
+    }
+    let mean = args.service_time.ok_or_else(|| {
+        Failure::Usage("expected a run, --service-time or --times: how long does one job take?".into())
+    })?;
+    let mean = mean.0.as_secs_f64();
+    Ok(match args.spread {
+        Spread::Exponential => Times::Exponential(mean),
+        Spread::Fixed => Times::Fixed(mean),
+    })
+}
+
+fn read_times(file: &Path) -> Result<Times, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| Failure::io("read", file, &error))?;
+    let numbers = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(i, line)| {
+        line.trim().parse::<f64>().map(|milliseconds| milliseconds / 1e3).map_err(|_| {
+            let place = format!("{}:{}", file.display(), i + 1);
+            Failure::Usage(format!("{place}: `{line}` is not a number of milliseconds"))
+        })
+    });
+    numbers.collect::<Result<_, _>>().map(Times::Measured)
+}
+
+/// What a run measured, phase by phase.
+struct Seen {
+    offered: Vec<Offered>,
+}
+
+/// A phase, or a step of one, that an open loop loaded at one rate.
+struct Offered {
+    phase: String,
+    rate: f64,
+    arrivals: open_loop::Arrivals,
+    /// Response times in microseconds.
+    responses: Histogram<u64>,
+}
+
+impl Offered {
+    fn arrivals(&self) -> Arrivals {
+        match self.arrivals {
+            open_loop::Arrivals::Constant => Arrivals::Constant(self.rate),
+            open_loop::Arrivals::Poisson => Arrivals::Poisson(self.rate),
+        }
+    }
+
+    fn measured(&self) -> Measured {
+        let at = |share: f64| self.responses.value_at_quantile(share) as f64 / 1e6;
+        Measured { mean: self.responses.mean() / 1e6, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+    }
+}
+
+impl Seen {
+    fn light(&self, args: &ModelArgs) -> Result<&Offered, Failure> {
+        let found = match &args.light {
+            Some(phase) => self.offered.iter().find(|offered| offered.phase == *phase),
+            None => self.offered.iter().min_by(|a, b| a.responses.mean().total_cmp(&b.responses.mean())),
+        };
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.offered.iter().map(|offered| offered.phase.as_str()).collect();
+            let names = if names.is_empty() { "this run has none".into() } else { names.join(", ") };
+            Failure::Usage(format!("expected a phase that was measured in open loop: {names}"))
+        })
+    }
+
+    fn times(&self, args: &ModelArgs) -> Result<Times, Failure> {
+        let light = &self.light(args)?.responses;
+        let at =
+            |i: u32| light.value_at_quantile((f64::from(i) + 0.5) / f64::from(QUANTILES)).max(1) as f64 / 1e6;
+        Ok(Times::Measured((0..QUANTILES).map(at).collect()))
+    }
+}
+
+fn seen_in(args: &ModelArgs, id: &str) -> Result<Seen, Failure> {
+    let store = state::open(args.store.store.as_deref())?;
+    let (plan, _, trials) = show::load(&store, id)?;
+    let mut offered: Vec<Offered> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
+        add(&mut offered, &plan, trial);
+    }
+    offered.retain(|offered| !offered.responses.is_empty());
+    Ok(Seen { offered })
+}
+
+/// Adds what a trial measured in open loop to what those before it did at the same rate in the same phase and cell.
+fn add(offered: &mut Vec<Offered>, plan: &Plan, trial: &TrialRecord) {
+    let Some(cell) = plan.cells.iter().find(|cell| cell.levels == trial.cell) else { return };
+    for record in trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        let Some(arrivals) = arrivals(&cell.experiment, &record.name) else { continue };
+        for slice in record.slices.iter().filter(|slice| slice.twin == Twin::Main) {
+            let Some(offer) = &slice.result.offer else { continue };
+            let name = named(&record.name, &trial.cell);
+            if offer.steps.is_empty() {
+                let rate = offer.due as f64 * 1e9 / offer.length_ns.max(1) as f64;
+                keep(offered, name, rate, arrivals, &slice.result.latency.total);
+            } else {
+                for step in &offer.steps {
+                    let name = format!("{name} at {}/s", step.rate);
+                    keep(offered, name, step.rate, arrivals, &step.latency);
+                }
+            }
+        }
+    }
+}
+
+fn named(phase: &str, cell: &std::collections::BTreeMap<String, String>) -> String {
+    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    if levels.is_empty() { phase.to_owned() } else { format!("{phase} ({})", levels.join(", ")) }
+}
+
+fn keep(offered: &mut Vec<Offered>, phase: String, rate: f64, arrivals: open_loop::Arrivals, encoded: &str) {
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) else { return };
+    match offered.iter_mut().find(|other| other.phase == phase) {
+        // A histogram that resizes by itself takes every other of the same precision.
+        Some(other) => drop(other.responses.add(&histogram)),
+        None => {
+            let mut responses =
+                Histogram::new(3).expect("three digits are within the range that a histogram takes");
+            responses.add(&histogram).ok();
+            offered.push(Offered { phase, rate, arrivals, responses });
+        }
+    }
+}
+
+/// How requests follow one another in a phase, where they come in open loop at a rate that does not change but in steps.
+fn arrivals(experiment: &Experiment, phase: &str) -> Option<open_loop::Arrivals> {
+    let load = assess::phases(&experiment.phases).find(|other| other.name == phase)?.measure.as_ref()?;
+    let open = experiment.loads.get(load)?.http.as_ref()?.open.as_ref()?;
+    (open.ramp_to.is_none() && open.sine.is_none()).then_some(open.arrivals)
+}
+
+fn text(out: &mut dyn Write, args: &ModelArgs, answer: &Answer) -> io::Result<()> {
+    let plural = |n: u32, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let mut rig = plural(answer.cpus, "processor");
+    if answer.hosts > 1 {
+        rig = format!("{} with {rig} each", plural(answer.hosts, "host"));
+    }
+    let service = milliseconds(answer.service_time);
+    let spread = answer.squared_variation.sqrt();
+    writeln!(out, "{rig}, {service} ms of a processor per job (coefficient of variation {spread:.2})")?;
+    if let Some(light) = &answer.light {
+        writeln!(out, "service times: the answers of `{light}`, taken as if none had waited there")?;
+    }
+    if !answer.predictions.is_empty() {
+        writeln!(
+            out,
+            "\n{:>10}  {:>5}  {:>8}  {:>26}  by",
+            "", "busy", "load", "response, mean p50 p95 p99"
+        )?;
+    }
+    for Predicted { rate, users, prediction } in &answer.predictions {
+        let what = match (rate, users) {
+            (Some(rate), _) => format!("{rate}/s"),
+            (None, users) => format!("{} users", users.unwrap_or(0)),
+        };
+        writeln!(
+            out,
+            "{what:>10}  {:>4.0}%  {:>8.2}  {:>23} ms  {}",
+            100.0 * prediction.utilisation.value,
+            prediction.load.value,
+            times(prediction),
+            prediction.by
+        )?;
+    }
+    if let Some(Capacity { share, within_s, rate }) = &answer.capacity {
+        let bound = format!("{} % within {} ms", 100.0 * share, milliseconds(*within_s));
+        match rate {
+            Some(Figure { value, interval: None }) => writeln!(out, "\n{bound}: up to {value:.1} jobs/s")?,
+            Some(Figure { value, interval: Some([low, high]) }) => {
+                writeln!(out, "\n{bound}: up to {value:.1} jobs/s ({low:.1} to {high:.1}, by simulation)")?;
+            }
+            None => writeln!(out, "\n{bound}: not even when idle")?,
+        }
+    }
+    if !answer.checked.is_empty() {
+        writeln!(out, "\nmeasured against the model ({} processors a host), ms:", args.cpus)?;
+    }
+    for Checked { phase, offered, measured, prediction } in &answer.checked {
+        let told = prediction.as_ref().map_or_else(|| "more than it can carry".to_owned(), times);
+        let seen = [measured.mean, measured.p50, measured.p95, measured.p99].map(milliseconds).join(" ");
+        writeln!(out, "  {phase}, {offered:.1}/s: mean p50 p95 p99 measured {seen}; model {told}")?;
+    }
+    Ok(())
+}
+
+fn times(prediction: &Prediction) -> String {
+    let Prediction { response, p50, p95, p99, .. } = prediction;
+    [response, p50, p95, p99].map(|figure| milliseconds(figure.value)).join(" ")
+}
+
+/// A time in milliseconds, with three digits.
+fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1e3;
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}")
+}
