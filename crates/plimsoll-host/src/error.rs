@@ -44,6 +44,14 @@ pub enum HostError {
         /// What the system said.
         source: io::Error,
     },
+    /// Settings of the machine could not be changed.
+    #[error("settings of the machine: {operation}: {source}")]
+    Settings {
+        /// What was tried.
+        operation: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Making or removing a host failed.
     #[error("host {host}: {operation}: {source}")]
     Host {
@@ -134,6 +142,9 @@ impl HostError {
             Self::DropCaches { source } if is_permission(source) => Some(
                 "only root of the machine can drop its caches: run as root, or leave `drop_caches` out of the ladder",
             ),
+            Self::Settings { source, .. } if is_permission(source) => {
+                Some("only root of the machine can change its settings: run as root, or leave them out")
+            }
             Self::Host { source, .. } | Self::Link { source, .. } | Self::Process { source, .. } => {
                 advice_on(source)
             }

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod factors;
 pub mod input;
 pub mod json;
+pub mod limit;
 pub mod models;
 pub mod modes;
 pub mod recovery;

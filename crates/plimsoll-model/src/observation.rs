@@ -489,6 +489,8 @@ pub enum PhaseKind {
     Settle,
     /// Looked for the time to recover.
     Watch,
+    /// Looked for the highest rate that holds a bound; each slice is a probe.
+    Search,
     /// Measured after a remedy.
     Remedy,
 }

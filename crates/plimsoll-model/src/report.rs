@@ -48,6 +48,9 @@ pub struct RunReport {
     /// What claims about lossy paths rest on: the points of each curve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loss_curves: Vec<LossCurveReport>,
+    /// The probes of each search for a limit: one for each of the verdicts on limits, in their order.
+    #[serde(default)]
+    pub searches: Vec<SearchReport>,
     /// What was tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
@@ -202,6 +205,48 @@ pub struct CycleRatio {
     pub ratio: f64,
     /// Its interval.
     pub interval: Option<Interval>,
+}
+
+/// The probes by which a limit was searched in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchReport {
+    /// The phase that searched.
+    pub phase: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The longest that a request might take, in milliseconds.
+    pub at_most_ms: f64,
+    /// The share of requests of which that had to hold.
+    pub share: f64,
+    /// The probes of all trials, in order.
+    pub probes: Vec<ProbeReport>,
+}
+
+/// One probe of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeReport {
+    /// The trial's number.
+    pub trial: u32,
+    /// Requests per second that were due.
+    pub offered_per_second: f64,
+    /// The share of them that was answered in time.
+    pub in_time: f64,
+    /// The time in milliseconds within which the wanted share was answered; null where so many were not answered at all.
+    pub took_ms: Option<f64>,
+    /// What the probe found.
+    pub finding: ProbeFinding,
+}
+
+/// What a probe of a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeFinding {
+    /// The bound was held.
+    Held,
+    /// It was not.
+    Broken,
+    /// The generator did not offer the rate, so that the probe tells nothing.
+    NotOffered,
 }
 
 /// What a rung of the ladder did.

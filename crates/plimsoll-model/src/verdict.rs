@@ -38,6 +38,10 @@ pub enum Outcome {
     Delivered,
     /// Delivery: mail that was acknowledged did not arrive, arrived spoiled, or twice where it must not.
     NotDelivered,
+    /// Limit: the bound is held up to the rate that is wanted.
+    Reached,
+    /// Limit: it is not held up to there.
+    NotReached,
     /// A model was fitted, or a limit found; the estimate is the answer.
     Estimated,
     /// The data do not decide it yet.
@@ -59,7 +63,7 @@ pub enum Standing {
 
 impl Outcome {
     /// Every outcome, in the order of the reference.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Recovered,
         Self::NotRecovered,
         Self::Slower,
@@ -74,6 +78,8 @@ impl Outcome {
         Self::Unchanged,
         Self::Delivered,
         Self::NotDelivered,
+        Self::Reached,
+        Self::NotReached,
         Self::Estimated,
         Self::Undecided,
         Self::Invalid,
@@ -97,6 +103,8 @@ impl Outcome {
             Self::Unchanged => "unchanged",
             Self::Delivered => "delivered",
             Self::NotDelivered => "not_delivered",
+            Self::Reached => "reached",
+            Self::NotReached => "not_reached",
             Self::Estimated => "estimated",
             Self::Undecided => "undecided",
             Self::Invalid => "invalid",
@@ -105,12 +113,12 @@ impl Outcome {
 
     /// Whether a claim with this outcome holds, fails, or is open: the base of the exit code.
     ///
-    /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`. What was merely found
+    /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found
     /// (a second mode, a change, an interaction, a faster B) is an answer, not a failure.
     #[must_use]
     pub fn standing(self) -> Standing {
         match self {
-            Self::Slower | Self::NotRecovered | Self::NotDelivered => Standing::Fails,
+            Self::Slower | Self::NotRecovered | Self::NotDelivered | Self::NotReached => Standing::Fails,
             Self::Undecided | Self::Invalid | Self::TooFew => Standing::Open,
             Self::Recovered
             | Self::Faster
@@ -122,6 +130,7 @@ impl Outcome {
             | Self::Changed
             | Self::Unchanged
             | Self::Delivered
+            | Self::Reached
             | Self::Estimated => Standing::Holds,
         }
     }

@@ -1,8 +1,10 @@
 //! The sentences that all formats share, so that none of them answers differently.
 
 use plimsoll_model::experiment::{HostKind, Rung};
-use plimsoll_model::observation::{FaultKind, SamplingCost, Twin};
-use plimsoll_model::report::{Evidence, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn};
+use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
+use plimsoll_model::report::{
+    Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn,
+};
 use plimsoll_model::verdict::{Interval, Outcome, Standing, Verdict};
 
 use crate::escape::shell_word;
@@ -12,6 +14,9 @@ use crate::number::{count, figure, moment, percent, probability, ratio, seconds}
 const TREND_P: f64 = 0.05;
 /// A class of stalls that took less than this share of the time is not told in a row.
 const LEAST_SHARE: f64 = 0.001;
+
+/// A rate of which this share was sent was met.
+const MET: f64 = 0.99;
 
 /// A metric's public name in words.
 pub(crate) fn metric(name: &str) -> String {
@@ -39,6 +44,8 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::Unchanged => "Unchanged",
         Outcome::Delivered => "Delivered",
         Outcome::NotDelivered => "Not delivered",
+        Outcome::Reached => "Reached",
+        Outcome::NotReached => "Not reached",
         Outcome::Estimated => "Estimated",
         Outcome::Undecided => "Undecided",
         Outcome::Invalid => "Invalid",
@@ -93,6 +100,7 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
             let lost = if verdict.metric.ends_with("_ms") { "added" } else { "lost" };
             return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), percent(estimate));
         }
+        ("limit", _) => format!("the bound is held up to {value} {metric}"),
         ("difference", _) => format!("B came to {value} of A in {metric}"),
         _ => format!("{metric}: {value}"),
     };
@@ -118,6 +126,7 @@ pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
     sentences.extend(status(report));
     sentences.extend(time_to_recover(report));
     sentences.extend(trend(report));
+    sentences.extend(offered(report));
     sentences.extend(report.state_lives_in.map(|place| state_lives_in(place).to_owned()));
     sentences
 }
@@ -169,6 +178,28 @@ fn trend(report: &RunReport) -> Option<String> {
     (p < TREND_P).then(|| {
         let way = if tau < 0.0 { "falls" } else { "rises" };
         format!("The ratio {way} from cycle to cycle (Kendall's tau {tau:.2}, p {}).", probability(p))
+    })
+}
+
+/// Whether the rates that were to be offered were met, in all measured phases of all trials.
+fn offered(report: &RunReport) -> Option<String> {
+    let phases = report.trials.iter().flat_map(|trial| &trial.phases);
+    let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let offers: Vec<&OfferReport> = measured.filter_map(|phase| phase.offer.as_ref()).collect();
+    let met = |offer: &&&OfferReport| offer.sent_per_second >= MET * offer.offered_per_second;
+    let (number, met) = (offers.len(), offers.iter().filter(met).count());
+    let worst =
+        offers.iter().map(|offer| offer.sent_per_second / offer.offered_per_second).fold(1.0, f64::min);
+    (number > 0).then(|| {
+        if met == number {
+            "The offered rate was met.".to_owned()
+        } else {
+            let missed = number - met;
+            format!(
+                "The offered rate was not met in {missed} of {number} phases: {} % in the worst.",
+                percent(worst)
+            )
+        }
     })
 }
 

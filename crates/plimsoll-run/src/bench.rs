@@ -24,11 +24,18 @@ pub(crate) struct Bench<'e> {
     experiment: &'e Experiment,
     hosts: Box<dyn Hosts>,
     services: BTreeMap<String, Started>,
+    /// The CPUs of each host.
+    cpus: BTreeMap<String, Vec<u32>>,
 }
 
 impl<'e> Bench<'e> {
-    pub(crate) fn new(twin: Twin, experiment: &'e Experiment, hosts: Box<dyn Hosts>) -> Self {
-        Self { twin, experiment, hosts, services: BTreeMap::new() }
+    pub(crate) fn new(
+        twin: Twin,
+        experiment: &'e Experiment,
+        hosts: Box<dyn Hosts>,
+        cpus: BTreeMap<String, Vec<u32>>,
+    ) -> Self {
+        Self { twin, experiment, hosts, services: BTreeMap::new(), cpus }
     }
 
     pub(crate) fn key(&self, host: &str) -> Key {
@@ -52,7 +59,7 @@ impl<'e> Bench<'e> {
         let key = self.key(host);
         let pipes = self.hosts.pipes(host)?;
         let machine = key == machine_host(self.experiment);
-        Ok(fleet.join(&key, &self.experiment.hosts[host], pipes, machine)?)
+        Ok(fleet.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
     }
 
     /// What a reader of the figures must know of the hosts.

@@ -1,6 +1,7 @@
 //! What can go wrong while an experiment is carried out.
 
 use plimsoll_host::HostError;
+use plimsoll_model::experiment::cpus::NoSuchCpus;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::Fault;
 use plimsoll_store::StoreError;
@@ -11,6 +12,9 @@ pub enum RunError {
     /// A host could not be made.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// A host wants CPUs that are not there.
+    #[error(transparent)]
+    Cpus(#[from] NoSuchCpus),
     /// A service could not be started.
     #[error("the service `{service}` on `{host}`: {why}")]
     Service {

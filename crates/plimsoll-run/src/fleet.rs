@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::Host;
+use plimsoll_model::experiment::{Host, sysctl};
 use plimsoll_model::frame::{self, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{Fault, FaultKind, Progress, Sample, SamplingCost, Twin};
 
@@ -96,6 +96,7 @@ impl<'i> Fleet<'i> {
         &mut self,
         key: &Key,
         host: &Host,
+        cpus: &[u32],
         pipes: Pipes,
         machine: bool,
     ) -> Result<(), RunError> {
@@ -114,12 +115,13 @@ impl<'i> Fleet<'i> {
                 }
             }
         });
-        let sysctls = host.sysctls.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        let own = host.sysctls.iter().filter(|(name, _)| sysctl::is_of_a_host(name));
+        let sysctls = own.map(|(name, value)| (name.clone(), value.to_string())).collect();
         let hello = ToAgent::Hello {
             protocol: PROTOCOL,
             host: key.host.clone(),
             sysctls,
-            cpus: host.cpus.clone(),
+            cpus: cpus.to_vec(),
             machine,
         };
         self.send(key, &hello)

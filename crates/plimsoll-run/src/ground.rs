@@ -1,11 +1,14 @@
 //! Where hosts come from: a narrow trait, so that trials can be tested without namespaces.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec};
+use plimsoll_host::{
+    AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, MachineSettings, NatSpec, Queue, Rig, RigSpec,
+};
 use plimsoll_model::experiment::{Experiment, Way};
 use plimsoll_model::units::{QueueLength, Span};
 
@@ -39,7 +42,24 @@ pub trait Ground {
     /// # Errors
     /// When it is not allowed.
     fn drop_caches(&self) -> Result<(), HostError>;
+
+    /// Changes settings of the whole machine, each a dotted name and its value.
+    ///
+    /// # Errors
+    /// When one of them cannot be changed; none is then.
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError>;
+
+    /// The CPUs that hosts may use.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn usable_cpus(&self) -> Result<Vec<u32>, HostError>;
 }
+
+/// Settings that are put back when this is dropped.
+pub trait Changed {}
+
+impl Changed for MachineSettings {}
 
 /// The hosts of one rig. They are gone when this is dropped.
 pub trait Hosts {
@@ -116,6 +136,14 @@ impl Ground for Namespaces {
 
     fn drop_caches(&self) -> Result<(), HostError> {
         plimsoll_host::drop_caches()
+    }
+
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError> {
+        Ok(Box::new(MachineSettings::change(settings)?))
+    }
+
+    fn usable_cpus(&self) -> Result<Vec<u32>, HostError> {
+        plimsoll_host::usable_cpus()
     }
 }
 

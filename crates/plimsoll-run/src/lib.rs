@@ -20,11 +20,12 @@ mod trial;
 pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
-pub use ground::{Ground, Hosts, LinkTrouble, Namespaces, Pipes};
+pub use ground::{Changed, Ground, Hosts, LinkTrouble, Namespaces, Pipes};
 pub use run::{Ended, Limits, Run};
 
 use std::path::Path;
 
+use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
 
@@ -36,6 +37,10 @@ pub trait Judge {
     /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control twin's, and
     /// `baseline` holds the slices of both.
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool;
+
+    /// The rate of the next probe, in requests per second, of a phase that searches for a limit and has made these; nothing when it is
+    /// known well enough. To be answered from these probes alone.
+    fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64>;
 
     /// Whether the figure of this trial did not come back, as far as the trial alone can tell.
     fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool;

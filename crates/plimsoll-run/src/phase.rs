@@ -1,9 +1,9 @@
-//! The phases of a trial: measure, drive, settle, watch.
+//! The phases of a trial: measure, drive, settle, watch, search.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::{Load, LoadKind, Phase, Settle, Watch};
+use plimsoll_model::experiment::{Load, LoadKind, Phase, Search, Settle, Watch};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
@@ -249,6 +249,22 @@ impl Trial<'_> {
             )
         };
         self.current().notes.push(note);
+        self.end()
+    }
+
+    /// Offers a load at one rate after another, on the rig that goes through every phase, until the judge knows the highest that holds its
+    /// bound.
+    pub(crate) fn search(&mut self, phase: &Phase, search: &Search) -> Result<(), TrialStop> {
+        self.begin(&phase.name, PhaseKind::Search, None);
+        let whole = self.kind(&search.load);
+        let limit = deadline(phase);
+        for number in 0..search.most {
+            let next = self.judge.next_rate(self.experiment, &phase.name, &self.latest().slices);
+            let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
+            let slice = self.slice(Twin::Main, number, &search.load, probe, limit)?;
+            self.current().slices.push(slice);
+            self.fleet.idle(Instant::now() + search.rest.0)?;
+        }
         self.end()
     }
 

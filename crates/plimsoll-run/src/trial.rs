@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use plimsoll_model::experiment::{Experiment, Phase, Rung};
+use plimsoll_model::experiment::{Experiment, Phase, Rung, cpus, sysctl};
 use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_store::Store;
@@ -14,7 +14,7 @@ use crate::bench::Bench;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::fleet::Fleet;
-use crate::ground::Ground;
+use crate::ground::{Changed, Ground};
 
 /// What a trial needs from the run that it belongs to.
 pub(crate) struct Surroundings<'r> {
@@ -39,6 +39,8 @@ pub(crate) struct Trial<'t> {
     pub(crate) random: StdRng,
     pub(crate) fleet: Fleet<'t>,
     pub(crate) benches: Vec<Bench<'t>>,
+    /// What was changed of the whole machine, for as long as the trial lasts.
+    settings: Option<Box<dyn Changed>>,
     pub(crate) record: TrialRecord,
     pub(crate) cycle: u32,
     cycles: u32,
@@ -78,6 +80,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         random: place.random,
         fleet: Fleet::new(around.interrupt),
         benches: Vec::new(),
+        settings: None,
         record: TrialRecord {
             number: place.number,
             block: place.block,
@@ -116,9 +119,15 @@ impl<'t> Trial<'t> {
         let start = Instant::now();
         let twins =
             if self.experiment.control.is_some() { &[Twin::Main, Twin::Control][..] } else { &[Twin::Main] };
+        let settings = sysctl::of_machine(self.experiment);
+        if !settings.is_empty() {
+            self.settings = Some(self.ground.change_machine(&settings)?);
+        }
+        let cpus =
+            cpus::assign(&self.experiment.hosts, &self.ground.usable_cpus()?).map_err(RunError::from)?;
         for &twin in twins {
             let hosts = self.ground.build(self.experiment)?;
-            self.benches.push(Bench::new(twin, self.experiment, hosts));
+            self.benches.push(Bench::new(twin, self.experiment, hosts, cpus.clone()));
         }
         let fleet = &mut self.fleet;
         for bench in &mut self.benches {
@@ -167,6 +176,8 @@ impl<'t> Trial<'t> {
                 self.start_again(phase, service)?;
             } else if let Some(watch) = &phase.watch {
                 self.watch(phase, watch)?;
+            } else if let Some(search) = &phase.search {
+                self.search(phase, search)?;
             } else {
                 self.cycles = phase.repeat.unwrap_or(1);
                 for cycle in 1..=self.cycles {
@@ -252,6 +263,7 @@ impl<'t> Trial<'t> {
         let notes = self.benches.iter().flat_map(Bench::notes).collect();
         let start = Instant::now();
         self.benches.clear();
+        self.settings = None;
         self.record.teardown_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.record.series = std::mem::take(&mut self.fleet.series);
         self.record.sampling = self.fleet.cost;

@@ -147,6 +147,8 @@ fn flatten(phases: &[Phase], all: &mut Vec<(String, PhaseKind)>) {
             all.push((name(), PhaseKind::Settle));
         } else if phase.watch.is_some() {
             all.push((name(), PhaseKind::Watch));
+        } else if phase.search.is_some() {
+            all.push((name(), PhaseKind::Search));
         } else {
             for _ in 0..phase.repeat.unwrap_or(1) {
                 flatten(&phase.steps, all);

@@ -24,7 +24,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use crate::access;
 use crate::control::{HostEnd, Word};
-use crate::wire;
+use crate::{machine, wire};
 use scratch::{SCRATCH, Scratch};
 
 /// The first argument of every stage.
@@ -37,6 +37,8 @@ pub(crate) const NAMESPACE: &str = "namespace";
 pub(crate) const LOCAL: &str = "local";
 /// Is a wire between two hosts.
 pub(crate) const WIRE: &str = "wire";
+/// Changes settings of the machine, and puts them back.
+pub(crate) const SETTINGS: &str = "settings";
 /// How a process starts itself again, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
 /// The exit status of a stage that could not do its work; why was said over the control socket.
@@ -58,6 +60,13 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == WIRE {
         return Some(be_wire(args));
+    }
+    if stage == SETTINGS {
+        // It has to outlive the controller by as long as it takes to put them back.
+        return Some(match take_control(&mut args) {
+            Some((control, _)) => machine::stage(&control, args),
+            None => ExitCode::from(FAILED),
+        });
     }
     let Some(orders) = Orders::from_args(args) else {
         return Some(ExitCode::from(FAILED));

@@ -9,6 +9,7 @@ mod bisect;
 mod changes;
 mod compare;
 mod factors;
+mod limit;
 mod models;
 mod modes;
 mod noise;
@@ -19,11 +20,12 @@ mod series;
 /// A test's name, and what makes its rows; true asks for a quick look.
 type Topic = (&'static str, fn(bool) -> Vec<String>);
 
-const TOPICS: [Topic; 7] = [
+const TOPICS: [Topic; 8] = [
     ("bisect", bisect::rows),
     ("changes", changes::rows),
     ("compare", compare::rows),
     ("factors", factors::rows),
+    ("limit", limit::rows),
     ("models", models::rows),
     ("modes", modes::rows),
     ("recovery", recovery::rows),

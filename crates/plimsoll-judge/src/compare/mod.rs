@@ -22,7 +22,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 /// Fewer pairs decide nothing: that all of their signs agree is no rarer by chance than 5 % (2/2⁵ = 6 %), and what makes it
 /// rarer would be an assumption about their distribution.
-const FEWEST_PAIRS: usize = 6;
+pub const FEWEST_PAIRS: usize = 6;
 /// Without pairs, so many values on each side: only 2 of the 70 orders of 4 and 4 set all of A apart from all of B.
 const FEWEST_UNPAIRED: usize = 4;
 /// From this many pairs on their signs carry 1 % (2/2⁸ = 0.8 %).

@@ -88,6 +88,18 @@ impl LoadKind {
         }
     }
 
+    /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
+    #[must_use]
+    pub fn at_rate(&self, rate: f64) -> Option<Self> {
+        match self {
+            Self::Http(http) => {
+                let open = http.open.as_ref().filter(|open| open.is_constant())?;
+                Some(Self::Http(HttpLoad { open: Some(OpenLoop { rate, ..open.clone() }), ..http.clone() }))
+            }
+            Self::Bulk(_) | Self::Udp(_) | Self::Smtp(_) => None,
+        }
+    }
+
     /// A small piece of it: so many connections (or requests, messages ...).
     #[must_use]
     pub fn window(&self, connections: u64) -> Self {

@@ -5,7 +5,9 @@
 
 pub mod bulk;
 pub mod capture;
+pub mod cpus;
 pub mod hysteresis;
+pub mod limit;
 pub mod link;
 pub mod load;
 pub mod load_curve;
@@ -14,6 +16,7 @@ pub mod mail;
 pub mod open_loop;
 pub mod program;
 pub mod service;
+pub mod sysctl;
 
 mod parse;
 mod validate;
@@ -25,7 +28,9 @@ use serde::{Deserialize, Serialize};
 
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use capture::Capture;
+pub use cpus::Cpus;
 pub use hysteresis::HysteresisClaim;
+pub use limit::{LimitClaim, Search};
 pub use link::{Link, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use load_curve::LoadCurveClaim;
@@ -97,12 +102,13 @@ pub struct Host {
     /// Whether it forwards packets between its links.
     #[serde(default)]
     pub forward: bool,
-    /// Settings under `/proc/sys` of the host's own namespaces, such as `"net.ipv4.tcp_syncookies" = 0`.
+    /// Settings under `/proc/sys`, such as `"net.ipv4.tcp_syncookies" = 0`. Those of the host's own namespaces need no privilege. Those of the
+    /// whole machine (`"vm.swappiness" = 10`) need root; they hold for a trial, and are put back after it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, SysctlValue>,
-    /// The CPUs that its processes may use, by number; all when empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cpus: Vec<u32>,
+    /// The CPUs that its processes may use: how many (`1`), or which (`[0, 2]`); all without it.
+    #[serde(default, skip_serializing_if = "Cpus::are_all")]
+    pub cpus: Cpus,
     /// How many addresses it has beside those of its links (0 to 250). Loads from it use them in turn, as if each were a client of its own,
     /// and `nat` takes them for its pool.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -160,7 +166,8 @@ pub enum HostKind {
     Local,
 }
 
-/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `stop`, `start`, `watch` and `steps` says what happens in it.
+/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `stop`, `start`, `watch`, `search` and `steps` says what happens
+/// in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -197,6 +204,9 @@ pub struct Phase {
     /// Measure small windows until several in a row are as good as the baseline: this finds the time to recover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
+    /// Offer a load at rates that follow from what was found before, until the highest is known that holds a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// Steps that are carried out in order, as often as `repeat` says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Phase>,
@@ -324,6 +334,17 @@ pub struct Claim {
     /// TCP's rate over the loss of a path keeps to the formulas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_curve: Option<LossCurveClaim>,
+    /// So many requests per second are the most that hold a bound of latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitClaim>,
+}
+
+impl Claim {
+    /// Whether it compares cells with each other.
+    #[must_use]
+    pub fn compares_cells(&self) -> bool {
+        self.difference.is_some() || self.interaction.is_some()
+    }
 }
 
 /// The figure after the flood is as good as before it.
@@ -529,7 +550,8 @@ impl Rung {
 pub struct RunOptions {
     /// The fewest trials of each cell (1 or more).
     pub min_trials: u32,
-    /// The most trials of each cell; the run ends sooner when every claim is decided.
+    /// The most trials of each cell; the run ends sooner when every claim is decided. By default 3; 12 with a `difference` or an
+    /// `interaction` claim, which fewer than 6 blocks cannot decide.
     pub max_trials: u32,
     /// No trial begins after so long, once the fewest are done.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -539,6 +561,11 @@ pub struct RunOptions {
     /// Whether there are probes at all while a load runs: the sampled counters, and `[capture]`. Counters are read once before and once
     /// after each load in any case.
     pub probes: bool,
+}
+
+impl RunOptions {
+    /// The most trials of each cell where the file does not say.
+    pub(crate) const MOST_OF_A_COMPARISON: u32 = 12;
 }
 
 impl Default for RunOptions {

@@ -25,6 +25,12 @@ pub struct OpenLoop {
 }
 
 impl OpenLoop {
+    /// Whether the rate stays as it is.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.rate > 0.0 && self.ramp_to.is_none() && self.sine.is_none() && self.steps.is_empty()
+    }
+
     /// Requests per second on average, over whole periods of a sine.
     #[must_use]
     pub fn mean_rate(&self) -> f64 {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Value};
 
-use super::{Experiment, validate};
+use super::{Claim, Experiment, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -150,10 +150,19 @@ pub fn parse_value(text: &str) -> serde_json::Value {
 /// When the text is no TOML, has a name or a value that is not known, or names something that it does not declare.
 pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError> {
     let text = overridden(text, overrides)?;
-    let experiment: Experiment =
+    let mut experiment: Experiment =
         toml::from_str(&text).map_err(|error| FileError::from_toml(&error, &text))?;
+    if !says_most_trials(&text) && experiment.claims.iter().any(Claim::compares_cells) {
+        experiment.run.max_trials = RunOptions::MOST_OF_A_COMPARISON.max(experiment.run.min_trials);
+    }
     validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
     Ok(experiment)
+}
+
+/// Whether the text gives `run.max_trials`.
+fn says_most_trials(text: &str) -> bool {
+    let document = text.parse::<DocumentMut>().ok();
+    document.is_some_and(|document| document.get("run").is_some_and(|run| run.get("max_trials").is_some()))
 }
 
 fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
@@ -346,6 +355,18 @@ measure = "some"
         assert_eq!(experiment.loads["some"].http.as_ref().unwrap().connections, Some(20));
         assert_eq!(experiment.phases[0].slices, Some(4));
         assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");
+    }
+
+    #[test]
+    fn a_comparison_of_cells_gets_enough_trials_where_nobody_says_how_many() {
+        let compared = format!(
+            "{SMALL}[factors.backlog]\nset = \"services.web.web.backlog\"\nlevels = [8, 16]\n[[claims]]\ndifference = {{ phase = \
+             \"all\", factor = \"backlog\" }}\n"
+        );
+        let most = |text: &str| parse(text, &[]).unwrap().run.max_trials;
+        assert_eq!((most(SMALL), most(&compared)), (3, 12));
+        assert_eq!(most(&format!("{compared}[run]\nmax_trials = 4\n")), 4);
+        assert_eq!(most(&format!("{compared}[run]\nmin_trials = 20\n")), 20);
     }
 
     #[test]

@@ -7,6 +7,7 @@ macro_rules! path {
 
 mod bulk;
 mod capture;
+mod limit;
 mod mail;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
 use super::{
-    Claim, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService,
+    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService, sysctl,
 };
 use crate::units::Span;
 
@@ -133,7 +134,15 @@ fn hosts(experiment: &Experiment) -> Checked {
     }
     for (name, host) in &experiment.hosts {
         translation(experiment, name, host)?;
+        if host.cpus == Cpus::Number(0) {
+            return Err(problem(
+                path!["hosts", name, "cpus"],
+                "a host needs a CPU",
+                "a number from 1, or a list",
+            ));
+        }
     }
+    settings(experiment)?;
     for (index, link) in experiment.links.iter().enumerate() {
         for (end, name) in link.between.iter().enumerate() {
             declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
@@ -156,6 +165,33 @@ fn hosts(experiment: &Experiment) -> Checked {
             in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
         }
         link_ways(link, index)?;
+    }
+    Ok(())
+}
+
+/// Every setting of the kernel has a name, and hosts agree on those of the machine.
+fn settings(experiment: &Experiment) -> Checked {
+    let machine = sysctl::of_machine(experiment);
+    for (host, of_host) in &experiment.hosts {
+        for (name, value) in &of_host.sysctls {
+            let here = path!["hosts", host, "sysctls", name];
+            if sysctl::path(name).is_none() {
+                return Err(problem(
+                    here,
+                    format!("`{name}` is no name of a setting"),
+                    "one such as \"net.ipv4.tcp_syncookies\"",
+                ));
+            }
+            if machine.get(name).is_some_and(|other| *other != value.to_string()) {
+                return Err(problem(
+                    here,
+                    format!(
+                        "`{name}` is a setting of the whole machine, and another host sets it to something else"
+                    ),
+                    "one value for all hosts",
+                ));
+            }
+        }
     }
     Ok(())
 }
@@ -467,6 +503,7 @@ fn check_phases<'e>(
             ("stop", phase.stop.is_some()),
             ("start", phase.start.is_some()),
             ("watch", phase.watch.is_some()),
+            ("search", phase.search.is_some()),
             ("steps", !phase.steps.is_empty()),
         ];
         one_of(&kinds, &format!("the phase `{}`", phase.name), here("name"))?;
@@ -532,6 +569,9 @@ fn check_phases<'e>(
                 1_000_000,
                 [here("watch").as_slice(), &path!["connections"]].concat(),
             )?;
+        }
+        if let Some(search) = &phase.search {
+            limit::check_search(experiment, &phase.name, search, &here("search"))?;
         }
         names.insert(phase.name.clone(), phase.measure.as_deref());
         if !phase.steps.is_empty() {
@@ -659,6 +699,7 @@ fn check_claim(
         ("delivery", claim.delivery.is_some()),
         ("load_curve", claim.load_curve.is_some()),
         ("loss_curve", claim.loss_curve.is_some()),
+        ("limit", claim.limit.is_some()),
     ];
     one_of(&kinds, "the claim", path!["claims", index])?;
     if let Some(recovery) = &claim.recovery {
@@ -690,6 +731,9 @@ fn check_claim(
     }
     if let Some(loss_curve) = &claim.loss_curve {
         loss_curve_claim(experiment, loss_curve, index, names)?;
+    }
+    if let Some(claim) = &claim.limit {
+        limit::check_claim(experiment, claim, index)?;
     }
     if let Some(interaction) = &claim.interaction {
         margin(interaction.margin.0, path!["claims", index, "interaction", "margin"])?;

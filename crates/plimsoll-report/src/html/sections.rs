@@ -8,7 +8,7 @@ use plimsoll_model::trace::Portrait;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, rate, steps};
+use super::chart::{Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, probes, rate, steps};
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
@@ -32,6 +32,7 @@ pub(super) fn body(
     let sections: Vec<Section> = [
         remedies(report, claims),
         causes(report),
+        searches(report),
         packets::section(report, portraits),
         up_and_down(report),
         queues(report),
@@ -216,6 +217,17 @@ fn rates(
     };
     let cycles = report.recovery.as_ref().and_then(|facts| cycles::chart(facts, limit));
     figures("rate", "Rate", charts.chain(cycles))
+}
+
+/// The probes by which limits were searched.
+fn searches(report: &RunReport) -> Option<Section> {
+    let verdicts = report.verdicts.iter().filter(|verdict| verdict.claim == "limit");
+    let both = (1..).zip(report.searches.iter().zip(verdicts));
+    figures(
+        "search",
+        "The search for the limit",
+        both.filter_map(|(n, (search, verdict))| probes::chart(n, search, verdict)),
+    )
 }
 
 /// What loads met that go up and down in steps.

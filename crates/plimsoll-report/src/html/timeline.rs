@@ -76,7 +76,7 @@ pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
         shade: match phase.kind {
             PhaseKind::Drive => Shade::Flood,
             PhaseKind::Settle | PhaseKind::WarmUp => Shade::None,
-            PhaseKind::Measure | PhaseKind::Watch | PhaseKind::Remedy => Shade::Plain,
+            PhaseKind::Measure | PhaseKind::Watch | PhaseKind::Search | PhaseKind::Remedy => Shade::Plain,
         },
     };
     trial.phases.iter().filter(|p| p.end_ns > p.start_ns).map(span).collect()

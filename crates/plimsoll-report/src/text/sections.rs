@@ -11,6 +11,7 @@ use plimsoll_model::report::{
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
 use crate::number::{NONE, count, figure, millis, percent, ratio, times};
+use crate::search;
 use crate::summary::{self, CONTROL, Figures};
 use crate::wording;
 
@@ -142,6 +143,35 @@ pub(super) fn loss_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result
             faint: false,
         };
         table::write(page, &columns, &curve.points.iter().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The probes by which limits were searched, by the rate that was offered.
+pub(super) fn searches(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = [
+        column("offered/s", Align::Right),
+        column("held", Align::Right),
+        column("broken", Align::Right),
+        column("not offered", Align::Right),
+        column("in time %", Align::Right),
+        column("took ms", Align::Right),
+    ];
+    for search in &report.searches {
+        page.heading(&search::title(search))?;
+        page.item(&search::how_to_read(search))?;
+        let row = |band: search::Band| Row {
+            cells: vec![
+                band.rates(),
+                count(band.held),
+                count(band.broken),
+                count(band.not_offered),
+                percent(band.in_time),
+                band.took_ms.map_or_else(|| NONE.to_owned(), figure),
+            ],
+            faint: false,
+        };
+        table::write(page, &columns, &search::bands(search).into_iter().map(row).collect::<Vec<_>>())?;
     }
     Ok(())
 }

@@ -329,6 +329,7 @@ pub(crate) fn empty() -> RunReport {
         loss_curves: Vec::new(),
         verdicts: Vec::new(),
         recovery: None,
+        searches: Vec::new(),
         remedies: Vec::new(),
         state_lives_in: None,
         causes: Vec::new(),

@@ -1,5 +1,6 @@
 //! Hosts without a kernel: agents that are threads, and answer what a script says.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,7 @@ use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{CapturedFile, LoadResult, SamplingCost, Snapshot};
-use plimsoll_run::{Ground, Hosts, LinkTrouble, Pipes};
+use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -39,6 +40,26 @@ impl Ground for FakeGround {
     fn drop_caches(&self) -> Result<(), HostError> {
         self.log.lock().unwrap().push("drop caches".into());
         Ok(())
+    }
+
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError> {
+        self.log.lock().unwrap().push(format!("change {settings:?}"));
+        Ok(Box::new(PutBack(Arc::clone(&self.log))))
+    }
+
+    fn usable_cpus(&self) -> Result<Vec<u32>, HostError> {
+        Ok(vec![0, 1])
+    }
+}
+
+/// Settings that are logged when they are put back.
+struct PutBack(Log);
+
+impl Changed for PutBack {}
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push("put back".into());
     }
 }
 
@@ -99,7 +120,10 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
             ToAgent::Run { id, load } => {
                 let LoadKind::Http(http) = &load.kind else { panic!("another load than planned: {load:?}") };
                 let connections = http.connections.unwrap_or(0);
-                say(format!("run {} {connections}", load.name));
+                say(match &http.open {
+                    Some(open) => format!("run {} at {}/s", load.name, open.rate),
+                    None => format!("run {} {connections}", load.name),
+                });
                 if ground.dies_at == Some(load.name.as_str()) {
                     FromAgent::Died { id: service, how: "exit status 1".into(), stderr: "out of luck".into() }
                 } else {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fake::FakeGround;
-use plimsoll_model::experiment::Rung;
+use plimsoll_model::experiment::{Experiment, Rung};
 use plimsoll_model::observation::{PhaseKind, Slice, Traffic, TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
@@ -55,6 +55,25 @@ service = "web"
 wait = "1ms"
 "#;
 
+const SEARCH: &str = r#"
+question = "how many requests per second?"
+[hosts.a]
+cpus = 1
+sysctls = { "vm.swappiness" = 7, "net.ipv4.tcp_syncookies" = 0 }
+[services.web]
+on = "a"
+web = {}
+[loads.clients]
+from = "a"
+to = "web"
+http = { duration = "1s", open = { rate = 50 } }
+[[phases]]
+name = "search"
+search = { load = "clients", to = 1000, rest = "1ms" }
+[[claims]]
+limit = { phase = "search", at_most = "10ms" }
+"#;
+
 /// A judge with fixed answers.
 #[derive(Clone, Copy)]
 struct Fixed {
@@ -78,6 +97,10 @@ impl Judge for Fixed {
     }
     fn last_rung_restored(&self, _: &Plan, trial: &TrialRecord) -> bool {
         trial.phases.last().is_some_and(|phase| phase.rung.is_some() && phase.rung == self.restored_by)
+    }
+    fn next_rate(&self, _: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
+        assert_eq!(phase, "search");
+        (probes.len() < 3).then(|| 100.0 * (probes.len() + 1) as f64)
     }
     fn unfit(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
         assert!(trials.iter().all(|trial| trial.block == 0), "it is asked before anything is varied");
@@ -323,4 +346,26 @@ fn without_probes_nothing_is_captured() {
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
     assert!(lab.ground.said().iter().all(|said| !said.contains("capture")));
     assert_eq!(ended.trials[0].sampling.samples, 0);
+}
+
+#[test]
+fn a_search_offers_the_rates_that_the_judge_asks_for_until_it_asks_for_no_more() {
+    let lab = Lab::of(SEARCH);
+    let ended = lab.run(CONTENT, 1, |_| {});
+    let phase = &ended.trials[0].phases[0];
+    assert_eq!((phase.kind, phase.slices.len()), (PhaseKind::Search, 3));
+    let runs: Vec<String> = lab.ground.said().into_iter().filter(|said| said.contains("run")).collect();
+    assert_eq!(runs, [100, 200, 300].map(|rate| format!("rig 0: run clients at {rate}/s")));
+}
+
+#[test]
+fn settings_of_the_machine_hold_for_a_trial_and_are_put_back_after_it() {
+    let lab = Lab::of(SEARCH);
+    lab.run(Fixed { decided_after: 2, ..CONTENT }, 2, |_| {});
+    let said = lab.ground.said();
+    let of_machine: Vec<&str> =
+        said.iter().map(String::as_str).filter(|line| !line.starts_with("rig")).collect();
+    let once = ["change {\"vm.swappiness\": \"7\"}", "put back"];
+    assert_eq!(of_machine, [once, once].concat(), "a setting of the host's own is none of the machine's");
+    assert_eq!(said.last().map(String::as_str), Some("put back"), "after everything else");
 }

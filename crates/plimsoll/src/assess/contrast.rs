@@ -20,11 +20,46 @@ pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
 
 /// Every level of the factor against its first one, or every cell against the one that is named.
 pub(super) fn differences(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    let comparisons = match &claim.factor {
+    comparisons(plan, claim).iter().map(|comparison| difference(claim, comparison, trials)).collect()
+}
+
+fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
+    match &claim.factor {
         Some(factor) => of_levels(plan, factor),
         None => of_cells(plan, claim),
+    }
+}
+
+/// Claims that the run cannot decide, because it makes too few pairs, each in a sentence.
+pub(crate) fn shortfalls(plan: &Plan) -> Vec<String> {
+    let trials = plan.experiment.run.max_trials as usize;
+    let fewest = compare::FEWEST_PAIRS;
+    let of_claim = |(n, claim): (usize, &Claim)| {
+        let claim = claim.difference.as_ref()?;
+        let pairs =
+            comparisons(plan, claim).iter().map(|each| trials * pairs_in_a_block(plan, each)).min()?;
+        (pairs < fewest).then(|| {
+            format!(
+                "the claim {n} on a difference cannot be decided: {trials} trials of each cell make {pairs} pairs, and fewer than {fewest} \
+                 decide nothing; `run.max_trials` has to be at least {}",
+                fewest.div_ceil((pairs / trials.max(1)).max(1))
+            )
+        })
     };
-    comparisons.iter().map(|comparison| difference(claim, comparison, trials)).collect()
+    (1..).zip(&plan.experiment.claims).filter_map(of_claim).collect()
+}
+
+/// How many pairs of figures a comparison has in each block.
+fn pairs_in_a_block(plan: &Plan, of: &Comparison) -> usize {
+    let mut sides: BTreeMap<BTreeMap<&String, &String>, [bool; 2]> = BTreeMap::new();
+    for cell in &plan.cells {
+        let is = |side: &BTreeMap<String, String>| side.iter().all(|(f, l)| cell.levels.get(f) == Some(l));
+        let others = cell.levels.iter().filter(|(factor, _)| !of.a.contains_key(*factor)).collect();
+        let both = sides.entry(others).or_default();
+        both[0] |= is(&of.a);
+        both[1] |= is(&of.b);
+    }
+    sides.into_values().filter(|both| *both == [true, true]).count()
 }
 
 /// Two sets of cells that are compared: they differ in nothing but this.
@@ -254,5 +289,24 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         let additive = trials(&plan, both);
         assert_eq!(odd_cell(claim, &additive), None);
         assert_eq!(interaction(claim, &additive).outcome, Outcome::Additive);
+    }
+
+    #[test]
+    fn a_claim_that_too_few_trials_cannot_decide_is_named() {
+        let plan = |trials: u32, claim: &str| {
+            let text = format!(
+                "{}[[claims]]\n{claim}\n[run]\nmax_trials = {trials}\n",
+                TEXT.split("[[claims]]").next().unwrap()
+            );
+            Plan::read("test", &text, &Settings::default()).unwrap()
+        };
+        let by_factor = "difference = { phase = \"all\", factor = \"clients\" }";
+        // Two levels of the other factor make two pairs in each block.
+        assert_eq!(shortfalls(&plan(3, by_factor)), Vec::<String>::new());
+        let found = shortfalls(&plan(2, by_factor));
+        assert!(found[0].contains("make 4 pairs") && found[0].ends_with("at least 3"), "{found:?}");
+        let by_cell = "difference = { phase = \"all\", against = { clients = 1, backlog = 10 } }";
+        assert!(shortfalls(&plan(5, by_cell))[0].ends_with("at least 6"));
+        assert!(shortfalls(&plan(6, by_cell)).is_empty());
     }
 }

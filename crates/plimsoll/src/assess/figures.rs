@@ -15,8 +15,8 @@ use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, Tr
 const LEAST_CPU_US: f64 = 200_000.0;
 
 pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
-    let measured =
-        trial.phases.iter().filter(|phase| !matches!(phase.kind, PhaseKind::Settle | PhaseKind::Watch));
+    let single = |kind| !matches!(kind, PhaseKind::Settle | PhaseKind::Watch | PhaseKind::Search);
+    let measured = trial.phases.iter().filter(|phase| single(phase.kind));
     TrialReport {
         number: trial.number,
         block: trial.block,
@@ -124,15 +124,23 @@ fn step(step: &Step) -> StepReport {
     }
 }
 
+/// A histogram as loads encode it; empty where nothing was recorded.
+pub(super) fn histogram(encoded: &str) -> Histogram<u64> {
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
+    read.unwrap_or_else(|_| empty())
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new(3).expect("three digits are within the range that a histogram takes")
+}
+
 /// Percentiles over all slices, from their histograms.
 fn percentiles(slices: &[&Slice]) -> Percentiles {
-    let mut all = Histogram::<u64>::new(3).expect("three digits are within the range that a histogram takes");
+    let mut all = empty();
     for slice in slices {
-        let bytes = STANDARD.decode(&slice.result.latency.total).unwrap_or_default();
-        if let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) {
-            // A histogram that resizes by itself takes every other of the same precision.
-            all.add(&histogram).ok();
-        }
+        // A histogram that resizes by itself takes every other of the same precision.
+        all.add(histogram(&slice.result.latency.total)).ok();
     }
     let at = |quantile| all.value_at_quantile(quantile);
     Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: all.max() }

@@ -7,6 +7,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod hysteresis;
+mod limit;
 mod load_curve;
 mod loss_curve;
 mod mail;
@@ -32,6 +33,7 @@ use crate::neighbours::OTHERS;
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
 
+pub(crate) use contrast::shortfalls;
 pub(crate) use packets::portraits;
 pub(crate) use runs::{RunContrast, runs};
 
@@ -45,6 +47,10 @@ impl plimsoll_run::Judge for Judge {
 
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
         recovery::window_passes(plan, baseline, window, twin)
+    }
+
+    fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
+        limit::next_rate(experiment, phase, probes)
     }
 
     fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool {
@@ -98,6 +104,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         recovery: recovery::facts(plan, trials),
         load_curves: load_curve::reports(plan, trials),
         loss_curves: loss_curve::reports(plan, trials),
+        searches: limit::searches(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
         causes: ranked([
@@ -152,6 +159,8 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         load_curve::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.loss_curve {
         loss_curve::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.limit {
+        limit::verdicts(plan, claim, trials)
     } else {
         Vec::new()
     }

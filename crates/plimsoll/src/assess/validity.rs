@@ -21,25 +21,42 @@ const FAILED: f64 = 0.05;
 
 /// Why trials cannot be judged; nothing when they can.
 pub(super) fn objection(trials: &[&TrialRecord]) -> Option<String> {
-    objection_to_load(trials).or_else(|| failing(&measured(trials)))
+    objection_to_load(trials).or_else(|| failing(&measured(trials, PhaseKind::Measure)))
 }
 
 /// The same where requests may fail, because whether they do is the question.
 pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
-    if !trials.is_empty() && trials.iter().all(|trial| !trial.faults.is_empty()) {
-        let fault = &trials[0].faults[0];
-        return Some(format!("no trial came to its end: in `{}`, {}", fault.phase, fault.what));
-    }
-    let measured = measured(trials);
-    saturated(&measured).or_else(|| behind(&measured)).or_else(|| stolen(&measured))
+    let measured = measured(trials, PhaseKind::Measure);
+    faulty(trials)
+        .or_else(|| saturated(&measured))
+        .or_else(|| behind(&measured))
+        .or_else(|| stolen(&measured))
 }
 
-fn measured<'t>(trials: &[&'t TrialRecord]) -> Vec<&'t Slice> {
+/// The same for searches, whose probes are looked at one by one.
+pub(super) fn objection_to_search(trials: &[&TrialRecord]) -> Option<String> {
+    faulty(trials).or_else(|| stolen(&measured(trials, PhaseKind::Search)))
+}
+
+fn faulty(trials: &[&TrialRecord]) -> Option<String> {
+    let all = !trials.is_empty() && trials.iter().all(|trial| !trial.faults.is_empty());
+    all.then(|| {
+        let fault = &trials[0].faults[0];
+        format!("no trial came to its end: in `{}`, {}", fault.phase, fault.what)
+    })
+}
+
+/// Whether the generator did not do in this slice what it was to do.
+pub(super) fn is_generators_fault(slice: &Slice) -> bool {
+    saturated(&[slice]).is_some()
+}
+
+fn measured<'t>(trials: &[&'t TrialRecord], kind: PhaseKind) -> Vec<&'t Slice> {
     trials
         .iter()
         .filter(|trial| trial.faults.is_empty())
         .flat_map(|trial| &trial.phases)
-        .filter(|phase| phase.kind == PhaseKind::Measure)
+        .filter(|phase| phase.kind == kind)
         .flat_map(|phase| &phase.slices)
         .collect()
 }

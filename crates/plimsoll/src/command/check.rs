@@ -7,7 +7,7 @@ use plimsoll_model::experiment::Experiment;
 use crate::args::CheckArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{command, output, shipped};
+use crate::{assess, command, output, shipped};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
@@ -34,5 +34,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             experiment.claims.len()
         )
     })?;
+    assess::shortfalls(&plan).iter().for_each(|shortfall| eprintln!("note: {shortfall}"));
     Ok(Exit::Holds)
 }

@@ -168,6 +168,11 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
                 "watch {} until it is as good as {}, for at most {}",
                 watch.load, watch.against, watch.give_up
             )
+        } else if let Some(search) = &phase.search {
+            format!(
+                "search with {} for the highest rate up to {}/s that holds the bound",
+                search.load, search.to
+            )
         } else {
             format!("{} times:", phase.repeat.unwrap_or(1))
         };
@@ -212,6 +217,12 @@ fn wording(claim: &Claim) -> String {
         format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
     } else if let Some(curve) = &claim.loss_curve {
         format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
+    } else if let Some(limit) = &claim.limit {
+        let least = limit.at_least.map_or("the highest rate".to_owned(), |rate| format!("{rate} requests/s"));
+        format!(
+            "{least} at which {} of requests are answered within {}, in {}",
+            limit.share, limit.at_most, limit.phase
+        )
     } else {
         String::new()
     }

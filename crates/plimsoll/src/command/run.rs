@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
+use plimsoll_model::experiment::cpus;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RunReport, RunStatus};
@@ -34,6 +35,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Some(id) => resumed(&store, id, &access)?,
         None => fresh(args, &access)?,
     };
+    let usable = plimsoll_host::usable_cpus()?;
+    for cell in &plan.cells {
+        cpus::assign(&cell.experiment.hosts, &usable)
+            .map_err(|error| Failure::could_not(error.to_string()))?;
+    }
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second of these signals does not wait for anything any more.
@@ -147,7 +153,7 @@ fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         elapsed: Duration::ZERO,
         status: RunStatus::Interrupted,
-        notes: notes(access, settings.on_loopback),
+        notes: notes(access, settings.on_loopback).into_iter().chain(assess::shortfalls(&plan)).collect(),
     };
     Ok((if settings.on_loopback { plan.on_loopback() } else { plan }, entry))
 }

@@ -71,7 +71,8 @@ pub(super) fn connect(
         .get(nth % spec.targets.len().max(1))
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it has no target"))?;
     let begun = clock::now();
-    let mut stream = dial::dial(target, spec.sources.first().copied(), load, abort)?;
+    let source = spec.sources.get(nth % spec.sources.len().max(1)).copied();
+    let mut stream = dial::dial(target, source, load, abort)?;
     let connect_ns = clock::now() - begun;
     socket::prepare(&stream, load)?;
     let id = number();

@@ -68,7 +68,8 @@ impl Flow {
         let number = number();
         let buffer = load.buffer.map(|bytes| bytes.0);
         opening::open(&mut control, &Opening::Datagrams { flow: number, buffer })?;
-        let source = spec.sources.first().copied().unwrap_or(match target {
+        let own = spec.sources.get(nth % spec.sources.len().max(1)).copied();
+        let source = own.unwrap_or(match target {
             SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
         });

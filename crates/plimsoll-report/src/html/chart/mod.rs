@@ -16,6 +16,7 @@ pub(super) mod load;
 pub(super) mod load_curve;
 pub(super) mod loss_curve;
 pub(super) mod places;
+pub(super) mod probes;
 pub(super) mod rate;
 pub(super) mod spans;
 pub(super) mod steps;

@@ -1,0 +1,96 @@
+//! Searches for a limit, and the claims that say which bound they are about.
+
+use std::collections::BTreeMap;
+
+use super::super::open_loop::OpenLoop;
+use super::super::parse::Part;
+use super::super::{Experiment, HttpLoad, LimitClaim, Phase, Search};
+use super::{Checked, check_rate, declared, in_range, margin, problem};
+
+/// The fewest requests that a probe has at the least rate that is tried.
+const FEWEST_REQUESTS: f64 = 20.0;
+
+/// A phase that searches has a load whose rate can be set, a range, and exactly one claim.
+pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search, at: &[Part]) -> Checked {
+    let here = |key: &str| [at, &path![key]].concat();
+    declared(&search.load, &experiment.loads, "load", here("load"))?;
+    let (http, open) = offered(experiment, search).ok_or_else(|| {
+        problem(
+            here("load"),
+            format!("the load `{}` has no rate that could be set", search.load),
+            "an HTTP load with a `duration` and an `open.rate`, without `ramp_to`, `sine` and `steps`",
+        )
+    })?;
+    check_rate(search.to, here("to"))?;
+    if search.to < open.rate * 1.1 {
+        return Err(problem(
+            here("to"),
+            format!("there is nothing to search between {} and {}", open.rate, search.to),
+            "a rate above that of the load, which is the least that is tried",
+        ));
+    }
+    in_range(u64::from(search.most), u64::from(Search::FEWEST), 1000, here("most"))?;
+    let claims: Vec<(usize, &LimitClaim)> =
+        claims(experiment).filter(|(_, claim)| claim.phase == name).collect();
+    let [(index, claim)] = claims.as_slice() else {
+        let number = if claims.is_empty() { "no" } else { "more than one" };
+        return Err(problem(
+            at.to_vec(),
+            format!("{number} claim says which bound is to be held in `{name}`"),
+            "one `limit` claim for each phase that searches",
+        ));
+    };
+    let requests = open.rate * http.duration.map_or(0.0, |span| span.0.as_secs_f64());
+    let needed = FEWEST_REQUESTS.max(1.0 / (1.0 - claim.share.0));
+    if requests < needed {
+        return Err(problem(
+            here("load"),
+            format!(
+                "a probe at {} requests/s has {requests:.0} requests: too few to tell {}",
+                open.rate, claim.share
+            ),
+            format!("at least {needed:.0}: a longer `duration` or a higher `open.rate` of the load"),
+        ));
+    }
+    if claim.at_most > http.timeout {
+        return Err(problem(
+            path!["claims", *index, "limit", "at_most"],
+            format!("requests are given up after {}, before they are too late", http.timeout),
+            "at most the `timeout` of the load",
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn check_claim(experiment: &Experiment, claim: &LimitClaim, index: usize) -> Checked {
+    let here = |key: &str| path!["claims", index, "limit", key];
+    let searching: BTreeMap<String, ()> =
+        searches(&experiment.phases).map(|name| (name.to_owned(), ())).collect();
+    declared(&claim.phase, &searching, "phase with `search`", here("phase"))?;
+    if claim.at_most.0.is_zero() {
+        return Err(problem(here("at_most"), "no request takes no time", "a length of time of more than 0"));
+    }
+    margin(claim.share.0, here("share"))?;
+    margin(claim.precision.0, here("precision"))?;
+    claim.at_least.map_or(Ok(()), |rate| check_rate(rate, here("at_least")))
+}
+
+/// The load of a search and its rate; nothing where it cannot be set.
+fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpLoad, &'e OpenLoop)> {
+    let http = experiment.loads.get(&search.load)?.http.as_ref()?;
+    let open = http.open.as_ref().filter(|open| open.is_constant())?;
+    http.duration.map(|_| (http, open))
+}
+
+fn claims(experiment: &Experiment) -> impl Iterator<Item = (usize, &LimitClaim)> {
+    experiment.claims.iter().enumerate().filter_map(|(index, claim)| Some((index, claim.limit.as_ref()?)))
+}
+
+/// The names of the phases that search, steps with them.
+fn searches(phases: &[Phase]) -> Box<dyn Iterator<Item = &str> + '_> {
+    Box::new(
+        phases
+            .iter()
+            .flat_map(|phase| phase.search.iter().map(|_| phase.name.as_str()).chain(searches(&phase.steps))),
+    )
+}
