@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, getpid};
 use plimsoll_model::experiment::sysctl;
@@ -22,7 +21,7 @@ use plimsoll_model::experiment::sysctl;
 use crate::control::{ControllerEnd, HostEnd, Word, pair};
 use crate::error::HostError;
 use crate::keeper::{self, errno_of};
-use crate::process::spawn;
+use crate::process::spawn_with;
 
 /// The CPUs that this process may use, by rising number.
 ///
@@ -107,14 +106,7 @@ fn start_stage(
         .stdout(Stdio::null())
         // A Ctrl-C at the terminal is the controller's.
         .process_group(0);
-    // Done in the child, so that no other child that is started meanwhile inherits the socket.
-    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
-    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
-    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
-    unsafe {
-        command.pre_exec(inherit);
-    }
-    spawn(command)
+    spawn_with(command, control)
 }
 
 /// The stage: changes the settings, waits until the controller lets go or is gone, and puts them back.

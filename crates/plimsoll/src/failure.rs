@@ -109,7 +109,9 @@ impl From<RunError> for Failure {
             },
             RunError::Agent { why: Why::Permission { .. }, .. }
             | RunError::Load { why: Why::Permission { .. }, .. } => Some("as root".into()),
-            RunError::Agent { .. } | RunError::Load { .. } | RunError::Lost { .. } => None,
+            RunError::Agent { .. } | RunError::Load { .. } | RunError::Lost { .. } | RunError::Cpus(_) => {
+                None
+            }
         };
         Self::CouldNot { what, advice }
     }

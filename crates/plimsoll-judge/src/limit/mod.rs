@@ -179,6 +179,14 @@ pub fn judge(
         None if found.is_within(settings.precision) => {
             (Outcome::Estimated, "a probe at the limit holds the bound half of the time".to_owned())
         }
+        None if lo < settings.from => (
+            Outcome::Undecided,
+            format!("the limit may lie below {}, the least that was tried", number(settings.from)),
+        ),
+        None if hi > settings.to => (
+            Outcome::Undecided,
+            format!("the limit may lie above {}, the most that was tried", number(settings.to)),
+        ),
         None => (
             Outcome::Undecided,
             format!(

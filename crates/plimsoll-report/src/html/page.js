@@ -34,9 +34,11 @@
 
   // Names that would touch the one before are left out.
   const apart = (layout) => {
+    // Charts without names need not say where their axis begins and ends.
+    if (!layout.annotations) return [];
     const [start, end] = layout.xaxis.range;
     let free = -Infinity;
-    return (layout.annotations || []).filter((name) => {
+    return layout.annotations.filter((name) => {
       const at = ((name.x - start) / (end - start)) * (layout.width - FRAME);
       const half = (name.textangle ? LINE : name.text.length * CHARACTER) / 2;
       if (at - half < free) return false;

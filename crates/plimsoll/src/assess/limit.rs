@@ -169,6 +169,7 @@ mod tests {
     use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Offer, PhaseRecord, Twin};
     use plimsoll_model::plan::Settings;
 
+    use super::super::fixture;
     use super::*;
 
     const TEXT: &str = r#"
@@ -239,16 +240,11 @@ limit = { phase = "search", at_most = "10ms" }
             ));
         }
         let phase = PhaseRecord {
-            name: "search".into(),
             kind: PhaseKind::Search,
-            cycle: 0,
-            rung: None,
-            start_ns: 0,
-            end_ns: 0,
             slices,
-            notes: Vec::new(),
+            ..fixture::phase("search", LoadResult::default())
         };
-        TrialRecord { number, phases: vec![phase], ..TrialRecord::default() }
+        TrialRecord { number, block: number, phases: vec![phase], ..TrialRecord::default() }
     }
 
     fn found(plan: &Plan, limit: f64, reach: f64) -> Verdict {

@@ -42,7 +42,8 @@ pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search,
     };
     let requests = open.rate * http.duration.map_or(0.0, |span| span.0.as_secs_f64());
     let needed = FEWEST_REQUESTS.max(1.0 / (1.0 - claim.share.0));
-    if requests < needed {
+    // A share of everything is refused with the claim.
+    if needed.is_finite() && requests < needed {
         return Err(problem(
             here("load"),
             format!(
