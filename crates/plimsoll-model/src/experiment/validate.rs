@@ -19,7 +19,8 @@ use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
 use super::{
-    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service, WebService, sysctl,
+    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service,
+    WebService, sysctl,
 };
 use crate::units::Span;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_judge::warmup::find_warmup;
-use plimsoll_model::experiment::LoadCurveClaim;
+use plimsoll_model::experiment::{Cpus, LoadCurveClaim, cpus};
 use plimsoll_model::observation::{PhaseKind, Sample, Slice, Step, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{LoadCurveReport, LoadFit, LoadPointReport};
@@ -97,7 +97,7 @@ fn fitted(
     claim: &LoadCurveClaim,
     trials: &[&TrialRecord],
 ) -> Result<(Vec<LoadPointReport>, LoadCurve), JudgeError> {
-    let cpus = &cell.experiment.hosts[&claim.host].cpus;
+    let cpus = &cpus_of(cell, &claim.host, trials);
     let seen: Vec<Seen> = trials
         .iter()
         .filter(|trial| trial.faults.is_empty())
@@ -108,6 +108,25 @@ fn fitted(
     let rows: Vec<LoadPoint> =
         points.iter().map(|point| LoadPoint { utilisation: point.utilisation, load: point.load }).collect();
     fit_load_curve(&rows, count).map(|curve| (points, curve))
+}
+
+/// The CPUs that a host had; none where it had all. A number of them was given out as [`cpus::assign`] does, among those that were sampled.
+fn cpus_of(cell: &Cell, host: &str, trials: &[&TrialRecord]) -> Vec<u32> {
+    let hosts = &cell.experiment.hosts;
+    if let Cpus::These(these) = &hosts[host].cpus {
+        return these.clone();
+    }
+    let sampled = trials.iter().flat_map(|trial| trial.series.values()).find_map(|samples| {
+        let all = all_cpus(samples.first()?);
+        (!all.is_empty()).then_some(all)
+    });
+    let assigned = cpus::assign(hosts, &sampled.unwrap_or_default()).ok();
+    assigned.and_then(|mut assigned| assigned.remove(host)).unwrap_or_default()
+}
+
+/// The CPUs whose time is in a sample.
+fn all_cpus(sample: &Sample) -> Vec<u32> {
+    (0..).take_while(|cpu| sample.values.contains_key(&format!("machine.stat.cpu{cpu}.idle"))).collect()
 }
 
 /// The steps of all trials that were offered the same rate, as one point each: their means.
@@ -168,9 +187,7 @@ fn carried(samples: &[Sample], cpus: &[u32]) -> Vec<Reading> {
     let mut known: BTreeMap<&str, f64> = BTreeMap::new();
     let mut readings = Vec::with_capacity(samples.len());
     let all: Vec<u32> = match samples.first() {
-        Some(first) if cpus.is_empty() => (0..)
-            .take_while(|cpu| first.values.contains_key(&format!("machine.stat.cpu{cpu}.idle")))
-            .collect(),
+        Some(first) if cpus.is_empty() => all_cpus(first),
         _ => cpus.to_vec(),
     };
     let names: Vec<[String; STATES.len()]> =
