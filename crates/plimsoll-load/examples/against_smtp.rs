@@ -88,9 +88,11 @@ impl Sink {
             r#"{{"name":"sink","listen":["127.0.0.1:0"],"to":[],"kind":{{"smtp_sink":{{}}}},"folder":"{folder}","ready":{{}}}}"#
         ));
         let mut process = pinned(command, SINK_CPU).stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-        Ok(Self { process: Some(process), address: line.trim().parse()? })
+        let lines = BufReader::new(process.stdout.take().ok_or("no output")?).lines();
+        // The addresses end with an empty line.
+        let told = lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty()));
+        let told: Vec<String> = told.collect::<Result<_, _>>()?;
+        Ok(Self { process: Some(process), address: told.first().ok_or("it does not listen")?.parse()? })
     }
 
     /// Seconds of CPU time until its end, which this is.
