@@ -201,7 +201,7 @@ pub struct BulkService {
     pub take: Take,
     /// Wait so long before each read, as a reader that cannot keep up does.
     pub pause: Span,
-    /// How many bytes a read takes at most (1 to 16M).
+    /// How many bytes a read takes at most (1 to 16M). More than a CPU's cache holds makes copying slower.
     pub chunk: ByteSize,
     /// The receive buffer (`SO_RCVBUF`) of connections from the handshake on, where a load does not ask for another.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,7 +215,7 @@ impl Default for BulkService {
         Self {
             take: Take::Discard,
             pause: Span::default(),
-            chunk: ByteSize(1 << 20),
+            chunk: ByteSize(128 << 10),
             receive_buffer: None,
             backlog: 511,
         }
