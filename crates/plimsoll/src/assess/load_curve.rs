@@ -208,7 +208,7 @@ fn carried(samples: &[Sample], cpus: &[u32]) -> Vec<Reading> {
 
 fn of_step(readings: &[Reading], started_ns: u64, step: &Step) -> Option<Seen> {
     let (from, to) = (started_ns + step.start_ns, started_ns + step.end_ns);
-    let inside: Vec<&Reading> = readings.iter().filter(|r| (from..=to).contains(&r.at_ns)).collect();
+    let inside: Vec<&Reading> = readings.iter().filter(|r| (from..to).contains(&r.at_ns)).collect();
     let running: Vec<f64> = inside.iter().map(|reading| reading.running).collect();
     let settled = find_warmup(&running).ok()?.steady_from.unwrap_or(0);
     let most = (running.len() as f64 * MOST_CUT) as usize;
