@@ -78,6 +78,10 @@ impl Agent {
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id } => self.services.stop(id),
             ToAgent::Run { id, load } => self.loads.run(id, load),
+            ToAgent::End { id } => {
+                self.loads.end(id);
+                Ok(())
+            }
             ToAgent::Snapshot { id, deep } => self.snapshot(id, deep),
             ToAgent::Sample { hz } => self.sample(hz),
             ToAgent::Drain { id, time_wait, give_up_ms } => {

@@ -46,6 +46,13 @@ impl Loads {
         self.running.insert(id, abort);
         Ok(())
     }
+
+    /// Ends a load before its time. It tells what it has found by itself; one that has ended has done so already.
+    pub(crate) fn end(&mut self, id: Id) {
+        if let Some(abort) = self.running.remove(&id) {
+            abort.store(true, Ordering::Release);
+        }
+    }
 }
 
 impl Drop for Loads {

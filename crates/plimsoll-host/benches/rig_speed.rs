@@ -28,6 +28,7 @@ fn measure(rounds: usize) -> Result<(), HostError> {
     let spec = RigSpec {
         hosts: vec![host("client"), host("firewall"), host("server")],
         links: vec![link("client", "firewall"), link("firewall", "server")],
+        volumes: vec![],
         program: "/bin/cat".into(),
         args: vec![],
         stderr: AgentStderr::Inherit,

@@ -133,6 +133,7 @@ impl Pair {
         let mut rig = Rig::build(&RigSpec {
             hosts: ["a", "b"].map(|name| HostSpec::new(name, HostKind::Namespace)).into(),
             links: vec![link],
+            volumes: Vec::new(),
             program,
             args: vec![AGENT.into()],
             stderr: AgentStderr::Inherit,

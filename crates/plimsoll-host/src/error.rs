@@ -105,6 +105,57 @@ pub enum HostError {
     /// More rigs with local hosts at once than there are addresses for.
     #[error("no loopback addresses are left: {0} rigs with `local` hosts exist at once")]
     NoLocalAddresses(usize),
+    /// A setting of the machine could not be changed, or a folder not be made.
+    #[error("{}{}: {why}", path.display(), if value.is_empty() { String::new() } else { format!(" = {value}") })]
+    Setting {
+        /// The setting or folder.
+        path: PathBuf,
+        /// The value that it was to have.
+        value: String,
+        /// Why not.
+        why: String,
+    },
+    /// A volume could not be made, used or removed.
+    #[error("volume {volume}: {operation}: {source}")]
+    Volume {
+        /// The volume.
+        volume: String,
+        /// What was tried.
+        operation: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A volume needs more than this user may do.
+    #[error("volume {volume}: {what} needs root")]
+    VolumeNeedsRoot {
+        /// The volume.
+        volume: String,
+        /// What needs it.
+        what: &'static str,
+    },
+    /// The program that makes a file system is not there.
+    #[error("volume {volume}: there is no program `{program}`; it comes with the Debian package `{package}`")]
+    NoMkfs {
+        /// The volume.
+        volume: String,
+        /// The program.
+        program: String,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// A block device that was to be written to is used by something.
+    #[error("volume {volume}: {device} must not be written to: {why}")]
+    DeviceInUse {
+        /// The volume.
+        volume: String,
+        /// The device.
+        device: PathBuf,
+        /// Who uses it.
+        why: String,
+    },
+    /// The rig has no such volume.
+    #[error("there is no volume `{0}`")]
+    NoSuchVolume(String),
     /// Only root of the machine may drop its caches.
     #[error("dropping the kernel's caches ({}): {source}", crate::caches::PATH)]
     DropCaches {
@@ -139,6 +190,7 @@ impl HostError {
             Self::Forbidden(Forbidden::Refused { .. }) => Some(
                 "run as root, or allow user namespaces in the container or sandbox, or use `kind = \"local\"`",
             ),
+            Self::VolumeNeedsRoot { .. } => Some("run as root, or use a `folder` in place of it"),
             Self::DropCaches { source } if is_permission(source) => Some(
                 "only root of the machine can drop its caches: run as root, or leave `drop_caches` out of the ladder",
             ),

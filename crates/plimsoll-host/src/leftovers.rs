@@ -26,7 +26,7 @@ pub struct Leftover {
 
 /// Who made a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
+pub(crate) struct Mark {
     pid: u32,
     started: u64,
     namespace: u64,
@@ -43,7 +43,12 @@ impl Mark {
         let entry = environment
             .split(|byte| *byte == 0)
             .find_map(|entry| entry.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="))?;
-        let mut fields = std::str::from_utf8(entry).ok()?.split(':');
+        Self::parse(std::str::from_utf8(entry).ok()?)
+    }
+
+    /// Reads what [`own_mark`] wrote.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split(':');
         let mut next = || fields.next();
         Some(Self {
             pid: next()?.parse().ok()?,
@@ -54,7 +59,7 @@ impl Mark {
 
     /// Whether the controller is known to be gone. One that counts processes in another namespace cannot be looked up from here, and
     /// is taken to be alive.
-    fn is_gone(self) -> bool {
+    pub(crate) fn is_gone(self) -> bool {
         let here = fs::metadata("/proc/self/ns/pid").is_ok_and(|m| m.ino() == self.namespace);
         here && Self::of(self.pid).map_or_else(|e| e.kind() == io::ErrorKind::NotFound, |now| now != self)
     }

@@ -17,6 +17,10 @@
 //! **Privilege.** As root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN, namespaces are made directly. An ordinary user's controller first
 //! [`enter`]s a user namespace in which it is root, and which owns all hosts of the run.
 //!
+//! **Volumes** are made on loop devices whose files have no name and which detach themselves when nobody has them open, and are mounted in
+//! the mount namespace of their host alone, so they go with it. Settings of block devices, and folders outside of any host, are undone by
+//! a [`Caretaker`], a process that outlives the controller for that.
+//!
 //! **What the binary must do**, in this order, before it starts a thread: hand its arguments to [`stage`] and exit if that did
 //! something; then, if it is the controller, call [`enter`].
 //!
@@ -27,6 +31,7 @@
 
 mod access;
 mod caches;
+mod caretaker;
 mod control;
 mod error;
 mod keeper;
@@ -41,15 +46,17 @@ mod rig;
 mod shape;
 mod spec;
 mod topology;
+mod volume;
 mod wire;
 
 pub use access::{Access, Forbidden, enter};
 pub use caches::drop_caches;
+pub use caretaker::{Caretaker, Debts, debts};
 pub use error::HostError;
 pub use keeper::stage;
 pub use leftovers::{Leftover, MARKER, leftovers};
 pub use machine::{MachineSettings, usable_cpus};
 pub use process::Pipes;
 pub use rig::Rig;
-pub use spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError};
+pub use spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError, VolumeSpec};
 pub use wire::WireCounts;

@@ -18,6 +18,7 @@ use crate::error::HostError;
 use crate::keeper;
 use crate::leftovers;
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
+use crate::volume::Mount;
 
 /// How long a host may take to end before its keeper is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -47,13 +48,13 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the keeper, which goes on by itself until the host is ready for its links.
-    pub(crate) fn start(rig: &RigSpec, host: &HostSpec) -> Result<Self, HostError> {
+    pub(crate) fn start(rig: &RigSpec, host: &HostSpec, mounts: &[Mount]) -> Result<Self, HostError> {
         let at = |operation: &str| {
             let (host, operation) = (host.name.clone(), operation.to_owned());
             move |source| HostError::Host { host, operation, source }
         };
         let (control, theirs) = pair().map_err(at("making its control socket"))?;
-        let keeper = start_keeper(rig, host, theirs).map_err(at("starting its keeper"))?;
+        let keeper = start_keeper(rig, host, mounts, theirs).map_err(at("starting its keeper"))?;
         let (host, kind) = (host.name.clone(), host.kind);
         Ok(Self { host, kind, keeper, control: Some(control), pid: None, notes: vec![] })
     }
@@ -184,7 +185,7 @@ impl Drop for Process {
     }
 }
 
-fn start_keeper(rig: &RigSpec, host: &HostSpec, control: OwnedFd) -> io::Result<Child> {
+fn start_keeper(rig: &RigSpec, host: &HostSpec, mounts: &[Mount], control: OwnedFd) -> io::Result<Child> {
     let kind = match host.kind {
         HostKind::Namespace => keeper::NAMESPACE,
         HostKind::Local => keeper::LOCAL,
@@ -192,7 +193,7 @@ fn start_keeper(rig: &RigSpec, host: &HostSpec, control: OwnedFd) -> io::Result<
     let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(keeper::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command
-        .args(keeper::orders(kind, control.as_raw_fd(), host.forward, &host.name))
+        .args(keeper::orders(kind, control.as_raw_fd(), host.forward, &host.name, mounts))
         .arg(&rig.program)
         .args(&rig.args)
         .env(leftovers::MARKER, leftovers::own_mark()?)

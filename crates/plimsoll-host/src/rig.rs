@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitStatus;
 
 use plimsoll_model::experiment::HostKind;
+use plimsoll_model::frame::VolumePlace;
 
 use crate::access;
 use crate::error::HostError;
@@ -13,6 +14,7 @@ use crate::network::Job;
 use crate::process::{Pipes, Process};
 use crate::spec::{LinkSpec, RigSpec};
 use crate::topology::Topology;
+use crate::volume::Volumes;
 use crate::wire::{WireCounts, WireProcess};
 
 /// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
@@ -28,6 +30,8 @@ pub struct Rig {
     wires: BTreeMap<usize, WireProcess>,
     /// By host; none once it was closed.
     processes: Vec<Option<Process>>,
+    /// What the hosts have to store on. Dropped after the processes that use it.
+    volumes: Volumes,
 }
 
 impl Rig {
@@ -42,6 +46,7 @@ impl Rig {
         if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
             access::require_namespaces()?;
         }
+        let volumes = Volumes::make(&spec.volumes)?;
         let any_local = spec.hosts.iter().any(|h| h.kind == HostKind::Local);
         let mut rig = Self {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
@@ -49,6 +54,7 @@ impl Rig {
             wires: BTreeMap::new(),
             local: any_local.then(local::Network::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
+            volumes,
             spec: spec.clone(),
         };
         let hosts: Vec<usize> = (0..rig.names.len()).collect();
@@ -59,7 +65,8 @@ impl Rig {
     /// Starts these hosts and makes these links.
     fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
         for host in fresh {
-            self.processes[*host] = Some(Process::start(&self.spec, &self.spec.hosts[*host])?);
+            let mounts = self.volumes.mounts(&self.names[*host]);
+            self.processes[*host] = Some(Process::start(&self.spec, &self.spec.hosts[*host], &mounts)?);
         }
         for host in fresh {
             self.process_mut(*host)?.wait_ready()?;
@@ -175,6 +182,14 @@ impl Rig {
         pipes.ok_or_else(|| HostError::NoPipes(host.into()))
     }
 
+    /// Where the agent of its host finds a volume, and whether it may write there.
+    ///
+    /// # Errors
+    /// When there is no such volume.
+    pub fn volume(&self, name: &str) -> Result<VolumePlace, HostError> {
+        self.volumes.place(name).ok_or_else(|| HostError::NoSuchVolume(name.into()))
+    }
+
     /// A process that is in all of the host's namespaces as long as it exists, by the id that the controller sees: the first process
     /// of a namespace host, the agent of a local one.
     ///
@@ -229,7 +244,9 @@ impl Rig {
         processes.iter_mut().for_each(Process::tell_to_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
         self.wires.clear();
-        ended.into_iter().collect()
+        let ended: Result<(), HostError> = ended.into_iter().collect();
+        // Only now does nobody use them any more.
+        ended.and(self.volumes.close())
     }
 
     fn position(&self, host: &str) -> Result<usize, HostError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use plimsoll_model::experiment::HostKind;
+use plimsoll_model::experiment::{HostKind, Volume};
 
 pub use crate::shape::{LinkShape, Queue};
 
@@ -20,6 +20,8 @@ pub struct RigSpec {
     pub hosts: Vec<HostSpec>,
     /// The links between namespace hosts.
     pub links: Vec<LinkSpec>,
+    /// The volumes of the hosts.
+    pub volumes: Vec<VolumeSpec>,
     /// The agent: a path, or a name that is looked up in `PATH`.
     pub program: PathBuf,
     /// The agent's arguments, without its own name.
@@ -51,6 +53,18 @@ impl HostSpec {
     pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
         Self { name: name.into(), kind, forward: false, addresses: 0, nat: None }
     }
+}
+
+/// A volume that a host has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VolumeSpec {
+    /// Its name.
+    pub name: String,
+    /// What it is made of; [`Volume::on`] names a host of the rig.
+    pub volume: Volume,
+    /// Whether a block device of the machine may be written to; it is then refused where anything uses it. What is made for the rig may
+    /// always be written to.
+    pub destroy: bool,
 }
 
 /// Translation of source addresses to the host's own addresses beside those of its links, or, where there are none, to that of the link
@@ -133,6 +147,14 @@ pub enum SpecError {
         /// The name that was not found.
         host: String,
     },
+    /// A volume belongs to a host that there is not.
+    #[error("volume {volume}: there is no host `{host}`")]
+    NoSuchOwner {
+        /// The volume.
+        volume: String,
+        /// The name that was not found.
+        host: String,
+    },
     /// A link ends where it begins.
     #[error("link {0}: a link joins two different hosts")]
     Loop(String),
@@ -185,6 +207,14 @@ impl RigSpec {
         }
         self.links.iter().try_for_each(|link| self.validate_link(link))?;
         self.hosts.iter().try_for_each(|host| self.validate_addresses(host))?;
+        for volume in &self.volumes {
+            if self.position(&volume.volume.on).is_none() {
+                return Err(SpecError::NoSuchOwner {
+                    volume: volume.name.clone(),
+                    host: volume.volume.on.clone(),
+                });
+            }
+        }
         let with_addresses = self.hosts.iter().filter(|h| h.addresses > 0).count();
         at_most("hosts with addresses beside their links'", with_addresses, crate::topology::MOST_NETWORKS)?;
         let local = self.hosts.iter().filter(|h| h.kind == HostKind::Local).count();
@@ -239,6 +269,7 @@ mod tests {
         let spec = RigSpec {
             hosts,
             links,
+            volumes: vec![],
             program: "agent".into(),
             args: vec![],
             stderr: AgentStderr::Inherit,

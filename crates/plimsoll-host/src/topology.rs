@@ -197,6 +197,7 @@ mod tests {
         Topology::new(&RigSpec {
             hosts: hosts.collect(),
             links: links.collect(),
+            volumes: vec![],
             program: "agent".into(),
             args: vec![],
             stderr: AgentStderr::Inherit,

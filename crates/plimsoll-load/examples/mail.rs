@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
         }
     }
-    let spec = LoadSpec { name: "mail".into(), targets, sources: Vec::new(), kind: LoadKind::Smtp(load) };
+    let spec = LoadSpec {
+        name: "mail".into(),
+        targets,
+        sources: Vec::new(),
+        kind: LoadKind::Smtp(load),
+        volume: None,
+    };
     let abort = AtomicBool::new(false);
     let found = run(&spec, &Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) })?;
     let seconds = found.elapsed_ns as f64 / 1e9;

@@ -61,6 +61,11 @@ pub enum ToAgent {
         /// What to run.
         load: LoadSpec,
     },
+    /// End a load that runs before its time: it answers `Finished` with what it has found. One that has ended already is left alone.
+    End {
+        /// The load's id.
+        id: Id,
+    },
     /// Read all counters once; answered by `Counters`.
     Snapshot {
         /// Repeated in the answer.
@@ -338,6 +343,9 @@ pub struct LoadSpec {
     pub targets: Vec<SocketAddr>,
     /// The addresses to connect from, in turn; none to leave the choice to the kernel.
     pub sources: Vec<IpAddr>,
+    /// The volume that a storage load aims at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumePlace>,
     /// What it is.
     pub kind: LoadKind,
 }
@@ -357,6 +365,17 @@ pub struct CaptureSpec {
     pub snap: u32,
     /// How many bytes the ring of each interface has.
     pub ring: u64,
+}
+
+/// A volume as the agent of its host sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumePlace {
+    /// Its name in the experiment.
+    pub name: String,
+    /// Where it is: a folder, or a block device.
+    pub path: PathBuf,
+    /// Whether it may be written to.
+    pub writable: bool,
 }
 
 /// Writes one frame and flushes it.

@@ -44,6 +44,8 @@ pub enum ErrorKind {
     NoConnection,
     /// A request of an open loop was given up before it was sent, though a connection was free: the generator could not offer the rate.
     GeneratorLate,
+    /// The device could not read or write (EIO).
+    Io,
     /// Anything else.
     Other,
 }
@@ -67,6 +69,7 @@ impl ErrorKind {
             Self::Unreachable => "unreachable",
             Self::NoConnection => "no free connection",
             Self::GeneratorLate => "generator too late",
+            Self::Io => "input/output error",
             Self::Other => "other error",
         }
     }
@@ -109,6 +112,9 @@ pub struct LoadResult {
     /// What a load of mail knows beside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<MailFacts>,
+    /// What a storage load did beside answering requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StorageFacts>,
 }
 
 /// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.
@@ -179,6 +185,40 @@ impl MailBalance {
     #[must_use]
     pub fn is_even(&self) -> bool {
         self.lost == 0 && self.corrupted == 0
+    }
+}
+
+/// What a storage load did. Its operations are the requests of the result, their bytes its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageFacts {
+    /// Operations that read.
+    pub reads: u64,
+    /// Operations that wrote.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Calls of fdatasync(2).
+    pub syncs: u64,
+    /// The mean time of an operation, in microseconds.
+    pub mean_us: f64,
+    /// Operations that took more than 2 s.
+    pub over_2s: u64,
+    /// Operations that took more than 10 s.
+    pub over_10s: u64,
+    /// Bytes that the kernel had to fetch from the device for the load's threads (`read_bytes` of `/proc/thread-self/io`), read-ahead
+    /// with it; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes: Option<u64>,
+}
+
+impl StorageFacts {
+    /// The share of the bytes read that the device delivered: at most 1, whatever was read ahead. Absent where nothing was read.
+    #[must_use]
+    pub fn device_share(&self) -> Option<f64> {
+        let fetched = self.device_read_bytes.filter(|_| self.read_bytes > 0)?;
+        Some((fetched as f64 / self.read_bytes as f64).min(1.0))
     }
 }
 
@@ -420,6 +460,13 @@ impl LoadResult {
             Metric::JitterMs => Some(self.datagrams?.jitter_us / 1e3),
             // Packets belong to a phase and not to one of its loads.
             Metric::StallShare => None,
+            Metric::MegabytesPerSecond => per_second(self.bytes).map(|rate| rate / 1e6),
+            Metric::MeanMs => Some(self.storage.filter(|_| self.requests > 0)?.mean_us / 1e3),
+            Metric::MaxMs => millis(self.latency.percentiles.max),
+            Metric::CpuUsPerRequest => {
+                (self.requests > 0).then(|| (self.user_us + self.system_us) as f64 / self.requests as f64)
+            }
+            Metric::DeviceShare => self.storage?.device_share(),
         }
     }
 
@@ -508,6 +555,9 @@ pub struct Slice {
     pub result: LoadResult,
     /// Per host, what the counters changed by while it ran.
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The neighbours that were there meanwhile, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<String>,
 }
 
 /// A phase that was carried out.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
-use crate::observation::{ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost, Twin};
+use crate::observation::{
+    ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost, StorageFacts, Twin,
+};
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
 
@@ -51,6 +53,12 @@ pub struct RunReport {
     /// The probes of each search for a limit: one for each of the verdicts on limits, in their order.
     #[serde(default)]
     pub searches: Vec<SearchReport>,
+    /// What claims about modes found beside their verdicts.
+    #[serde(default)]
+    pub modes: Vec<ModesFacts>,
+    /// Which level of a factor is best, row by row.
+    #[serde(default)]
+    pub winners: Vec<Winner>,
     /// What was tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
@@ -247,6 +255,63 @@ pub enum ProbeFinding {
     Broken,
     /// The generator did not offer the rate, so that the probe tells nothing.
     NotOffered,
+}
+
+/// What a claim about modes found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModesFacts {
+    /// The measured phase.
+    pub phase: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// What was looked at, such as `megabytes_per_second`.
+    pub metric: String,
+    /// The measurements in order of time.
+    pub values: Vec<f64>,
+    /// The modes by rising centre; empty where there were too few measurements.
+    pub modes: Vec<ModePlace>,
+    /// Which mode each measurement belongs to, from 0; empty where there is only one.
+    pub belongs_to: Vec<u32>,
+    /// How the modes follow one another: `comes_and_goes`, `alternates` or `random`; null where there are not two.
+    pub order: Option<String>,
+    /// The neighbours that came and went, each with whether it was there in each measurement.
+    pub neighbours: BTreeMap<String, Vec<bool>>,
+}
+
+/// A place where measurements gather.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModePlace {
+    /// The mean of its measurements.
+    pub center: f64,
+    /// Its share of all measurements.
+    pub weight: f64,
+}
+
+/// Which level of a factor is best in one phase, at one combination of the other factors' levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Winner {
+    /// The measured phase.
+    pub phase: String,
+    /// The levels of the other factors.
+    pub row: BTreeMap<String, String>,
+    /// The factor whose levels competed.
+    pub factor: String,
+    /// What was compared.
+    pub metric: String,
+    /// The level that came out best.
+    pub winner: String,
+    /// Its figure: the median over blocks.
+    pub figure: f64,
+    /// The level that came next.
+    pub next: String,
+    /// How many times better the winner is.
+    pub lead: f64,
+    /// In what share of resamples of the blocks it comes out best: how certain it is.
+    pub certainty: f64,
+    /// `faster` where the lead is real, `same` where it is smaller than the margin, else `undecided`.
+    pub outcome: Outcome,
+    /// The figure of every level.
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// What a rung of the ladder did.
@@ -465,6 +530,12 @@ pub struct PhaseReport {
     /// Time in which some task of the machine waited for a disk (`/proc/pressure/io`), in microseconds for each message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_pressure_us: Option<f64>,
+    /// Millions of bytes read, written or received, per second of load.
+    #[serde(default)]
+    pub megabytes_per_second: f64,
+    /// What storage loads did, over all slices; null where there was none.
+    #[serde(default)]
+    pub storage: Option<StorageFacts>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
     /// Failures, by kind.

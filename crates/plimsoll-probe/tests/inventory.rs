@@ -49,9 +49,13 @@ fn add_disks(root: &Path) {
     write(root, &format!("{ata}/link1/ata_link/link1/sata_spd"), "3.0 Gbps\n");
     write(root, &format!("{ata}/link1/ata_link/link1/hw_sata_spd_limit"), "6.0 Gbps\n");
     let device = format!("{ata}/host0/target0:0:0/0:0:0:0");
-    for (file, text) in
-        [("vendor", "ATA     \n"), ("model", "ST4000NM0035\n"), ("queue_depth", "32\n"), ("rev", "TN03\n")]
-    {
+    for (file, text) in [
+        ("vendor", "ATA     \n"),
+        ("model", "ST4000NM0035\n"),
+        ("queue_depth", "32\n"),
+        ("rev", "TN03\n"),
+        ("ioerr_cnt", "0x1a\n"),
+    ] {
         write(root, &format!("{device}/{file}"), text);
     }
     let block = format!("{device}/block/sda");
@@ -181,6 +185,7 @@ fn a_disk_shows_what_its_link_agreed_on_and_what_it_could() {
         (Some("mq-deadline"), Some("write back"))
     );
     assert_eq!((sata.queue_depth, sata.firmware.as_deref()), (Some(32), Some("TN03")));
+    assert_eq!((sata.health.errors, sata.health.timeouts), (Some(26), None));
     assert_eq!(sata.link, Some(DiskLink { speed: 3000, max_speed: Some(6000) }));
     let pcie = nvme.pcie.as_ref().expect("a link");
     assert_eq!((pcie.width, pcie.max_width, pcie.full), (2, 4, false));

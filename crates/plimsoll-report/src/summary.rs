@@ -80,6 +80,7 @@ impl Figures {
                 Metric::BitsPerSecond => middle(&|p| p.bits_per_second),
                 Metric::PacketsPerSecond => middle(&|p| p.packets_per_second.unwrap_or(0.0)),
                 Metric::MessagesPerMinute => 60.0 * middle(&|p| p.requests_per_second),
+                Metric::MegabytesPerSecond => middle(&|p| p.megabytes_per_second),
                 _ => middle(&|p| p.connections_per_second),
             },
             latency: Percentiles {
@@ -100,11 +101,15 @@ pub(crate) const FLOODED: &str = "flooded";
 /// The rig that is spared it.
 pub(crate) const CONTROL: &str = "control";
 
-/// Which rate is told: messages where they were sent; bits or datagrams of loads that are about those; else that of the claims, and when they are about neither,
+/// Which rate is told: of storage, bytes; messages where they were sent; bits or datagrams of loads that are about those; else that of the
+/// claims, and when they are about neither,
 /// requests where some were offered at a rate, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
     let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
+    if any(|phase| phase.storage.is_some()) {
+        return Metric::MegabytesPerSecond;
+    }
     if any(|phase| !phase.commands_us.is_empty()) && !claimed(Metric::ConnectionsPerSecond) {
         return Metric::MessagesPerMinute;
     }
@@ -129,6 +134,7 @@ pub(crate) fn rate_title(report: &RunReport) -> &'static str {
         Metric::BitsPerSecond => "bit/s",
         Metric::PacketsPerSecond => "packets/s",
         Metric::MessagesPerMinute => "msg/min",
+        Metric::MegabytesPerSecond => "MB/s",
         _ => "conn/s",
     }
 }
@@ -153,7 +159,7 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
         !matches!(p.kind, PhaseKind::Settle | PhaseKind::WarmUp)
-            && (p.connections > 0 || p.bits_per_second > 0.0 || !p.errors.is_empty())
+            && (p.connections > 0 || p.bits_per_second > 0.0 || p.storage.is_some() || !p.errors.is_empty())
     };
     let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();
     for phase in trials.iter().copied().flatten().filter(counts) {

@@ -22,6 +22,8 @@ const MET: f64 = 0.99;
 pub(crate) fn metric(name: &str) -> String {
     match name {
         "median_ms" => "median time of a request (ms)".into(),
+        "megabytes_per_second" => "MB/s".into(),
+        "device_share" => "share from the device".into(),
         "p99_ms" => "99th percentile of request time (ms)".into(),
         other => other.replace('_', " "),
     }
@@ -63,7 +65,7 @@ pub(crate) fn standing(standing: Standing) -> &'static str {
 
 /// Whether estimate and interval are ratios, with 1 for no change.
 pub(crate) fn is_ratio(verdict: &Verdict) -> bool {
-    matches!(verdict.claim.as_str(), "recovery" | "difference")
+    matches!(verdict.claim.as_str(), "recovery" | "difference" | "winner")
 }
 
 /// The interval with its confidence: `95 % interval 0.97 to 1.01`.
@@ -101,10 +103,25 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
             return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), percent(estimate));
         }
         ("limit", _) => format!("the bound is held up to {value} {metric}"),
+        ("winner", _) => format!("the best came to {value} of the next in {metric}"),
         ("difference", _) => format!("B came to {value} of A in {metric}"),
         _ => format!("{metric}: {value}"),
     };
     format!("{} {sure}.", capitalised(&found))
+}
+
+/// The verdicts that are told one by one: winners stand in a table, unless there is none.
+pub(crate) fn told_in_words(report: &RunReport) -> impl Iterator<Item = &Verdict> {
+    report.verdicts.iter().filter(|verdict| verdict.claim != "winner" || report.winners.is_empty())
+}
+
+/// What the lead of a winner is worth.
+pub(crate) fn lead(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Faster => "better than the next",
+        Outcome::Same => "as good as the next",
+        _ => "not sure",
+    }
 }
 
 /// The text with its first letter raised.

@@ -172,7 +172,10 @@ impl<'e> Bench<'e> {
             HostKind::Local => vec![self.hosts.address(&load.from, &load.from)?],
             HostKind::Namespace => self.hosts.own_addresses(&load.from)?,
         };
-        Ok(LoadSpec { name: name.to_owned(), targets: self.reach(&load.from, &load.to)?, sources, kind })
+        let is_storage = matches!(kind, LoadKind::Storage(_));
+        let volume = if is_storage { Some(self.hosts.volume(&load.to)?) } else { None };
+        let targets = if is_storage { Vec::new() } else { self.reach(&load.from, &load.to)? };
+        Ok(LoadSpec { name: name.to_owned(), targets, sources, volume, kind })
     }
 
     /// What a sink for mail has taken until now.

@@ -38,6 +38,11 @@ pub enum Event<'a> {
         /// Where it stands.
         progress: &'a Progress,
     },
+    /// Something is known of a phase that is being measured.
+    SoFar {
+        /// What, in a sentence.
+        what: &'a str,
+    },
     /// A phase has ended.
     PhaseEnded {
         /// What happened in it.

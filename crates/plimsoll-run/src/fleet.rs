@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{Host, sysctl};
-use plimsoll_model::frame::{self, FromAgent, Id, PROTOCOL, ToAgent};
+use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{Fault, FaultKind, Progress, Sample, SamplingCost, Twin};
 
 use crate::error::{RunError, TrialStop};
@@ -66,6 +66,8 @@ pub(crate) struct Fleet<'i> {
     interrupt: &'i AtomicBool,
     next_id: Id,
     lives: u32,
+    /// Loads that nobody waits for, by agent and id: whose failure ends the trial.
+    unattended: BTreeMap<(Key, Id), String>,
     /// Services by agent and id: whose death is a fault.
     services: BTreeMap<(Key, Id), String>,
     pub(crate) series: BTreeMap<String, Vec<Sample>>,
@@ -84,6 +86,7 @@ impl<'i> Fleet<'i> {
             interrupt,
             next_id: 1,
             lives: 0,
+            unattended: BTreeMap::new(),
             services: BTreeMap::new(),
             series: BTreeMap::new(),
             cost: SamplingCost::default(),
@@ -164,6 +167,23 @@ impl<'i> Fleet<'i> {
     /// A service whose death from now on makes the trial worthless.
     pub(crate) fn depend_on(&mut self, key: &Key, id: Id, service: &str) {
         self.services.insert((key.clone(), id), service.to_owned());
+    }
+
+    /// Starts a load that nobody waits for.
+    pub(crate) fn set_going(&mut self, key: &Key, name: &str, load: LoadSpec) -> Result<Id, RunError> {
+        let id = self.id();
+        self.unattended.insert((key.clone(), id), name.to_owned());
+        self.send(key, &ToAgent::Run { id, load })?;
+        Ok(id)
+    }
+
+    /// Ends such a load, and waits until it has.
+    pub(crate) fn call_off(&mut self, key: &Key, id: Id) -> Result<(), TrialStop> {
+        if self.unattended.remove(&(key.clone(), id)).is_none() {
+            return Ok(());
+        }
+        let requests = [(key.clone(), id, ToAgent::End { id })];
+        self.ask_all(&requests, Instant::now() + PATIENCE, &mut |_, _| {}).map(drop)
     }
 
     /// No longer so.
@@ -276,9 +296,33 @@ impl<'i> Fleet<'i> {
                         return Err(service_died(&incoming.key, service, &how, &stderr));
                     }
                 }
-                Some(what) => return Ok(Some((incoming.key, what))),
+                Some(what) => match self.of_unattended(&incoming.key, &what) {
+                    None => return Ok(Some((incoming.key, what))),
+                    Some(told) => told?,
+                },
             }
         }
+    }
+}
+
+impl Fleet<'_> {
+    /// What is to be made of a word on a load that nobody waits for; nothing where it is of something else.
+    fn of_unattended(&self, key: &Key, what: &FromAgent) -> Option<Result<(), TrialStop>> {
+        let id = match what {
+            FromAgent::Progress { id, .. } => *id,
+            what => answers_to(what)?,
+        };
+        let load = self.unattended.get(&(key.clone(), id))?;
+        let failed =
+            |why: Failure| Err(RunError::Load { load: load.clone(), host: key.host.clone(), why }.into());
+        Some(match what {
+            FromAgent::Failed { why, .. } => failed(why.clone()),
+            FromAgent::Finished { .. } => failed(Failure::Other {
+                what: "stay beside what is measured".into(),
+                error: "it ended by itself".into(),
+            }),
+            _ => Ok(()),
+        })
     }
 }
 

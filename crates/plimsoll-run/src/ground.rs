@@ -8,8 +8,10 @@ use std::path::PathBuf;
 
 use plimsoll_host::{
     AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, MachineSettings, NatSpec, Queue, Rig, RigSpec,
+    VolumeSpec,
 };
 use plimsoll_model::experiment::{Experiment, Way};
+use plimsoll_model::frame::VolumePlace;
 use plimsoll_model::units::{QueueLength, Span};
 
 /// The streams to the agent of a host.
@@ -84,6 +86,12 @@ pub trait Hosts {
     /// When there is no such host.
     fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError>;
 
+    /// Where the agent of its host finds a volume.
+    ///
+    /// # Errors
+    /// When there is no such volume.
+    fn volume(&self, name: &str) -> Result<VolumePlace, HostError>;
+
     /// Which links did not do what was asked of them, until now.
     ///
     /// # Errors
@@ -104,6 +112,8 @@ pub struct Namespaces {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
+    /// Block devices of this machine that may be written to.
+    pub destroy: Vec<PathBuf>,
 }
 
 impl Ground for Namespaces {
@@ -123,9 +133,17 @@ impl Ground for Namespaces {
             seed: link.seed.unwrap_or_else(rand::random),
             ..LinkSpec::new(&link.between[0], &link.between[1])
         });
+        let may_destroy =
+            |device: &Option<String>| device.as_ref().is_some_and(|d| self.destroy.iter().any(|ok| ok == d));
+        let volumes = experiment.volumes.iter().map(|(name, volume)| VolumeSpec {
+            name: name.clone(),
+            volume: volume.clone(),
+            destroy: may_destroy(&volume.device),
+        });
         let spec = RigSpec {
             hosts: hosts.collect(),
             links: links.collect(),
+            volumes: volumes.collect(),
             program: self.program.clone(),
             args: self.args.clone(),
             stderr: AgentStderr::Inherit,
@@ -182,6 +200,10 @@ impl Hosts for Rig {
 
     fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError> {
         Rig::own_addresses(self, host)
+    }
+
+    fn volume(&self, name: &str) -> Result<VolumePlace, HostError> {
+        Rig::volume(self, name)
     }
 
     fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {

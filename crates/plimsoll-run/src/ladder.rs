@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use plimsoll_host::HostError;
-use plimsoll_model::experiment::{Phase, Remedies, Rung};
+use plimsoll_model::experiment::{Experiment, Phase, Remedies, Rung};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{PhaseKind, Twin};
 
@@ -21,7 +21,8 @@ impl<'t> Trial<'t> {
         let experiment = self.experiment;
         let Some(remedies) = &experiment.remedies else { return Ok(()) };
         let claim = experiment.claims.iter().find_map(|claim| claim.recovery.as_ref());
-        let Some((load, extent)) = claim.and_then(|claim| find(&experiment.phases, &claim.after)) else {
+        let Some((load, extent)) = claim.and_then(|claim| find(experiment, &experiment.phases, &claim.after))
+        else {
             return Ok(());
         };
         for &rung in &remedies.ladder {
@@ -89,9 +90,9 @@ impl<'t> Trial<'t> {
 }
 
 /// The load that a phase measures, and in how many slices.
-fn find<'p>(phases: &'p [Phase], name: &str) -> Option<(&'p str, Extent)> {
+fn find<'p>(experiment: &Experiment, phases: &'p [Phase], name: &str) -> Option<(&'p str, Extent)> {
     phases.iter().find_map(|phase| match &phase.measure {
-        Some(load) if phase.name == name => Some((load.as_str(), Extent::of(phase))),
-        _ => find(&phase.steps, name),
+        Some(load) if phase.name == name => Some((load.as_str(), Extent::of(phase, experiment))),
+        _ => find(experiment, &phase.steps, name),
     })
 }

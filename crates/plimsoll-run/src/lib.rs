@@ -13,6 +13,7 @@ mod fleet;
 mod ground;
 mod ladder;
 mod mail;
+mod neighbour;
 mod phase;
 mod run;
 mod trial;
@@ -32,7 +33,10 @@ use plimsoll_model::plan::Plan;
 /// What the run needs to be told about the figures that it measures.
 pub trait Judge {
     /// Whether the slices of a measured phase tell its figure surely enough for the claims. To be answered from their scatter alone.
-    fn sure_enough(&self, plan: &Plan, slices: &[Slice]) -> bool;
+    fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool;
+
+    /// What is known so far of a phase that is being measured, in a sentence for who waits; nothing where there is nothing to say.
+    fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String>;
 
     /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control twin's, and
     /// `baseline` holds the slices of both.

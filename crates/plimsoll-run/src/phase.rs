@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::{Load, LoadKind, Phase, Search, Settle, Watch};
+use plimsoll_model::experiment::{
+    Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
+};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
@@ -31,7 +33,9 @@ impl Trial<'_> {
         }
         self.begin(&phase.name, PhaseKind::Measure, None);
         let captures = self.begin_capture(&phase.name)?;
-        self.slices(load, &Extent::of(phase), deadline(phase))?;
+        let extent = Extent::of(phase, self.experiment);
+        let measured = self.slices(load, &extent, deadline(phase));
+        self.send_neighbours_away(measured)?;
         self.end_capture(captures)?;
         self.deep(&phase.name)?;
         self.end()
@@ -41,10 +45,13 @@ impl Trial<'_> {
     pub(crate) fn drive(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Drive, None);
         let limit = deadline(phase);
-        for twin in self.taking_part(phase) {
+        self.look_for_neighbours()?;
+        let driven = self.taking_part(phase).into_iter().try_for_each(|twin| {
             let slice = self.slice(twin, 0, load, self.kind(load), limit)?;
             self.current().slices.push(slice);
-        }
+            Ok(())
+        });
+        self.send_neighbours_away(driven)?;
         self.end()
     }
 
@@ -87,8 +94,14 @@ impl Trial<'_> {
             if place >= slices && (place - slices).is_multiple_of(SLICES_BETWEEN_LOOKS) {
                 let since = *extended_from.get_or_insert_with(Instant::now);
                 let too_long = extent.extend_for.is_some_and(|limit| since.elapsed() >= limit);
-                if too_long || self.judge.sure_enough(self.plan, &self.latest().slices) {
+                if too_long || self.judge.sure_enough(self.plan, &self.latest().name, &self.latest().slices) {
                     break;
+                }
+            }
+            if place > 0 && place.is_multiple_of(SLICES_BETWEEN_LOOKS) {
+                let (name, known) = (&self.latest().name, &self.latest().slices);
+                if let Some(what) = self.judge.so_far(self.plan, name, known) {
+                    self.observer.on(&Event::SoFar { what: &what });
                 }
             }
             let part = whole.part(place % slices, slices);
@@ -105,6 +118,7 @@ impl Trial<'_> {
         part: &LoadKind,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
+        self.look_for_neighbours()?;
         let mut twins: Vec<Twin> = self.twins().collect();
         twins.shuffle(&mut self.random);
         for twin in twins {
@@ -146,7 +160,8 @@ impl Trial<'_> {
             }
         };
         let after = self.snapshots(&hosts, false)?;
-        Ok(Slice { twin, number, at_ns, result, counters: changes(twin, &hosts, &before, &after) })
+        let counters = changes(twin, &hosts, &before, &after);
+        Ok(Slice { twin, number, at_ns, result, counters, neighbours: self.neighbours_there() })
     }
 
     /// Reads the counters of several hosts at once.
@@ -276,7 +291,7 @@ impl Trial<'_> {
             .is_some_and(|main| self.judge.window_passes(self.plan, baseline, main, window(Twin::Control)))
     }
 
-    fn kind(&self, load: &str) -> LoadKind {
+    pub(crate) fn kind(&self, load: &str) -> LoadKind {
         self.experiment.loads[load].kind().expect("an experiment that was checked has a kind for each load")
     }
 }
@@ -293,8 +308,10 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    pub(crate) fn of(phase: &Phase) -> Self {
-        let slices = phase.slices.unwrap_or(1);
+    pub(crate) fn of(phase: &Phase, experiment: &Experiment) -> Self {
+        let about_modes = |claim: &Claim| claim.modes.as_ref().is_some_and(|claim| claim.phase == phase.name);
+        let usual = if experiment.claims.iter().any(about_modes) { ModesClaim::MEASUREMENTS } else { 1 };
+        let slices = phase.slices.unwrap_or(usual);
         Self {
             slices,
             most: phase.most_slices.unwrap_or(slices),

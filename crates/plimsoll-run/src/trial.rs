@@ -15,6 +15,7 @@ use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::fleet::Fleet;
 use crate::ground::{Changed, Ground};
+use crate::neighbour::Beside;
 
 /// What a trial needs from the run that it belongs to.
 pub(crate) struct Surroundings<'r> {
@@ -46,6 +47,8 @@ pub(crate) struct Trial<'t> {
     cycles: u32,
     start: Instant,
     stored: usize,
+    /// The neighbours that are there now.
+    pub(crate) beside: Vec<Beside>,
 }
 
 /// Which trial of its run it is.
@@ -91,6 +94,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         cycles: 0,
         start: Instant::now(),
         stored: 0,
+        beside: Vec::new(),
     };
     let stop = trial.all(place.remedies).err();
     trial.finish(stop)

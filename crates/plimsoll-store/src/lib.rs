@@ -7,6 +7,7 @@
 
 mod schema;
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -150,6 +151,42 @@ impl Store {
             .execute(schema::PUT_RUN, values)
             .map(drop)
             .map_err(|source| failed(&self.path, "store the run", source))
+    }
+
+    /// Stores what the hosts of a run are: an inventory for each, as JSON.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_inventories(
+        &self,
+        run: &str,
+        inventories: &BTreeMap<String, serde_json::Value>,
+    ) -> Result<(), StoreError> {
+        inventories.iter().try_for_each(|(host, inventory)| {
+            self.connection
+                .execute(schema::PUT_INVENTORY, params![run, host, inventory.to_string()])
+                .map(drop)
+                .map_err(|source| failed(&self.path, "store an inventory", source))
+        })
+    }
+
+    /// What the hosts of a run were; nothing for a run that is older than that.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn inventories(&self, run: &str) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
+        let doing = |source| failed(&self.path, "read the inventories", source);
+        let mut statement = self.connection.prepare(schema::INVENTORIES_OF).map_err(doing)?;
+        let rows = statement
+            .query_map([run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+            .map_err(doing)?;
+        let mut all = BTreeMap::new();
+        for row in rows {
+            let (host, text) = row.map_err(doing)?;
+            let inventory = self.read(&text, || format!("the inventory of `{host}` in run {run}"))?;
+            all.insert(host, inventory);
+        }
+        Ok(all)
     }
 
     /// Stores a phase that has ended, of a trial that has not.

@@ -45,6 +45,21 @@ create table if not exists series (
 ) strict;
 ";
 
+/// A table that came later. A Plimsoll that does not know it can still read the file.
+const INVENTORIES: &str = "
+create table if not exists inventories (
+    run text not null references runs (id),
+    host text not null,
+    inventory text not null,
+    primary key (run, host)
+) strict;
+";
+
+pub(crate) const PUT_INVENTORY: &str = "insert or replace into inventories values (?1, ?2, ?3)";
+
+pub(crate) const INVENTORIES_OF: &str =
+    "select host, inventory from inventories where run = ?1 order by host";
+
 pub(crate) const PUT_RUN: &str = "
 insert into runs values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 on conflict (id) do update set elapsed_s = ?7, status = ?8, notes = ?9";
@@ -96,5 +111,6 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
         connection.execute_batch(TABLES)?;
         connection.pragma_update(None, "user_version", FORMAT)?;
     }
+    connection.execute_batch(INVENTORIES)?;
     Ok(FORMAT)
 }

@@ -112,6 +112,9 @@ pub struct RunArgs {
     /// Go on with a run that was interrupted: its id, or `latest`.
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["experiment", "quick", "set", "factor", "audit_probes", "seed"])]
     pub resume: Option<String>,
+    /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
+    #[arg(long, value_name = "DEVICE")]
+    pub destroy: Vec<PathBuf>,
     /// Where the page with the charts goes [default: beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
     pub html: Option<PathBuf>,

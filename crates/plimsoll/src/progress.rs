@@ -81,6 +81,7 @@ impl Observer for ProgressLine {
                     if progress.errors > 0 { format!(", {} errors", progress.errors) } else { String::new() };
                 self.show(&format!("{:.0}/s  {}{of}{errors}", progress.rate, progress.done));
             }
+            Event::SoFar { what } => self.show(what),
             Event::PhaseEnded { phase } => {
                 let took = Duration::from_nanos(phase.end_ns - phase.start_ns);
                 self.forecast.phase_ended(&phase.name, phase.kind, took);

@@ -97,6 +97,13 @@ pub fn page(id: CauseId) -> Page {
             test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
             remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
         },
+        CauseId::DiskCompetingIo => Page {
+            evidence_for: "measurements are in the worse mode while a neighbour is there, and in the better one while it is not; the device \
+                           moved bytes that the measured load did not ask for",
+            evidence_against: "the worse mode comes as often without the neighbour; nobody else used the device",
+            test: "switch the neighbour off and measure again: one mode is left",
+            remedy: "give the neighbour a device of its own, a limit, or another time",
+        },
     }
 }
 
@@ -126,6 +133,19 @@ pub fn of_state(state_lives_in: Option<StateLivesIn>, evidence: &[Evidence]) -> 
     let confidence = if quoted.len() > 1 { 0.95 } else { 0.9 };
     let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
     vec![Cause { rank: 1, id, title, confidence, evidence: quoted, remedy, confirmed: true }]
+}
+
+/// A second mode that is there when a neighbour is: the neighbour was switched on and off, so it is confirmed. `evidence` are the figures
+/// without it and with it; a cause is named only where there are two.
+#[must_use]
+pub fn of_neighbour(neighbour: &str, confidence: f64, evidence: Vec<CauseEvidence>) -> Option<Cause> {
+    if evidence.len() < 2 {
+        return None;
+    }
+    let id = CauseId::DiskCompetingIo;
+    let title = format!("{}: the neighbour `{neighbour}`", id.title());
+    let remedy = page(id).remedy.to_owned();
+    Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
 }
 
 fn of_service(metric: &str) -> bool {

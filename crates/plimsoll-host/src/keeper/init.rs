@@ -34,6 +34,12 @@ pub(super) fn run(orders: &Orders) -> ExitCode {
             return failed(&orders.control, "making a folder for the files of its services", errno);
         }
     };
+    for mount in &orders.mounts {
+        let made = if scratch.is_own() { mount.make() } else { Err(Errno::EPERM) };
+        if let Err(errno) = made {
+            return failed(&orders.control, format!("mounting the volume at {}", mount.at.display()), errno);
+        }
+    }
     orders.control.say(&Word::Ready);
     match start_agent(orders, scratch.path()) {
         Ok(agent) => {

@@ -23,7 +23,9 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use crate::access;
+use crate::caretaker;
 use crate::control::{HostEnd, Word};
+use crate::volume::Mount;
 use crate::{machine, wire};
 use scratch::{SCRATCH, Scratch};
 
@@ -39,6 +41,8 @@ pub(crate) const LOCAL: &str = "local";
 pub(crate) const WIRE: &str = "wire";
 /// Changes settings of the machine, and puts them back.
 pub(crate) const SETTINGS: &str = "settings";
+/// Undoes what a run did to the machine.
+pub(crate) const CARETAKER: &str = "caretaker";
 /// How a process starts itself again, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
 /// The exit status of a stage that could not do its work; why was said over the control socket.
@@ -68,6 +72,9 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
             None => ExitCode::from(FAILED),
         });
     }
+    if stage == CARETAKER {
+        return Some(be_caretaker(args));
+    }
     let Some(orders) = Orders::from_args(args) else {
         return Some(ExitCode::from(FAILED));
     };
@@ -84,15 +91,31 @@ struct Orders {
     controller: Pid,
     forward: bool,
     host: OsString,
+    mounts: Vec<Mount>,
     program: PathBuf,
     args: Vec<OsString>,
 }
 
 /// The arguments of a keeper, as [`Orders::from_args`] reads them.
-pub(crate) fn orders(kind: &str, control: RawFd, forward: bool, host: &str) -> [OsString; 6] {
+pub(crate) fn orders(
+    kind: &str,
+    control: RawFd,
+    forward: bool,
+    host: &str,
+    mounts: &[Mount],
+) -> [OsString; 7] {
     let forward = if forward { "forward" } else { "end" };
     let controller = getpid().to_string();
-    [STAGE.into(), kind.into(), control.to_string().into(), controller.into(), forward.into(), host.into()]
+    let mounts: Vec<String> = mounts.iter().map(Mount::to_line).collect();
+    [
+        STAGE.into(),
+        kind.into(),
+        control.to_string().into(),
+        controller.into(),
+        forward.into(),
+        host.into(),
+        mounts.join("\n").into(),
+    ]
 }
 
 impl Orders {
@@ -103,6 +126,7 @@ impl Orders {
             controller,
             forward: args.next()? == "forward",
             host: args.next()?,
+            mounts: args.next()?.to_str()?.lines().map(Mount::from_line).collect::<Option<_>>()?,
             program: args.next()?.into(),
             args: args.collect(),
         })
@@ -134,6 +158,19 @@ fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(true) => wire::stage(&control, args),
         Ok(false) => ExitCode::from(FAILED),
         Err(errno) => failed(&control, "asking to die with the controller", errno),
+    }
+}
+
+/// It is not to die with the controller, but to notice its death.
+fn be_caretaker(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let number = args.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
+    let Some(number) = number else { return ExitCode::from(FAILED) };
+    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
+    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it.
+    let socket = unsafe { OwnedFd::from_raw_fd(number) };
+    match fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
+        Ok(_) => caretaker::stage(socket.into()),
+        Err(_) => ExitCode::from(FAILED),
     }
 }
 

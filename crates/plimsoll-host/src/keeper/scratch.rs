@@ -32,6 +32,11 @@ impl Scratch {
         Ok(Self { path, remove: true })
     }
 
+    /// Whether it is of the host's own mount namespace, so that nobody else sees what is made in it.
+    pub(super) fn is_own(&self) -> bool {
+        !self.remove
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

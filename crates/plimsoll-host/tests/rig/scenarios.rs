@@ -79,6 +79,7 @@ fn rig(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> RigSpec {
     RigSpec {
         hosts,
         links,
+        volumes: vec![],
         program: "/proc/self/exe".into(),
         args: vec![agent::ARGUMENT.into()],
         stderr: AgentStderr::Inherit,

@@ -81,7 +81,7 @@ fn a_limit_outside_of_the_range_is_said_to_be_there() {
         let system = System { limit, steepness: 0.02, scatter: 0.0, hiccups: 0.0 };
         let probes = system.trial(&mut SmallRng::new(3), &settings, 40);
         assert!(probes.len() < 25 && probes.iter().all(|probe| probe.held == held), "{probes:?}");
-        let verdict = judge("requests_per_second", &[probes.clone()], &settings, None).unwrap();
+        let verdict = judge("requests_per_second", std::slice::from_ref(&probes), &settings, None).unwrap();
         assert_eq!((verdict.outcome, verdict.estimate), (Outcome::Undecided, None));
         let interval = verdict.interval.unwrap();
         assert_eq!((interval.lo(), interval.hi()), (open.lo(), open.hi()));

@@ -7,11 +7,13 @@
 
 mod dip;
 mod mixture;
+pub mod order;
 
 pub use dip::{Dip, dip_test};
 
 use crate::changes::{Change, find_changes};
 use crate::input::{JudgeError, finite};
+use crate::stats::rng::SmallRng;
 use crate::stats::sorted;
 use crate::wording::{count, figure, percent};
 use mixture::{Component, Mixture, Sample, tick};
@@ -55,6 +57,17 @@ pub struct Modes {
     pub dip: Option<Dip>,
     /// How many values there are.
     pub n: usize,
+}
+
+/// Looks for modes in values as if they had no order in time: what comes and goes counts as much as what alternates.
+///
+/// # Errors
+/// Those of [`find_modes`].
+pub fn find_modes_in_any_order(values: &[f64]) -> Result<Modes, JudgeError> {
+    let mut mixed = values.to_vec();
+    // Any order without a trend will do, but the same values are to give the same answer.
+    SmallRng::new(values.len() as u64).shuffle(&mut mixed);
+    find_modes(&mixed)
 }
 
 /// Looks for modes in values that stand in order of time.

@@ -42,7 +42,7 @@ pub(crate) fn carry_out(
     targets: Vec<SocketAddr>,
     show: impl FnOnce(&LoadResult),
 ) -> Outcome<()> {
-    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), kind };
+    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), volume: None, kind };
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let result = run(&spec, &control)?;

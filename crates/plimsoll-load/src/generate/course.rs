@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::open_loop::OpenLoop;
-use plimsoll_model::experiment::{HttpLoad, SmtpLoad};
+use plimsoll_model::experiment::{HttpLoad, SmtpLoad, StorageLoad};
 
 /// What a load of any protocol is to the event loop.
 #[derive(Clone, Debug)]
@@ -49,6 +49,22 @@ impl From<&HttpLoad> for Course {
             open: load.open.clone(),
             timeout: load.timeout.0,
             requests_per_connection: load.requests_per_connection,
+            seed: load.seed,
+        }
+    }
+}
+
+impl From<&StorageLoad> for Course {
+    fn from(load: &StorageLoad) -> Self {
+        Self {
+            generators: load.threads.max(1),
+            concurrency: load.depth,
+            connections: load.operations,
+            requests: None,
+            duration: load.duration.map(|span| span.0),
+            open: load.open.clone(),
+            timeout: load.timeout.0,
+            requests_per_connection: 1,
             seed: load.seed,
         }
     }

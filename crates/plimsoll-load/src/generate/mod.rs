@@ -17,6 +17,7 @@ mod offering;
 mod pacing;
 mod protocol;
 mod smtp;
+mod storage;
 mod tally;
 mod udp;
 
@@ -87,6 +88,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         LoadKind::Smtp(load) => run_loop(spec, &load.into(), control, |seed| Smtp::new(load, seed)),
         LoadKind::Bulk(load) => bulk::run(spec, load, control),
         LoadKind::Udp(load) => udp::run(spec, load, control),
+        LoadKind::Storage(load) => storage::run(spec, load, control),
     }
 }
 

@@ -94,6 +94,20 @@ impl Tally {
         self.intervals.at(now).bytes += bytes;
     }
 
+    /// An operation on storage that was to begin at `begun` was done at `now`.
+    pub(super) fn operation(&mut self, begun: u64, now: u64, bytes: u64) {
+        self.requests += 1;
+        self.bytes += bytes;
+        let interval = self.intervals.at(now);
+        interval.requests += 1;
+        interval.bytes += bytes;
+        record(&mut self.total, begun, now);
+        if let Some(offering) = &mut self.offering {
+            offering.answered(begun, now);
+        }
+        self.end = self.end.max(now);
+    }
+
     /// A connection that was begun at `begun` was established at `now`.
     pub(super) fn connected(&mut self, begun: u64, now: u64) {
         record(&mut self.connect, begun, now);
@@ -168,6 +182,7 @@ impl Tally {
             streams: Vec::new(),
             datagrams: None,
             mail: self.mail.map(MailTally::into_facts),
+            storage: None,
         }
     }
 }

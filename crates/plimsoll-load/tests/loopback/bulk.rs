@@ -122,7 +122,13 @@ fn a_congestion_control_that_the_kernel_has_not_got_is_named() {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let kind = LoadKind::Bulk(load);
-    let spec = LoadSpec { name: "load".into(), targets: bulk.addresses.clone(), sources: Vec::new(), kind };
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: bulk.addresses.clone(),
+        sources: Vec::new(),
+        volume: None,
+        kind,
+    };
     let failure = run(&spec, &control).unwrap_err().to_string();
     assert!(failure.contains("telepathy"), "{failure}");
 }
@@ -155,7 +161,13 @@ fn an_aborted_load_ends_soon() {
     let progress = |_| abort.store(true, Ordering::Relaxed);
     let control = Control { abort: &abort, progress: &progress, every: Duration::from_millis(50) };
     let kind = LoadKind::Bulk(BulkLoad { duration: Some(Span::secs(60)), ..BulkLoad::default() });
-    let spec = LoadSpec { name: "load".into(), targets: bulk.addresses.clone(), sources: Vec::new(), kind };
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: bulk.addresses.clone(),
+        sources: Vec::new(),
+        volume: None,
+        kind,
+    };
     let start = Instant::now();
     let found = run(&spec, &control).unwrap();
     assert!(start.elapsed() < Duration::from_secs(10));

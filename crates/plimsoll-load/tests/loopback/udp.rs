@@ -68,6 +68,12 @@ fn a_load_whose_service_is_not_there_does_not_start() {
     let abort = std::sync::atomic::AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let targets = vec![crate::errors::closed_port()];
-    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), kind: LoadKind::Udp(rated(1)) };
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets,
+        sources: Vec::new(),
+        volume: None,
+        kind: LoadKind::Udp(rated(1)),
+    };
     assert!(run(&spec, &control).is_err());
 }

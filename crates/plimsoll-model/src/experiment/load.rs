@@ -10,6 +10,7 @@ use super::Metric;
 use super::bulk::{BulkLoad, UdpLoad};
 use super::mail::SmtpLoad;
 use super::open_loop::OpenLoop;
+use super::storage::StorageLoad;
 use crate::units::Span;
 
 /// A generator. Exactly one of the kinds is given.
@@ -18,7 +19,7 @@ use crate::units::Span;
 pub struct Load {
     /// The host that it runs on.
     pub from: String,
-    /// The service that it aims at. There is no other way to name a target.
+    /// The service that it aims at; of a storage load, the volume. There is no other way to name a target.
     pub to: String,
     /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,6 +33,9 @@ pub struct Load {
     /// Messages over SMTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smtp: Option<SmtpLoad>,
+    /// Reads and writes of a volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StorageLoad>,
 }
 
 /// What a load is.
@@ -46,6 +50,8 @@ pub enum LoadKind {
     Udp(UdpLoad),
     /// Messages over SMTP.
     Smtp(SmtpLoad),
+    /// Reads and writes.
+    Storage(StorageLoad),
 }
 
 impl Load {
@@ -56,7 +62,8 @@ impl Load {
         let bulk = || self.bulk.clone().map(LoadKind::Bulk);
         let udp = || self.udp.clone().map(LoadKind::Udp);
         let smtp = || self.smtp.clone().map(LoadKind::Smtp);
-        http.or_else(bulk).or_else(udp).or_else(smtp)
+        let storage = || self.storage.clone().map(LoadKind::Storage);
+        http.or_else(bulk).or_else(udp).or_else(smtp).or_else(storage)
     }
 }
 
@@ -73,6 +80,7 @@ impl LoadKind {
             Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
             Self::Udp(udp) => Self::Udp(udp.part(number)),
             Self::Smtp(smtp) => Self::Smtp(smtp.part(place, number)),
+            Self::Storage(storage) => Self::Storage(storage.part(place, number)),
         }
     }
 
@@ -85,6 +93,7 @@ impl LoadKind {
             Self::Bulk(_) => Metric::BitsPerSecond,
             Self::Udp(_) => Metric::PacketsPerSecond,
             Self::Smtp(_) => Metric::MessagesPerMinute,
+            Self::Storage(_) => Metric::MegabytesPerSecond,
         }
     }
 
@@ -96,7 +105,7 @@ impl LoadKind {
                 let open = http.open.as_ref().filter(|open| open.is_constant())?;
                 Some(Self::Http(HttpLoad { open: Some(OpenLoop { rate, ..open.clone() }), ..http.clone() }))
             }
-            Self::Bulk(_) | Self::Udp(_) | Self::Smtp(_) => None,
+            Self::Bulk(_) | Self::Udp(_) | Self::Smtp(_) | Self::Storage(_) => None,
         }
     }
 
@@ -110,6 +119,25 @@ impl LoadKind {
             Self::Bulk(bulk) => Self::Bulk(bulk.window(connections)),
             Self::Udp(udp) => Self::Udp(udp.window(connections)),
             Self::Smtp(smtp) => Self::Smtp(smtp.window(connections)),
+            Self::Storage(storage) => Self::Storage(storage.window(connections)),
+        }
+    }
+
+    /// The same for as long as told, whatever it says of its own length.
+    #[must_use]
+    pub fn lasting(&self, duration: Span) -> Self {
+        match self {
+            Self::Http(http) => {
+                Self::Http(HttpLoad { connections: None, duration: Some(duration), ..http.clone() })
+            }
+            Self::Bulk(bulk) => {
+                Self::Bulk(BulkLoad { total: None, duration: Some(duration), ..bulk.clone() })
+            }
+            Self::Udp(udp) => Self::Udp(UdpLoad { duration, ..udp.clone() }),
+            Self::Smtp(smtp) => {
+                Self::Smtp(SmtpLoad { messages: None, duration: Some(duration), ..smtp.clone() })
+            }
+            Self::Storage(storage) => Self::Storage(storage.lasting(duration)),
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod mail;
 pub mod open_loop;
 pub mod program;
 pub mod service;
+pub mod storage;
 pub mod sysctl;
 
 mod parse;
@@ -42,6 +43,11 @@ pub use service::{
     BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
 };
 
+pub use storage::{
+    Access, CacheState, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing, SourceClaim,
+    StorageEngine, StorageLoad, Volume, WinnerClaim,
+};
+
 use crate::units::{PortRange, Share, Span};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
@@ -59,10 +65,17 @@ pub struct Experiment {
     #[serde(default)]
     pub links: Vec<Link>,
     /// What is under test, or in its way, by name.
+    #[serde(default)]
     pub services: BTreeMap<String, Service>,
+    /// Where storage loads read and write, by name. What is made for them is gone after the trial.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volumes: BTreeMap<String, Volume>,
     /// The generators, by name.
     #[serde(default)]
     pub loads: BTreeMap<String, Load>,
+    /// Loads that are there beside those that are measured, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub neighbours: BTreeMap<String, Neighbour>,
     /// What happens in a trial, in order.
     pub phases: Vec<Phase>,
     /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.
@@ -337,6 +350,15 @@ pub struct Claim {
     /// So many requests per second are the most that hold a bound of latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitClaim>,
+    /// Measurements gather in one place, or in several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modes: Option<ModesClaim>,
+    /// What was read came from memory, or from the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceClaim>,
+    /// One level of a factor is the best, for each phase and each combination of the others' levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<WinnerClaim>,
 }
 
 impl Claim {
@@ -467,6 +489,16 @@ pub enum Metric {
     /// The share of the connections' time in which there was something to send and nothing went, from the packets that `[capture]`
     /// keeps; from 0.001, which is as near to none as ratios can tell, to 1.
     StallShare,
+    /// Millions of bytes that were read and written, or that arrived, per second.
+    MegabytesPerSecond,
+    /// The mean time of a request, in milliseconds.
+    MeanMs,
+    /// The longest time of a request, in milliseconds.
+    MaxMs,
+    /// CPU time that the generator used for each request, in programs and in the kernel together, in microseconds.
+    CpuUsPerRequest,
+    /// The share of the bytes read that the device delivered; the others were in memory.
+    DeviceShare,
 }
 
 impl Metric {
@@ -484,13 +516,34 @@ impl Metric {
             Self::LossShare => "loss_share",
             Self::JitterMs => "jitter_ms",
             Self::StallShare => "stall_share",
+            Self::MegabytesPerSecond => "megabytes_per_second",
+            Self::MeanMs => "mean_ms",
+            Self::MaxMs => "max_ms",
+            Self::CpuUsPerRequest => "cpu_us_per_request",
+            Self::DeviceShare => "device_share",
         }
     }
 
     /// Whether less of it is better.
     #[must_use]
     pub fn lower_is_better(self) -> bool {
-        matches!(self, Self::MedianMs | Self::P99Ms | Self::LossShare | Self::JitterMs | Self::StallShare)
+        match self {
+            Self::MedianMs
+            | Self::P99Ms
+            | Self::LossShare
+            | Self::JitterMs
+            | Self::MeanMs
+            | Self::MaxMs
+            | Self::CpuUsPerRequest
+            | Self::DeviceShare
+            | Self::StallShare => true,
+            Self::ConnectionsPerSecond
+            | Self::RequestsPerSecond
+            | Self::BitsPerSecond
+            | Self::PacketsPerSecond
+            | Self::MessagesPerMinute
+            | Self::MegabytesPerSecond => false,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod bulk;
 mod capture;
 mod limit;
 mod mail;
+mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,6 +51,7 @@ pub(super) fn validate(experiment: &Experiment) -> Checked {
         check_service(experiment, name, service)?;
     }
     service_cycle(experiment)?;
+    storage::volumes(experiment)?;
     for (name, load) in &experiment.loads {
         check_load(experiment, name, load)?;
     }
@@ -57,6 +59,7 @@ pub(super) fn validate(experiment: &Experiment) -> Checked {
     check_phases(experiment, &experiment.phases, &path!["phases"], &mut names)?;
     control(experiment, &names)?;
     capture::check(experiment, &names)?;
+    storage::neighbours(experiment, &names)?;
     factors(experiment)?;
     for (index, claim) in experiment.claims.iter().enumerate() {
         check_claim(experiment, index, claim, &names)?;
@@ -384,14 +387,18 @@ fn service_cycle(experiment: &Experiment) -> Checked {
 
 fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     declared(&load.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
-    declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
     let kinds = [
         ("http", load.http.is_some()),
         ("bulk", load.bulk.is_some()),
         ("udp", load.udp.is_some()),
         ("smtp", load.smtp.is_some()),
+        ("storage", load.storage.is_some()),
     ];
     one_of(&kinds, &format!("the load `{name}`"), path!["loads", name])?;
+    if let Some(storage) = &load.storage {
+        return storage::check_load(experiment, name, load, storage);
+    }
+    declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
     bulk::check_load(experiment, name, load)?;
     mail::check_load(experiment, name, load)?;
     let Some(http) = &load.http else { return Ok(()) };
@@ -415,7 +422,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ));
     }
     if let Some(open) = &http.open {
-        check_open(name, open)?;
+        check_open(name, "http", open)?;
     }
     if let Some(mix) = &http.mix {
         let here = path!["loads", name, "http", "mix"];
@@ -442,15 +449,15 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
 }
 
 /// An open loop has one form, and rates that can be meant.
-fn check_open(name: &String, open: &OpenLoop) -> Checked {
-    let here = |key: &str| path!["loads", name, "http", "open", key];
+fn check_open(name: &String, kind: &str, open: &OpenLoop) -> Checked {
+    let here = |key: &str| path!["loads", name, kind, "open", key];
     let forms = [
         ("rate", open.rate > 0.0 && open.ramp_to.is_none() && open.sine.is_none()),
         ("ramp_to", open.ramp_to.is_some()),
         ("sine", open.sine.is_some()),
         ("steps", !open.steps.is_empty()),
     ];
-    one_of(&forms, &format!("the rate of the load `{name}`"), path!["loads", name, "http", "open"])?;
+    one_of(&forms, &format!("the rate of the load `{name}`"), path!["loads", name, kind, "open"])?;
     for (index, rate) in open.steps.iter().enumerate() {
         check_rate(*rate, [here("steps").as_slice(), &path![index]].concat())?;
     }
@@ -701,6 +708,9 @@ fn check_claim(
         ("load_curve", claim.load_curve.is_some()),
         ("loss_curve", claim.loss_curve.is_some()),
         ("limit", claim.limit.is_some()),
+        ("modes", claim.modes.is_some()),
+        ("source", claim.source.is_some()),
+        ("winner", claim.winner.is_some()),
     ];
     one_of(&kinds, "the claim", path!["claims", index])?;
     if let Some(recovery) = &claim.recovery {
@@ -724,6 +734,7 @@ fn check_claim(
     if let Some(delivery) = &claim.delivery {
         mail_sink(experiment, &delivery.sink, path!["claims", index, "delivery", "sink"])?;
     }
+    storage::check_claim(experiment, index, claim, names)?;
     if let Some(hysteresis) = &claim.hysteresis {
         hysteresis_claim(experiment, hysteresis, index, names)?;
     }

@@ -48,12 +48,41 @@ pub struct Disk {
     /// Bytes of the smallest block that it writes without reading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_block: Option<u64>,
+    /// What it says of its health, as far as the kernel shows that without asking the device.
+    #[serde(default, skip_serializing_if = "Health::is_unknown")]
+    pub health: Health,
     /// Its SATA link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<DiskLink>,
     /// The PCI Express link of the controller that it sits on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie: Option<PcieLink>,
+}
+
+/// What a block device says of its health.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Health {
+    /// Commands that failed since it was found (`ioerr_cnt` of SCSI and SATA devices).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
+    /// Commands that took too long since it was found (`iotmo_cnt`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<u64>,
+    /// How much of its life is used up, as the device puts it: eMMC's estimates for its two kinds of cells (`life_time`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_used: Option<String>,
+}
+
+impl Health {
+    /// Whether nothing is known.
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A counter of a SCSI device: `0x1a`.
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
 /// A SATA link.
@@ -100,6 +129,11 @@ fn disk(tree: &Tree<'_>, directory: &Path) -> Disk {
         read_ahead: tree.value::<u64>(queue.join("read_ahead_kb")).map(|kib| kib.saturating_mul(1024)),
         logical_block: tree.value(queue.join("logical_block_size")),
         physical_block: tree.value(queue.join("physical_block_size")),
+        health: Health {
+            errors: tree.text(device.join("ioerr_cnt")).and_then(|text| hexadecimal(&text)),
+            timeouts: tree.text(device.join("iotmo_cnt")).and_then(|text| hexadecimal(&text)),
+            life_used: tree.text(device.join("life_time")),
+        },
         link: place.ancestors().find_map(|directory| sata_link(tree, directory)),
         pcie: place.ancestors().find_map(|directory| pcie::read(tree, directory)),
     }

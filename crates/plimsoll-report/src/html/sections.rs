@@ -8,7 +8,9 @@ use plimsoll_model::trace::Portrait;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, probes, rate, steps};
+use super::chart::{
+    Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, modes, probes, rate, steps, sweep,
+};
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
@@ -34,6 +36,9 @@ pub(super) fn body(
         causes(report),
         searches(report),
         packets::section(report, portraits),
+        gathered(report),
+        tables::winners(report),
+        figures("sweep", "Storage", sweep::charts(records).into_iter()),
         up_and_down(report),
         queues(report),
         lossy(report),
@@ -80,7 +85,7 @@ pub(super) fn body(
 fn answer(report: &RunReport, claims: &[Claim]) -> Markup {
     html! {
         section #answer aria-label="Answer" {
-            @for verdict in &report.verdicts { (verdict_box(verdict, limits(verdict, claims))) }
+            @for verdict in wording::told_in_words(report) { (verdict_box(verdict, limits(verdict, claims))) }
             @let facts = wording::short_answer(report);
             @if !facts.is_empty() {
                 ul .facts { @for fact in facts { li { (fact) } } }
@@ -102,7 +107,7 @@ fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
             h2 { (wording::outcome(verdict.outcome)) }
             p .answer { (wording::answer(verdict)) }
             p { (wording::reason(verdict)) " " span .soft { "(" (verdict.claim) ": " (wording::standing(standing)) ")" } }
-            @if wording::is_ratio(verdict) && point.estimate.is_some() {
+            @if wording::is_ratio(verdict) && verdict.claim != "winner" && point.estimate.is_some() {
                 (strip(&Scale::new(&[point], limits), point, true))
             }
         }
@@ -228,6 +233,11 @@ fn searches(report: &RunReport) -> Option<Section> {
         "The search for the limit",
         both.filter_map(|(n, (search, verdict))| probes::chart(n, search, verdict)),
     )
+}
+
+/// Where measurements gather, and in which order.
+fn gathered(report: &RunReport) -> Option<Section> {
+    figures("modes", "Modes", (1..).zip(&report.modes).flat_map(|(n, facts)| modes::charts(n, facts)))
 }
 
 /// What loads met that go up and down in steps.

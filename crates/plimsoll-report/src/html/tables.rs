@@ -87,6 +87,47 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
     }
 }
 
+/// Which level of a factor is best, row by row.
+pub(super) fn winners(report: &RunReport) -> Option<Section> {
+    let titles = [
+        ("phase", false),
+        ("at", false),
+        ("best", false),
+        ("figure", true),
+        ("next", false),
+        ("lead", true),
+        ("certain, %", true),
+        ("", false),
+    ];
+    let rows = html! {
+        (page::head(&titles))
+        tbody {
+            @for winner in &report.winners {
+                tr {
+                    th .tight scope="row" { (winner.phase) }
+                    td { (summary::cell_title(&winner.row)) }
+                    td { strong { (winner.winner) } }
+                    td .num { (figure(winner.figure)) }
+                    td { (winner.next) }
+                    td .num { "×" (crate::number::ratio(winner.lead)) }
+                    td .num { (figure((winner.certainty * 100.0).round())) }
+                    td { (wording::lead(winner.outcome)) }
+                }
+            }
+        }
+    };
+    (!report.winners.is_empty()).then(|| Section {
+        id: "winners",
+        title: "Winners",
+        content: html! {
+            p .soft {
+                "Which " (report.winners[0].factor) " is best for what. Certain: in how many of 100 resamples of the blocks it comes out best."
+            }
+            (page::table("Winners", "", &rows))
+        },
+    })
+}
+
 /// Notes, hosts and trials.
 pub(super) fn about(report: &RunReport) -> Option<Section> {
     let notes: Vec<String> =

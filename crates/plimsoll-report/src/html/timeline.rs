@@ -87,7 +87,7 @@ pub(super) fn load(
     trial: &TrialRecord,
     twin: Twin,
     points: usize,
-    count: fn(&plimsoll_model::observation::Interval) -> u64,
+    count: fn(&plimsoll_model::observation::Interval) -> f64,
 ) -> Option<LoadSeries> {
     let length_s = length_s(trial);
     if length_s <= 0.0 || points == 0 {
@@ -111,7 +111,7 @@ fn count_slice(
     counted: &mut [(f64, f64)],
     step_s: f64,
     slice: &Slice,
-    count: fn(&plimsoll_model::observation::Interval) -> u64,
+    count: fn(&plimsoll_model::observation::Interval) -> f64,
 ) {
     let mut start = slice.at_ns as f64 / 1e9;
     for interval in &slice.result.intervals {
@@ -119,7 +119,7 @@ fn count_slice(
         if end <= start {
             continue;
         }
-        let rate = count(interval) as f64 / (end - start);
+        let rate = count(interval) / (end - start);
         let first = (start / step_s) as usize;
         for (i, (n, covered)) in counted.iter_mut().enumerate().skip(first) {
             let from = start.max(i as f64 * step_s);

@@ -77,13 +77,15 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     let title = format!("{}: {}", report.experiment, report.question);
     page.paragraph(&title, 0)?;
     writeln!(page.out)?;
-    for verdict in &report.verdicts {
+    for verdict in wording::told_in_words(report) {
         answer(&mut page, verdict)?;
     }
     for sentence in wording::short_answer(report) {
         page.paragraph(&sentence, 0)?;
     }
+    sections::winners(&mut page, report)?;
     sections::figures(&mut page, report)?;
+    sections::storage(&mut page, report)?;
     sections::steps(&mut page, report)?;
     sections::load_curves(&mut page, report)?;
     sections::loss_curves(&mut page, report)?;

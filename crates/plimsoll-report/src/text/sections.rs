@@ -2,11 +2,12 @@
 
 use std::io;
 
-use plimsoll_model::observation::Twin;
+use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
     CpuShares, LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport,
     StepReport, TrialReport,
 };
+use plimsoll_model::verdict::Outcome;
 
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
@@ -60,6 +61,87 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// Which level of a factor is best, row by row.
+pub(super) fn winners(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let Some(first) = report.winners.first() else { return Ok(()) };
+    page.heading(&format!("Which {} is best for what", first.factor))?;
+    let columns = [
+        column("phase", Align::Left),
+        Column { title: "at", align: Align::Left, expendable: 0 },
+        column("best", Align::Left),
+        column("figure", Align::Right),
+        Column { title: "next", align: Align::Left, expendable: 2 },
+        column("lead", Align::Right),
+        column("certain%", Align::Right),
+        Column { title: "", align: Align::Left, expendable: 1 },
+    ];
+    let rows = report.winners.iter().map(|winner| Row {
+        cells: vec![
+            winner.phase.clone(),
+            summary::cell_title(&winner.row),
+            winner.winner.clone(),
+            figure(winner.figure),
+            winner.next.clone(),
+            format!("×{}", ratio(winner.lead)),
+            figure((winner.certainty * 100.0).round()),
+            wording::lead(winner.outcome).to_owned(),
+        ],
+        faint: winner.outcome != Outcome::Faster,
+    });
+    table::write(page, &columns, &rows.collect::<Vec<_>>())
+}
+
+/// What storage loads did beside their rate.
+pub(super) fn storage(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let phases = report.trials.iter().flat_map(|trial| &trial.phases);
+    let counted = phases.filter(|phase| phase.kind != PhaseKind::WarmUp);
+    let facts: Vec<_> = counted.filter_map(|phase| Some((phase, phase.storage.as_ref()?))).collect();
+    if facts.is_empty() {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (phase, _) in &facts {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    page.heading("Storage, all trials of a phase together")?;
+    let columns = [
+        column("phase", Align::Left),
+        column("operations", Align::Right),
+        column("mean ms", Align::Right),
+        column("slowest ms", Align::Right),
+        column(">2 s %", Align::Right),
+        column(">10 s %", Align::Right),
+        column("device%", Align::Right),
+    ];
+    let row = |name: &str| {
+        let of: Vec<_> = facts.iter().filter(|(phase, _)| phase.name == name).collect();
+        let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|(_, facts)| f(facts)).sum::<u64>();
+        let operations = sum(|f| f.reads) + sum(|f| f.writes);
+        let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
+        let spent: f64 = of.iter().map(|(_, f)| f.mean_us * (f.reads + f.writes) as f64).sum();
+        let slowest = of.iter().map(|(phase, _)| phase.latency_us.max).max().unwrap_or(0);
+        let fetched: Option<u64> = of.iter().map(|(_, facts)| facts.device_read_bytes).sum();
+        let read = sum(|f| f.read_bytes);
+        let fetched = fetched.filter(|_| read > 0);
+        let device = fetched.map_or(f64::NAN, |bytes| share(bytes.min(read), read));
+        Row {
+            cells: vec![
+                name.to_owned(),
+                count(operations),
+                millis((spent / operations.max(1) as f64).round() as u64),
+                millis(slowest),
+                percent(share(sum(|f| f.over_2s), operations)),
+                percent(share(sum(|f| f.over_10s), operations)),
+                percent(device),
+            ],
+            faint: false,
+        }
+    };
+    table::write(page, &columns, &names.iter().map(|name| row(name)).collect::<Vec<_>>())
 }
 
 /// What loads met that go up and down in steps, step by step.

@@ -121,6 +121,7 @@ fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: 
             ..LoadResult::default()
         },
         counters: BTreeMap::new(),
+        neighbours: Vec::new(),
     }
 }
 
@@ -250,6 +251,8 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 commands_us: BTreeMap::new(),
                 disks: BTreeMap::new(),
                 io_pressure_us: None,
+                megabytes_per_second: 0.0,
+                storage: None,
                 latency_us: slices[0].result.latency.percentiles,
                 errors: if flooded {
                     BTreeMap::from([(ErrorKind::Reset, 12), (ErrorKind::ConnectTimeout, 3)])
@@ -330,6 +333,8 @@ pub(crate) fn empty() -> RunReport {
         verdicts: Vec::new(),
         recovery: None,
         searches: Vec::new(),
+        modes: Vec::new(),
+        winners: Vec::new(),
         remedies: Vec::new(),
         state_lives_in: None,
         causes: Vec::new(),

@@ -8,7 +8,7 @@ use std::thread;
 
 use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
-use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent};
+use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{CapturedFile, LoadResult, SamplingCost, Snapshot};
 use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes};
 
@@ -88,6 +88,10 @@ impl Hosts for FakeHosts {
         Ok(Vec::new())
     }
 
+    fn volume(&self, name: &str) -> Result<VolumePlace, HostError> {
+        Err(HostError::NoSuchVolume(name.into()))
+    }
+
     fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
         Ok(Vec::new())
     }
@@ -154,6 +158,7 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
                     CapturedFile { interface: "eth0".into(), file, packets: 7, ..CapturedFile::default() };
                 FromAgent::Captured { id, files: vec![file] }
             }
+            ToAgent::End { id } => FromAgent::Finished { id, result: Box::default() },
             ToAgent::FlushCaches { id } => FromAgent::Done { id },
         };
         if frame::write(&mut stream, &answer).is_err() {

@@ -86,7 +86,11 @@ struct Fixed {
 const CONTENT: Fixed = Fixed { calls_for_remedies: false, restored_by: None, decided_after: 1, unfit: false };
 
 impl Judge for Fixed {
-    fn sure_enough(&self, _: &Plan, _: &[Slice]) -> bool {
+    fn so_far(&self, _: &Plan, _: &str, _: &[Slice]) -> Option<String> {
+        None
+    }
+
+    fn sure_enough(&self, _: &Plan, _: &str, _: &[Slice]) -> bool {
         true
     }
     fn window_passes(&self, _: &Plan, _: &[Slice], _: &Slice, _: Option<&Slice>) -> bool {

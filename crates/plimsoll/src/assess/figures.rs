@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use plimsoll_model::observation::{
-    Datagrams, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, TrialRecord, Twin,
+    Datagrams, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts, TrialRecord, Twin,
 };
 use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
 
@@ -62,6 +62,8 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         loss_share: datagrams
             .filter(|datagrams| datagrams.sent > 0)
             .map(|datagrams| datagrams.lost() as f64 / datagrams.sent as f64),
+        megabytes_per_second: per_second(sum(|slice| slice.result.bytes)) / 1e6,
+        storage: storage(&slices),
         latency_us: percentiles(&slices),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
@@ -87,6 +89,28 @@ fn datagrams(slices: &[&Slice]) -> Option<Datagrams> {
         received: sum.received + next.received,
         ..sum
     })
+}
+
+/// What storage loads did, over all slices.
+fn storage(slices: &[&Slice]) -> Option<StorageFacts> {
+    let all = slices.iter().filter_map(|slice| Some((slice.result.storage?, slice.result.requests)));
+    let (sum, requests) = all.fold((None::<StorageFacts>, 0), |(sum, requests), (next, of)| {
+        let Some(sum) = sum else { return (Some(next), of) };
+        let weighed = sum.mean_us * requests as f64 + next.mean_us * of as f64;
+        let facts = StorageFacts {
+            reads: sum.reads + next.reads,
+            writes: sum.writes + next.writes,
+            read_bytes: sum.read_bytes + next.read_bytes,
+            written_bytes: sum.written_bytes + next.written_bytes,
+            syncs: sum.syncs + next.syncs,
+            mean_us: weighed / (requests + of).max(1) as f64,
+            over_2s: sum.over_2s + next.over_2s,
+            over_10s: sum.over_10s + next.over_10s,
+            device_read_bytes: sum.device_read_bytes.zip(next.device_read_bytes).map(|(a, b)| a + b),
+        };
+        (Some(facts), requests + of)
+    });
+    sum.filter(|_| requests > 0)
 }
 
 /// What open loops offered, over all slices.

@@ -6,7 +6,14 @@ use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twi
 
 /// A measured phase of one slice.
 pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
-    let slice = Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: BTreeMap::new() };
+    let slice = Slice {
+        twin: Twin::Main,
+        number: 0,
+        at_ns: 0,
+        result,
+        counters: BTreeMap::new(),
+        neighbours: Vec::new(),
+    };
     PhaseRecord {
         name: name.into(),
         kind: PhaseKind::Measure,

@@ -218,7 +218,14 @@ limit = { phase = "search", at_most = "10ms" }
             errors: errors.iter().copied().collect(),
             ..LoadResult::default()
         };
-        Slice { twin: Twin::Main, number: 0, at_ns: 0, result, counters: Default::default() }
+        Slice {
+            twin: Twin::Main,
+            number: 0,
+            at_ns: 0,
+            result,
+            counters: Default::default(),
+            neighbours: Vec::new(),
+        }
     }
 
     /// A search of a system that answers in time up to `limit`, by a generator that can send up to `reach`.

@@ -11,17 +11,21 @@ mod limit;
 mod load_curve;
 mod loss_curve;
 mod mail;
+mod modes;
 mod packets;
 mod probes;
 mod recovery;
 mod remedies;
 mod runs;
+mod source;
 mod validity;
+mod winner;
 
-use plimsoll_model::experiment::{Claim, Experiment, Host, Phase};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_model::cause::Cause;
+use plimsoll_model::experiment::{Claim, Experiment, Host, Phase};
 use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
@@ -41,8 +45,12 @@ pub(crate) use runs::{RunContrast, runs};
 pub(crate) struct Judge;
 
 impl plimsoll_run::Judge for Judge {
-    fn sure_enough(&self, plan: &Plan, slices: &[Slice]) -> bool {
-        recovery::sure_enough(plan, slices)
+    fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
+        recovery::sure_enough(plan, slices) && modes::sure_enough(plan, phase, slices)
+    }
+
+    fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
+        modes::so_far(plan, phase, slices)
     }
 
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
@@ -110,9 +118,12 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         causes: ranked([
             plimsoll_explain::causes::of_state(state_lives_in, &evidence),
             probes::causes(plan, &verdicts),
+            modes::causes(plan, trials),
             plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
         ]),
         packets: packets::reports(trials),
+        modes: modes::all_facts(plan, trials),
+        winners: winner::all(plan, trials),
         verdicts,
         remedies,
         state_lives_in,
@@ -139,7 +150,7 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
 }
 
 /// Causes of several kinds in one order.
-fn ranked(kinds: [Vec<Cause>; 3]) -> Vec<Cause> {
+fn ranked(kinds: [Vec<Cause>; 4]) -> Vec<Cause> {
     (1..).zip(kinds.into_iter().flatten()).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 
@@ -161,6 +172,12 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         loss_curve::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.limit {
         limit::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.modes {
+        modes::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.source {
+        source::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.winner {
+        winner::verdicts(plan, claim, trials)
     } else {
         Vec::new()
     }
@@ -169,6 +186,15 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
 /// All phases, with those inside of others.
 pub(crate) fn phases(phases: &[Phase]) -> impl Iterator<Item = &Phase> {
     phases.iter().flat_map(|phase| std::iter::once(phase).chain(&phase.steps))
+}
+
+/// A cell's levels before a sentence about it: `threads = 4: `; nothing without factors.
+fn prefix(levels: &BTreeMap<String, String>) -> String {
+    if levels.is_empty() {
+        return String::new();
+    }
+    let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    format!("{}: ", levels.join(", "))
 }
 
 fn hosts(plan: &Plan) -> Vec<HostReport> {

@@ -79,6 +79,11 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
             list.extend([&claim.baseline, &claim.after].map(|phase| (phase.clone(), claim.metric)));
         }
         list.extend(contrast::about(claim).map(|(phase, metric)| (phase.to_owned(), metric)));
+        list.extend(claim.modes.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
+        let winner = claim.winner.iter();
+        list.extend(winner.flat_map(|claim| claim.phases.iter().map(|phase| (phase.clone(), claim.metric))));
+        let source = claim.source.as_ref();
+        list.extend(source.map(|claim| (claim.phase.clone(), Metric::MegabytesPerSecond)));
         list
     };
     for (phase, metric) in plan.experiment.claims.iter().flat_map(of_claim) {

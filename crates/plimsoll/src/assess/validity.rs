@@ -89,9 +89,12 @@ fn median(values: &mut [u64]) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The ends of a bulk load are part of what is measured, so they may be busy.
+/// The ends of a bulk load are part of what is measured, so they may be busy; and so is a load that reads from memory.
 fn saturated(slices: &[&Slice]) -> Option<String> {
-    let generated = |slice: &&&Slice| slice.result.streams.is_empty() && slice.result.datagrams.is_none();
+    let generated = |slice: &&&Slice| {
+        let result = &slice.result;
+        result.streams.is_empty() && result.datagrams.is_none() && result.storage.is_none()
+    };
     let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
     let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
     let had: f64 = slices

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Claim, Experiment, Phase, ProxyMode, Service};
+use plimsoll_model::experiment::{
+    Access, Claim, Experiment, Filesystem, Phase, ProxyMode, Service, StorageLoad,
+};
 use plimsoll_model::plan::Plan;
 
 use crate::args::DescribeArgs;
@@ -38,10 +40,13 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     if experiment.control.is_some() {
         writeln!(out, "  and the same once more, as control twin")?;
     }
-    writeln!(out, "\nServices")?;
+    if !experiment.services.is_empty() {
+        writeln!(out, "\nServices")?;
+    }
     for (name, service) in &experiment.services {
         writeln!(out, "  {name} on {}: {}", service.on, kind(service))?;
     }
+    storage(out, experiment)?;
     loads(out, experiment)?;
     if let Some(capture) = &experiment.capture {
         let hosts = capture.hosts(&experiment.loads).join(", ");
@@ -130,6 +135,9 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
                 smtp.generators
             )?;
         }
+        if let Some(storage) = &load.storage {
+            writeln!(out, "  {name}: {} on {}", of_storage(storage), load.to)?;
+        }
         let Some(http) = &load.http else { continue };
         let many = http.connections.map(|n| format!("{n} connections"));
         let long = http.duration.map(|span| span.to_string());
@@ -139,6 +147,58 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
             "  {name}: HTTP from {from} to {to}, {} x {amount}, {} at a time",
             http.generators, http.concurrency
         )?;
+    }
+    Ok(())
+}
+
+/// A storage load in words.
+fn of_storage(storage: &StorageLoad) -> String {
+    let access = match storage.access {
+        Access::Sequential => "sequential",
+        Access::Random => "random",
+    };
+    let what = match storage.reads.0 {
+        1.0 => "reads".to_owned(),
+        0.0 => "writes".to_owned(),
+        _ => format!("{} reads among writes", storage.reads),
+    };
+    let many = storage.operations.map(|n| format!("{n} operations"));
+    let amount = many.or(storage.duration.map(|span| span.to_string())).unwrap_or_default();
+    let threads = count(storage.threads, "thread");
+    let direct = if storage.direct { ", past the page cache" } else { "" };
+    format!(
+        "{access} {what} of {} in {}, {threads} x {} x {amount}{direct}",
+        storage.block, storage.size, storage.depth
+    )
+}
+
+/// What loads store on, and who else is there.
+fn storage(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
+    if !experiment.volumes.is_empty() {
+        writeln!(out, "\nVolumes")?;
+    }
+    for (name, volume) in &experiment.volumes {
+        let what = match (&volume.image, &volume.device) {
+            (Some(image), _) => {
+                let filesystem = image.filesystem.map_or("raw", Filesystem::name);
+                format!("a loop device of {}, {filesystem}", image.size)
+            }
+            (None, Some(device)) => device.clone(),
+            (None, None) => "a folder".to_owned(),
+        };
+        let scheduler = volume.queue.scheduler.as_ref();
+        let scheduler = scheduler.map_or_else(String::new, |name| format!(", scheduler {name}"));
+        writeln!(out, "  {name} on {}: {what}{scheduler}", volume.on)?;
+    }
+    if !experiment.neighbours.is_empty() {
+        writeln!(out, "\nNeighbours")?;
+    }
+    for (name, neighbour) in &experiment.neighbours {
+        let when = match (neighbour.every, neighbour.stays) {
+            (Some(every), Some(stays)) => format!("for {stays} in every {every}"),
+            _ => "all the time".to_owned(),
+        };
+        writeln!(out, "  {name}: {}, {when}", neighbour.load)?;
     }
     Ok(())
 }
@@ -205,6 +265,17 @@ fn wording(claim: &Claim) -> String {
             interaction.metric.name(),
             interaction.phase,
             interaction.factors.join(" and ")
+        )
+    } else if let Some(modes) = &claim.modes {
+        format!("{} in {} gathers in one place, or in several", modes.metric.name(), modes.phase)
+    } else if let Some(source) = &claim.source {
+        format!("what is read in {} comes from memory, or from the device", source.phase)
+    } else if let Some(winner) = &claim.winner {
+        format!(
+            "one {} is the best in {}, by {}",
+            winner.factor,
+            winner.phases.join(", "),
+            winner.metric.name()
         )
     } else if let Some(hysteresis) = &claim.hysteresis {
         format!(

@@ -1,6 +1,6 @@
 //! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
 
-use plimsoll_host::Access;
+use plimsoll_host::{Access, Debts};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
     };
     let leftovers = plimsoll_host::leftovers()?;
+    let debts = plimsoll_host::debts()?;
     output::to_stdout(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
@@ -41,9 +42,13 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         writeln!(
             out,
             "leftovers        {}",
-            if leftovers.is_empty() { "none".to_owned() } else { leftovers.len().to_string() }
+            match leftovers.len() + debts.iter().flat_map(Debts::describe).count() {
+                0 => "none".to_owned(),
+                some => some.to_string(),
+            }
         )?;
-        leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))
+        leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))?;
+        debts.iter().flat_map(Debts::describe).try_for_each(|debt| writeln!(out, "  {debt}"))
     })?;
     if !args.dry_run {
         let old =
@@ -56,6 +61,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         for left in &leftovers {
             left.remove()?;
         }
+        debts.iter().try_for_each(Debts::settle)?;
     }
     Ok(Exit::Holds)
 }

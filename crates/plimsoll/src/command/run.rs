@@ -1,5 +1,6 @@
 //! `plimsoll run`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use plimsoll_model::experiment::cpus;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_probe::inventory::Inventory;
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store};
 
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         cpus::assign(&cell.experiment.hosts, &usable)
             .map_err(|error| Failure::could_not(error.to_string()))?;
     }
+    refuse_to_destroy(args, &plan)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second of these signals does not wait for anything any more.
@@ -50,19 +53,48 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let limits = limits(args, &plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
-    let ground = Namespaces { program, args: vec!["agent".into()] };
+    let ground = Namespaces { program, args: vec!["agent".into()], destroy: args.destroy.clone() };
     let judge = assess::Judge;
     let run =
         Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
+    let inventories = args.resume.is_none().then(|| inventories(&plan)).transpose()?;
+    let id = entry.id.clone();
     let mut progress = ProgressLine::new(&plan, &entry);
     let mut neighbours = Neighbours::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut neighbours);
+    if let Some(inventories) = inventories {
+        // They belong to the run, which is stored by now unless its store is of no use.
+        ended.error = ended.error.or(store.put_inventories(&id, &inventories).err().map(Into::into));
+    }
     if let Some(note) = neighbours.note() {
         ended.entry.notes.push(note);
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
     finish(args, &plan, &store, ended)
+}
+
+/// What each host is. Namespaces and local hosts are all this machine.
+fn inventories(plan: &Plan) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
+    let machine = serde_json::to_value(Inventory::read(Path::new("/")))
+        .map_err(|error| Failure::could_not(format!("the inventory cannot be stored: {error}")))?;
+    Ok(plan.experiment.hosts.keys().map(|host| (host.clone(), machine.clone())).collect())
+}
+
+/// What is on a block device of the machine is lost when a load writes to it: only where the user has named it.
+fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
+    for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
+        for (name, load) in &experiment.loads {
+            let device = experiment.volumes.get(&load.to).and_then(|volume| volume.device.as_deref());
+            let (Some(device), Some(storage)) = (device, &load.storage) else { continue };
+            if storage.writes() && !args.destroy.iter().any(|allowed| allowed.as_os_str() == device) {
+                return Err(Failure::Usage(format!(
+                    "the load `{name}` writes to {device}, and what is on it would be lost; `--destroy {device}` allows that"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Judges, prints and draws what was measured, however the run ended.

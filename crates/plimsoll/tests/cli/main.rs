@@ -21,4 +21,5 @@ mod offered;
 mod own_services;
 mod programs;
 mod settings;
+mod storage;
 mod wrong_files;

@@ -17,10 +17,11 @@ const HEIGHT: usize = 420;
 /// The chart, a drawing for each trial; absent when no load was recorded.
 pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<Figure> {
     let points = timeline::points(trials.len());
-    let count: fn(&Interval) -> u64 = match metric {
-        Metric::RequestsPerSecond => |i| i.requests,
-        Metric::BitsPerSecond => |i| i.bytes.saturating_mul(8),
-        _ => |i| i.connections,
+    let count: fn(&Interval) -> f64 = match metric {
+        Metric::RequestsPerSecond => |i| i.requests as f64,
+        Metric::BitsPerSecond => |i| i.bytes as f64 * 8.0,
+        Metric::MegabytesPerSecond => |i| i.bytes as f64 / 1e6,
+        _ => |i| i.connections as f64,
     };
     let mut longest_step = 0.0_f64;
     let mut any = false;

@@ -15,11 +15,13 @@ pub(super) mod latency;
 pub(super) mod load;
 pub(super) mod load_curve;
 pub(super) mod loss_curve;
+pub(super) mod modes;
 pub(super) mod places;
 pub(super) mod probes;
 pub(super) mod rate;
 pub(super) mod spans;
 pub(super) mod steps;
+pub(super) mod sweep;
 
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use plimsoll_model::verdict::{Outcome, Verdict};
+use plimsoll_probe::inventory::{self, Deviation, Expectation};
 use plimsoll_report::escape::terminal;
+use plimsoll_store::Store;
 use serde_json::{Map, Value, json};
 
 use super::json::{self, COMPARE_SCHEMA};
@@ -38,12 +40,45 @@ pub(super) fn run(args: &CompareArgs, a: &str, b: &str) -> Result<Exit, Failure>
             terminal(&report_b.experiment)
         ));
     }
+    notes.extend(machines(&store, &report_a.run, &report_b.run)?);
     output::to_stdout(|out| match args.format {
         PlainFormat::Text => text(out, (&report_a.run, &report_b.run), &found, &notes),
         PlainFormat::Json => json::pretty(out, &document((&report_a.run, &report_b.run), &found, &notes)),
     })?;
     let verdicts: Vec<Verdict> = found.into_iter().map(|found| found.comparison.verdict).collect();
     Ok(Exit::of(&verdicts))
+}
+
+/// What differed between the hosts of the two runs.
+fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
+    let (of_a, of_b) = (store.inventories(a)?, store.inventories(b)?);
+    if of_a.is_empty() || of_b.is_empty() {
+        return Ok(vec![
+            "What the machines were is not stored with both runs, so it cannot be compared.".into(),
+        ]);
+    }
+    let mut told: Vec<String> = Vec::new();
+    for (host, found) in &of_b {
+        let Some(expected) = of_a.get(host) else { continue };
+        let read =
+            Expectation::parse(&expected.to_string()).ok().zip(serde_json::from_value(found.clone()).ok());
+        let Some((expected, found)) = read else {
+            told.push(format!("An inventory of `{}` cannot be read.", terminal(host)));
+            continue;
+        };
+        for Deviation { path, expected, found } in inventory::compare(&expected, &found) {
+            let found = found.as_deref().unwrap_or("nothing");
+            // Hosts of one machine differ in the same things.
+            let line = format!("The machine differed: {path} was {expected} in A, and {found} in B.");
+            if !told.contains(&line) {
+                told.push(line);
+            }
+        }
+    }
+    if told.is_empty() {
+        told.push("The machine was the same in both runs, as far as its inventory shows.".into());
+    }
+    Ok(told)
 }
 
 fn text(

@@ -1,0 +1,106 @@
+//! What has to be undone after a run, and the process that does it: settings of the machine, and folders made outside of any host.
+//!
+//! The **caretaker** is a stage of the controller's own executable. It changes a setting or makes a folder only after it has written down how
+//! to undo that, and undoes all of it, the last first, when the controller's end of its socket closes: at the end of the run, or because
+//! the controller was killed. What it owes also stands in a [journal](journal), so that [`debts`] finds it should the caretaker itself have been
+//! killed.
+
+mod debt;
+mod journal;
+mod stage;
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+pub use journal::{Debts, debts};
+pub(crate) use stage::run as stage;
+
+use crate::error::HostError;
+use crate::{keeper, process};
+
+/// Changes that are undone when this is dropped, or when the process dies.
+#[derive(Debug)]
+pub struct Caretaker {
+    child: Child,
+    /// Gone once the caretaker was told to undo everything.
+    socket: Option<BufReader<UnixStream>>,
+}
+
+impl Caretaker {
+    /// Starts one that owes nothing yet.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start() -> Result<Self, HostError> {
+        let failed = |source| HostError::Process { operation: "starting the caretaker of settings", source };
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let theirs = OwnedFd::from(theirs);
+        let mut command = Command::new(keeper::THIS_EXECUTABLE);
+        command
+            .args([keeper::STAGE, keeper::CARETAKER, &theirs.as_raw_fd().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            // Ctrl-C on the terminal is for the controller.
+            .process_group(0);
+        let child = process::spawn_with(command, theirs).map_err(failed)?;
+        Ok(Self { child, socket: Some(BufReader::new(ours)) })
+    }
+
+    /// Writes a value to a setting below `/proc/sys` or `/sys`; what it was before is put back in the end.
+    ///
+    /// # Errors
+    /// [`HostError::Setting`] when there is no such setting, it does not take the value, or permission is missing.
+    pub fn set(&mut self, path: &Path, value: &str) -> Result<(), HostError> {
+        self.ask("set", path, value)
+    }
+
+    /// Makes a folder, for its owner alone; it is removed in the end with all that is in it.
+    ///
+    /// # Errors
+    /// [`HostError::Setting`] when it is there already, or cannot be made.
+    pub fn make_folder(&mut self, path: &Path) -> Result<(), HostError> {
+        self.ask("folder", path, "")
+    }
+
+    fn ask(&mut self, what: &str, path: &Path, value: &str) -> Result<(), HostError> {
+        let failed = |why: String| HostError::Setting { path: path.into(), value: value.into(), why };
+        let text = path.to_str().filter(|text| !text.contains(['\t', '\n']) && !value.contains(['\t', '\n']));
+        let text = text.ok_or_else(|| failed("a name or a value with tabs or ends of lines".into()))?;
+        let socket = self.socket.as_mut().ok_or_else(|| failed("it is over".into()))?;
+        let gone = |error: std::io::Error| failed(format!("the caretaker does not answer: {error}"));
+        socket.get_mut().write_all(format!("{what}\t{text}\t{value}\n").as_bytes()).map_err(gone)?;
+        let mut answer = String::new();
+        socket.read_line(&mut answer).map_err(gone)?;
+        match answer.trim_end_matches('\n').split_once('\t') {
+            Some(("done", _)) => Ok(()),
+            Some(("failed", why)) => Err(failed(why.to_owned())),
+            _ => Err(failed("the caretaker has ended".into())),
+        }
+    }
+}
+
+impl Drop for Caretaker {
+    fn drop(&mut self) {
+        self.socket = None;
+        // It ends by itself; what it could not undo it has said on standard error, and stands in its journal.
+        let _status = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_down_in_a_line_is_refused() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let child = Command::new("true").spawn().unwrap();
+        let mut caretaker = Caretaker { child, socket: Some(BufReader::new(ours)) };
+        let error = caretaker.set(Path::new("/proc/sys/vm/swappiness"), "1\n2").unwrap_err();
+        assert!(error.to_string().contains("tabs or ends of lines"), "{error}");
+    }
+}

@@ -1,0 +1,78 @@
+//! The caretaker's own process.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+
+use nix::sys::signal::{SigSet, Signal};
+
+use super::debt::{self, Debt};
+use super::journal::Journal;
+
+/// Does what it is asked to until nobody asks any more, then undoes it.
+pub(crate) fn run(socket: UnixStream) -> ExitCode {
+    // Whoever wants it to end early ends its controller; it cannot be talked out of its debts.
+    let mut deaf = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
+        deaf.add(signal);
+    }
+    let told = deaf.thread_block().map_err(io::Error::from).and_then(|()| serve(socket));
+    match told {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("plimsoll: putting settings back: {error}; `plimsoll doctor` tries it again");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(socket: UnixStream) -> io::Result<()> {
+    let mut answers = socket.try_clone()?;
+    let mut debts = Vec::new();
+    let mut journal = None;
+    for line in BufReader::new(socket).lines() {
+        // A controller that was killed in the middle of a word ends it as well as one that says nothing.
+        let Ok(line) = line else { break };
+        let answer = match incur(&line, &mut journal, &mut debts) {
+            Ok(()) => "done\t\n".to_owned(),
+            Err(why) => format!("failed\t{}\n", why.replace('\n', " ")),
+        };
+        if answers.write_all(answer.as_bytes()).is_err() {
+            break;
+        }
+    }
+    let settled: Vec<io::Result<()>> = debts.iter().rev().map(Debt::settle).collect();
+    settled.into_iter().collect::<io::Result<()>>()?;
+    journal.map_or(Ok(()), Journal::close)
+}
+
+/// Does one thing; what it owes is written down before.
+fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Result<(), String> {
+    let mut fields = line.splitn(3, '\t');
+    let (what, path, value) = (fields.next(), fields.next(), fields.next());
+    let (Some(what), Some(path), Some(value)) = (what, path, value) else {
+        return Err("this is no order".into());
+    };
+    let path = Path::new(path);
+    let owed = match what {
+        "set" => Debt::of_setting(path, value)?,
+        "folder" => Debt::Folder { path: path.into() },
+        _ => return Err("this is no order".into()),
+    };
+    if what == "folder" && path.exists() {
+        return Err("it is there already".into());
+    }
+    if journal.is_none() {
+        *journal = Some(Journal::open().map_err(|error| format!("writing down what it was: {error}"))?);
+    }
+    if let Some(journal) = journal {
+        journal.add(&owed).map_err(|error| format!("writing down what it was: {error}"))?;
+    }
+    debts.push(owed);
+    let done = if what == "set" { debt::write(path, value) } else { debt::make(path) };
+    done.map_err(|error| match error.raw_os_error() {
+        Some(nix::libc::EINVAL) => format!("the kernel does not take it ({error})"),
+        _ => error.to_string(),
+    })
+}

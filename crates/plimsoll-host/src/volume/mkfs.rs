@@ -1,0 +1,54 @@
+//! Making file systems, with the programs that come with them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::process::{self, Command, Stdio};
+
+use plimsoll_model::experiment::Filesystem;
+
+use crate::error::HostError;
+
+/// The program, its arguments, and the Debian package that it comes with. Nothing is left for the kernel to finish in the background, where
+/// it would disturb what is measured.
+fn program(filesystem: Filesystem) -> (&'static str, &'static [&'static str], &'static str) {
+    match filesystem {
+        Filesystem::Ext4 => (
+            "mkfs.ext4",
+            &["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+            "e2fsprogs",
+        ),
+        Filesystem::Xfs => ("mkfs.xfs", &["-q", "-f"], "xfsprogs"),
+    }
+}
+
+/// Makes a file system in a file.
+pub(super) fn make(volume: &str, filesystem: Filesystem, file: &File) -> Result<(), HostError> {
+    let (program, args, package) = program(filesystem);
+    let failed =
+        |source| HostError::Volume { volume: volume.into(), operation: format!("running {program}"), source };
+    // The file has no name but this.
+    let name = format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd());
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = Command::new(program)
+        .args(args)
+        .arg(name)
+        // Where such programs are, which is in no ordinary user's path.
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .stdin(Stdio::null())
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(HostError::NoMkfs { volume: volume.into(), program: program.into(), package });
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        let told = told.trim().lines().last().unwrap_or_default().to_owned();
+        return Err(failed(io::Error::other(format!("{}: {told}", output.status))));
+    }
+    // What is dirty of it in the page cache would hide from a device that goes past that.
+    file.sync_all().map_err(failed)
+}

@@ -1,0 +1,232 @@
+//! Volumes: what hosts have to store on, made for a rig and gone with it.
+//!
+//! A loop device stands on a file without a name, and detaches itself when nobody has it open: the controller while the rig lives, and the
+//! mount in the mount namespace of its host. So nothing needs undoing when both die. Folders, and settings of queues, are the
+//! [`Caretaker`]'s.
+
+mod in_use;
+mod loop_device;
+mod mkfs;
+mod mount;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::sys::stat::{major, minor};
+use nix::unistd::getpid;
+use plimsoll_model::experiment::{FolderVolume, LoopVolume, Queueing};
+use plimsoll_model::frame::VolumePlace;
+
+use crate::access::Access;
+use crate::caretaker::Caretaker;
+use crate::error::HostError;
+use crate::spec::VolumeSpec;
+use loop_device::LoopDevice;
+pub(crate) use mount::Mount;
+
+/// The volumes of a rig.
+#[derive(Debug, Default)]
+pub(crate) struct Volumes {
+    places: BTreeMap<String, VolumePlace>,
+    /// What hosts are to mount, each with the host.
+    mounts: Vec<(String, Mount)>,
+    /// Devices of the machine that are written to, claimed so that nobody mounts them meanwhile.
+    claims: Vec<File>,
+    loops: Vec<LoopDevice>,
+    /// It undoes its work last, and so comes last.
+    caretaker: Option<Caretaker>,
+}
+
+impl Volumes {
+    /// Makes all of them but the mounts, which are the hosts' to make.
+    ///
+    /// # Errors
+    /// When one cannot be made; nothing is left then.
+    pub(crate) fn make(specs: &[VolumeSpec]) -> Result<Self, HostError> {
+        let mut made = Self::default();
+        for spec in specs {
+            made.add(spec)?;
+        }
+        Ok(made)
+    }
+
+    /// What a host is to mount.
+    pub(crate) fn mounts(&self, host: &str) -> Vec<Mount> {
+        self.mounts.iter().filter(|(of, _)| of == host).map(|(_, mount)| mount.clone()).collect()
+    }
+
+    /// Where a volume is for the agent of its host.
+    pub(crate) fn place(&self, name: &str) -> Option<VolumePlace> {
+        self.places.get(name).cloned()
+    }
+
+    /// Waits until the loop devices are free again, then undoes all else.
+    pub(crate) fn close(&mut self) -> Result<(), HostError> {
+        let closed: Vec<_> = self.loops.drain(..).map(LoopDevice::close).collect();
+        self.caretaker = None;
+        closed.into_iter().collect()
+    }
+
+    fn add(&mut self, spec: &VolumeSpec) -> Result<(), HostError> {
+        let volume = &spec.volume;
+        let (path, writable, device) = if let Some(folder) = &volume.folder {
+            (self.folder(spec, folder)?, true, None)
+        } else if let Some(image) = &volume.image {
+            let (path, device) = self.image(spec, image)?;
+            (path, true, Some(device))
+        } else {
+            let device = PathBuf::from(volume.device.as_deref().unwrap_or_default());
+            self.device(spec, &device)?;
+            (device.clone(), spec.destroy, Some(device))
+        };
+        if let Some(device) = device.filter(|_| !volume.queue.is_default()) {
+            self.queue(spec, &device, &volume.queue)?;
+        }
+        self.places.insert(spec.name.clone(), VolumePlace { name: spec.name.clone(), path, writable });
+        Ok(())
+    }
+
+    fn folder(&mut self, spec: &VolumeSpec, folder: &FolderVolume) -> Result<PathBuf, HostError> {
+        let number: u32 = rand::random();
+        let name = format!("plimsoll-{}-{}-{number:08x}", spec.name, getpid());
+        let path = parent(folder.parent.as_deref()).join(name);
+        self.caretaker()?.make_folder(&path)?;
+        Ok(path)
+    }
+
+    /// Where the agent finds it, and the device.
+    fn image(&mut self, spec: &VolumeSpec, image: &LoopVolume) -> Result<(PathBuf, PathBuf), HostError> {
+        needs_root(spec, "a loop device")?;
+        let failed = |operation: &str| wrong(spec, operation);
+        let parent = parent(image.parent.as_deref());
+        let file = unnamed(&parent).map_err(failed(&format!("making its file in {}", parent.display())))?;
+        file.set_len(image.size.0).map_err(failed("giving its file the size"))?;
+        if let Some(filesystem) = image.filesystem {
+            mkfs::make(&spec.name, filesystem, &file)?;
+        }
+        let device = LoopDevice::attach(&spec.name, &file, image.direct, self.caretaker()?)?;
+        let path = device.path().to_owned();
+        self.loops.push(device);
+        let Some(filesystem) = image.filesystem else { return Ok((path.clone(), path)) };
+        let mount = Mount::new(&spec.name, &path, filesystem, image).ok_or_else(|| {
+            failed("mounting it")(io::Error::other("a path or option with tabs or ends of lines"))
+        })?;
+        let at = mount.at.clone();
+        self.mounts.push((spec.volume.on.clone(), mount));
+        Ok((at, path))
+    }
+
+    fn device(&mut self, spec: &VolumeSpec, device: &Path) -> Result<(), HostError> {
+        let failed = |operation: &str| wrong(spec, operation);
+        let about = fs::metadata(device).map_err(failed(&format!("looking at {}", device.display())))?;
+        if !about.file_type().is_block_device() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "this is no block device");
+            return Err(failed(&device.display().to_string())(source));
+        }
+        if !spec.destroy {
+            return Ok(());
+        }
+        let used = |why| HostError::DeviceInUse { volume: spec.name.clone(), device: device.into(), why };
+        let number = (major(about.rdev()), minor(about.rdev()));
+        if let Some(why) = in_use::by_whom(Path::new("/"), number).map_err(failed("asking who uses it"))? {
+            return Err(used(why));
+        }
+        if let Some(why) = in_use::label(device).map_err(failed("looking for labels on it"))? {
+            return Err(used(why));
+        }
+        // Whatever else holds it, the kernel knows; and as long as it is held here, nobody mounts it.
+        let claim = File::options().read(true).write(true).custom_flags(nix::libc::O_EXCL).open(device);
+        match claim {
+            Ok(claim) => self.claims.push(claim),
+            Err(error) if error.raw_os_error() == Some(nix::libc::EBUSY) => {
+                return Err(used("the kernel has it in use".into()));
+            }
+            Err(error) => return Err(failed("claiming it")(error)),
+        }
+        Ok(())
+    }
+
+    fn queue(&mut self, spec: &VolumeSpec, device: &Path, queue: &Queueing) -> Result<(), HostError> {
+        needs_root(spec, "changing how a device queues requests")?;
+        let about = fs::metadata(device).map_err(wrong(spec, "looking at its device"))?;
+        let folder = in_use::disk(Path::new("/"), (major(about.rdev()), minor(about.rdev())))
+            .map_err(wrong(spec, "finding its queue"))?
+            .join("queue");
+        let caretaker = self.caretaker()?;
+        // Another scheduler begins with a depth of its own, so the scheduler comes first; it is put back last.
+        if let Some(scheduler) = &queue.scheduler {
+            if let Some(depth) = read(&folder.join("nr_requests")) {
+                // Written down before the scheduler changes it.
+                caretaker.set(&folder.join("nr_requests"), &depth)?;
+            }
+            caretaker.set(&folder.join("scheduler"), scheduler)?;
+        }
+        if let Some(depth) = queue.depth {
+            caretaker.set(&folder.join("nr_requests"), &depth.to_string())?;
+        }
+        if let Some(ahead) = queue.read_ahead {
+            caretaker.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
+        }
+        Ok(())
+    }
+
+    fn caretaker(&mut self) -> Result<&mut Caretaker, HostError> {
+        if self.caretaker.is_none() {
+            self.caretaker = Some(Caretaker::start()?);
+        }
+        Ok(self.caretaker.as_mut().expect("it was started in the lines before"))
+    }
+}
+
+fn read(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+fn needs_root(spec: &VolumeSpec, what: &'static str) -> Result<(), HostError> {
+    match Access::detect()? {
+        Access::Root => Ok(()),
+        _ => Err(HostError::VolumeNeedsRoot { volume: spec.name.clone(), what }),
+    }
+}
+
+/// An error of a volume.
+fn wrong(spec: &VolumeSpec, operation: &str) -> impl Fn(io::Error) -> HostError + use<> {
+    let (volume, operation) = (spec.name.clone(), operation.to_owned());
+    move |source| HostError::Volume { volume: volume.clone(), operation: operation.clone(), source }
+}
+
+/// The folder that is named, or that for temporary files.
+fn parent(named: Option<&str>) -> PathBuf {
+    named.map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
+/// A file without a name. Where the file system knows no such file, one that is removed as soon as it is open.
+fn unnamed(parent: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).mode(0o600);
+    match options.clone().custom_flags(nix::libc::O_TMPFILE).open(parent) {
+        Err(error) if matches!(error.raw_os_error(), Some(nix::libc::EOPNOTSUPP | nix::libc::EISDIR)) => {
+            let path = parent.join(format!("plimsoll-{}-{:08x}", getpid(), rand::random::<u32>()));
+            let file = options.create_new(true).open(&path)?;
+            fs::remove_file(path)?;
+            Ok(file)
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_name_leaves_its_folder_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = unnamed(folder.path()).unwrap();
+        file.set_len(1 << 20).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

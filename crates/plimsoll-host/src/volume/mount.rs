@@ -1,0 +1,123 @@
+//! Mounting a volume, by the first process of the host that has it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use plimsoll_model::experiment::{Filesystem, LoopVolume};
+
+use crate::keeper::errno_of;
+
+/// Where volumes are mounted that name no place: in the file system that a host has to itself.
+const OWN: &str = "/dev/shm";
+
+/// Mount options that are flags of mount(2); all others are the file system's own.
+const FLAGS: [(&str, MsFlags); 11] = [
+    ("noatime", MsFlags::MS_NOATIME),
+    ("nodiratime", MsFlags::MS_NODIRATIME),
+    ("relatime", MsFlags::MS_RELATIME),
+    ("strictatime", MsFlags::MS_STRICTATIME),
+    ("lazytime", MsFlags::MS_LAZYTIME),
+    ("sync", MsFlags::MS_SYNCHRONOUS),
+    ("dirsync", MsFlags::MS_DIRSYNC),
+    ("nodev", MsFlags::MS_NODEV),
+    ("nosuid", MsFlags::MS_NOSUID),
+    ("noexec", MsFlags::MS_NOEXEC),
+    ("ro", MsFlags::MS_RDONLY),
+];
+
+/// A mount that a host is to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    device: PathBuf,
+    filesystem: String,
+    options: String,
+    pub(crate) at: PathBuf,
+}
+
+impl Mount {
+    /// Nothing where it could not be told in a line.
+    pub(super) fn new(name: &str, device: &Path, filesystem: Filesystem, image: &LoopVolume) -> Option<Self> {
+        let own = || format!("{OWN}/volume-{name}");
+        let mount = Self {
+            device: device.into(),
+            filesystem: filesystem.name().into(),
+            options: image.options.clone(),
+            at: image.at.clone().unwrap_or_else(own).into(),
+        };
+        (Self::from_line(&mount.to_line()).as_ref() == Some(&mount)).then_some(mount)
+    }
+
+    pub(crate) fn to_line(&self) -> String {
+        let (device, at) = (self.device.display(), self.at.display());
+        format!("{device}\t{}\t{}\t{at}", self.filesystem, self.options)
+    }
+
+    pub(crate) fn from_line(line: &str) -> Option<Self> {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next().map(str::to_owned);
+        let mount =
+            Self { device: next()?.into(), filesystem: next()?, options: next()?, at: next()?.into() };
+        (fields.next().is_none() && !line.contains('\n')).then_some(mount)
+    }
+
+    /// Mounts it, in the mount namespace of the calling process. Every user may make files in it, since services may run as any.
+    pub(crate) fn make(&self) -> Result<(), Errno> {
+        let failed = |error: io::Error| errno_of(&error);
+        if self.at.starts_with(OWN) {
+            fs::create_dir_all(&self.at).map_err(failed)?;
+        }
+        let (flags, data) = parse(&self.options);
+        mount(Some(&self.device), &self.at, Some(self.filesystem.as_str()), flags, data.as_deref())?;
+        match fs::set_permissions(&self.at, fs::Permissions::from_mode(0o1777)) {
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(()),
+            other => other.map_err(failed),
+        }
+    }
+}
+
+/// Options as mount(2) takes them.
+fn parse(options: &str) -> (MsFlags, Option<String>) {
+    let words = options.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let mut flags = MsFlags::empty();
+    let mut rest = Vec::new();
+    for word in words {
+        match FLAGS.iter().find(|(name, _)| *name == word) {
+            Some((_, flag)) => flags |= *flag,
+            None if matches!(word, "defaults" | "rw") => {}
+            None => rest.push(word),
+        }
+    }
+    (flags, (!rest.is_empty()).then(|| rest.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_kernel_are_told_from_those_of_the_file_system() {
+        let (flags, data) = parse("noatime,data=journal, commit=30,rw");
+        assert_eq!(flags, MsFlags::MS_NOATIME);
+        assert_eq!(data.as_deref(), Some("data=journal,commit=30"));
+        assert_eq!(parse(""), (MsFlags::empty(), None));
+    }
+
+    #[test]
+    fn a_mount_reads_back_from_its_line_and_one_that_would_not_is_refused() {
+        let image = |options: &str| LoopVolume {
+            size: plimsoll_model::units::ByteSize(1 << 20),
+            parent: None,
+            filesystem: Some(Filesystem::Ext4),
+            options: options.into(),
+            at: None,
+            direct: true,
+        };
+        let made = |options| Mount::new("disk", Path::new("/dev/loop0"), Filesystem::Ext4, &image(options));
+        assert_eq!(made("noatime").unwrap().at, Path::new("/dev/shm/volume-disk"));
+        assert!(made("a\tb").is_none() && made("a\nb").is_none());
+    }
+}

@@ -1,0 +1,197 @@
+//! Storage loads against fio and hdparm on the same file or device, in turns.
+//!
+//! ```text
+//! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory (FOLDER on tmpfs), against fio
+//! against_storage_peers device FOLDER PAIRS    the rate of direct random reads of a file at depth 32, against fio
+//! against_storage_peers hdparm DEVICE PAIRS    timed reads from cache and device, against hdparm -T and -t
+//! ```
+//!
+//! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs;
+//! the median over pairs stands with the interval of order statistics that holds it with about 95 %.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use plimsoll_load::{Control, run};
+use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
+use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
+use plimsoll_model::observation::LoadResult;
+use plimsoll_model::units::{ByteSize, Span};
+
+type Answer<T> = Result<T, Box<dyn Error>>;
+
+/// How long each side of a pair works.
+const LENGTH: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
+    match compare() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn compare() -> Answer<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [what, place, pairs] = &args[..] else {
+        return Err("expected: memory|device|hdparm PLACE PAIRS".into());
+    };
+    let (place, pairs) = (Path::new(place), pairs.parse::<usize>()?);
+    match what.as_str() {
+        "memory" => {
+            let ours = || per_cpu_second(&ours(place, false, CacheState::Warmed)?);
+            for (name, batched) in [("fio", false), ("fio, in batches of 32", true)] {
+                report(name, "operations per CPU second", pairs, ours, || fio_memory(place, batched))?;
+            }
+        }
+        "device" => {
+            let ours = || rate(&ours(place, true, CacheState::Dropped)?);
+            report("fio", "operations per second", pairs, ours, || Ok(fio(place, true, false)?.iops))?;
+        }
+        "hdparm" => {
+            report("hdparm -T", "MB/s", pairs, || timed(place, true), || hdparm(place, "-T"))?;
+            report("hdparm -t", "MB/s", pairs, || timed(place, false), || hdparm(place, "-t"))?;
+        }
+        other => return Err(format!("`{other}` is nothing to compare").into()),
+    }
+    Ok(())
+}
+
+/// Measures pairs, and prints both sides and their ratio.
+fn report(
+    name: &str,
+    unit: &str,
+    pairs: usize,
+    ours: impl Fn() -> Answer<f64>,
+    theirs: impl Fn() -> Answer<f64>,
+) -> Answer<()> {
+    let mut found = Vec::new();
+    for pair in 0..pairs {
+        let (a, b);
+        if pair % 2 == 0 {
+            a = ours()?;
+            b = theirs()?;
+        } else {
+            b = theirs()?;
+            a = ours()?;
+        }
+        found.push((a, b));
+    }
+    let (mine, low, high) = middle(found.iter().map(|(a, _)| *a));
+    let (peer, ..) = middle(found.iter().map(|(_, b)| *b));
+    println!("plimsoll {mine:.0} [{low:.0}, {high:.0}], {name} {peer:.0} {unit} (medians of {pairs})");
+    let (ratio, low, high) = middle(found.iter().map(|(a, b)| a / b));
+    println!("  ratio {ratio:.3} [{low:.3}, {high:.3}]");
+    Ok(())
+}
+
+/// The median, and the values that enclose it with about 95 % (David & Nagaraja, Order Statistics, section 7.1).
+fn middle(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let depth = ((n as f64 - 1.96 * (n as f64).sqrt()) / 2.0).max(0.0) as usize;
+    (values[n / 2], values[depth], values[n - 1 - depth])
+}
+
+fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {
+    let abort = AtomicBool::new(false);
+    let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
+    let writable = place.is_dir();
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: Vec::new(),
+        sources: Vec::new(),
+        volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable }),
+        kind: LoadKind::Storage(load),
+    };
+    Ok(run(&spec, &control)?)
+}
+
+fn ours(folder: &Path, direct: bool, cache: CacheState) -> Answer<LoadResult> {
+    let storage = StorageLoad {
+        engine: StorageEngine::IoUring,
+        depth: 32,
+        access: Access::Random,
+        block: ByteSize(4096),
+        size: ByteSize(256 << 20),
+        direct,
+        cache,
+        duration: Some(Span(LENGTH)),
+        ..StorageLoad::default()
+    };
+    load(folder, storage)
+}
+
+fn rate(result: &LoadResult) -> Answer<f64> {
+    Ok(result.requests as f64 * 1e9 / result.elapsed_ns as f64)
+}
+
+fn per_cpu_second(result: &LoadResult) -> Answer<f64> {
+    Ok(result.requests as f64 * 1e6 / (result.user_us + result.system_us) as f64)
+}
+
+/// What fio found.
+struct Fio {
+    iops: f64,
+    /// CPU time as a share of the time that the job took.
+    cpu: f64,
+}
+
+fn fio_memory(folder: &Path, batched: bool) -> Answer<f64> {
+    let found = fio(folder, false, batched)?;
+    Ok(found.iops / found.cpu)
+}
+
+/// fio on the very file that the storage load has laid out, with its file and its memory registered and without a map of what was read, as
+/// the storage load does it.
+fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
+    let file: PathBuf = folder.join("part-0");
+    let mut command = Command::new("fio");
+    command.args(["--name=peer", "--ioengine=io_uring", "--iodepth=32", "--rw=randread", "--bs=4k"]);
+    command.args(["--fixedbufs=1", "--registerfiles=1", "--norandommap=1", "--time_based", "--size=256M"]);
+    command.args(["--output-format=json", "--thread=1", "--invalidate=0"]);
+    command.arg(format!("--runtime={}", LENGTH.as_secs())).arg(format!("--direct={}", u8::from(direct)));
+    command.arg(format!("--filename={}", file.display()));
+    if batched {
+        command.args([
+            "--iodepth_batch_submit=32",
+            "--iodepth_batch_complete_min=1",
+            "--iodepth_batch_complete_max=32",
+        ]);
+    }
+    let output = command.output()?;
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let job = &report["jobs"][0];
+    let number = |value: &serde_json::Value| value.as_f64().ok_or("fio's report lacks a number");
+    let cpu = (number(&job["usr_cpu"])? + number(&job["sys_cpu"])?) / 100.0;
+    Ok(Fio { iops: number(&job["read"]["iops"])?, cpu })
+}
+
+/// Reads of 2 MiB: the same ones again and again, or those that follow one another on the device, in units of 2^20 bytes per second as
+/// hdparm tells them.
+fn timed(device: &Path, cached: bool) -> Answer<f64> {
+    let storage = StorageLoad {
+        block: ByteSize(2 << 20),
+        size: ByteSize(if cached { 2 << 20 } else { 512 << 20 }),
+        cache: if cached { CacheState::Warmed } else { CacheState::Dropped },
+        duration: cached.then_some(Span(LENGTH)),
+        operations: (!cached).then_some(256),
+        ..StorageLoad::default()
+    };
+    let result = load(device, storage)?;
+    Ok(result.bytes as f64 * 1e9 / result.elapsed_ns as f64 / f64::from(1 << 20))
+}
+
+fn hdparm(device: &Path, what: &str) -> Answer<f64> {
+    let output = Command::new("hdparm").arg(what).arg(device).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let rate = text.split('=').nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    rate.ok_or_else(|| format!("hdparm said {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+}

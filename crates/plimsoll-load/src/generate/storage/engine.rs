@@ -1,0 +1,38 @@
+//! How an operation is handed to the kernel: the narrow side of every engine.
+
+use std::io;
+
+/// Something to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// In which place it is carried out, from 0 to the depth less one.
+    pub(super) place: usize,
+    /// Where in the thread's part, in bytes.
+    pub(super) offset: u64,
+    /// Whether it writes.
+    pub(super) write: bool,
+}
+
+/// Something that is done.
+#[derive(Debug)]
+pub(super) struct Done {
+    /// The place that is free again.
+    pub(super) place: usize,
+    /// How many bytes it moved.
+    pub(super) result: io::Result<usize>,
+}
+
+/// Hands operations to the kernel.
+pub(super) trait Engine {
+    /// The memory that the operation of a place reads into or writes from.
+    fn buffer(&mut self, place: usize) -> &mut [u8];
+
+    /// Takes an operation; one that is carried out at once is told by the next [`Self::finish`].
+    fn begin(&mut self, operation: Operation) -> io::Result<()>;
+
+    /// Adds what is done to `done`. Where nothing is, it waits for the first, at most for so many nanoseconds.
+    fn finish(&mut self, longest: u64, done: &mut Vec<Done>) -> io::Result<()>;
+
+    /// Makes everything durable that was written.
+    fn sync(&mut self) -> io::Result<()>;
+}

@@ -1,0 +1,210 @@
+//! Storage: threads that read and write parts of a volume, each by an engine of its own, on the pacing of all loads.
+//!
+//! Before anything is measured each thread's [`Part`] is laid out, and its pages are dropped from the cache or brought into it; so what
+//! the load meets is what the experiment says. A volume that goes away or is full ends the load with a sentence on it, since nothing that
+//! follows would mean anything; single operations that fail are counted.
+
+mod engine;
+mod fetched;
+mod mapped;
+mod memory;
+mod part;
+mod plain;
+mod ring;
+mod worker;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, Builder};
+use std::time::Instant;
+
+use plimsoll_model::experiment::{StorageEngine, StorageLoad};
+use plimsoll_model::frame::{Failure, LoadSpec};
+use plimsoll_model::observation::{LoadResult, Progress, StorageFacts};
+
+use self::mapped::Mapped;
+use self::part::Part;
+use self::plain::Plain;
+use self::ring::Ring;
+use self::worker::{Found, Worker};
+use super::Control;
+use super::course::Course;
+use super::offering::Offering;
+use super::pacing::{self, ClosedLoop, OpenLoop};
+use super::tally::Tally;
+use crate::clock;
+use crate::failure::other;
+
+/// What the threads of a load share while they run.
+pub(super) struct Running<'a> {
+    load: &'a StorageLoad,
+    abort: &'a AtomicBool,
+    /// Set when nothing that follows would mean anything.
+    broken: AtomicBool,
+    operations: AtomicU64,
+    errors: AtomicU64,
+    start: OnceLock<u64>,
+}
+
+impl Running<'_> {
+    fn must_end(&self) -> bool {
+        self.abort.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a storage load to its end.
+///
+/// # Errors
+/// When it cannot start: there is no such volume, it is too small or full, the engine is not there; or when the volume goes away.
+pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    let volume = spec.volume.as_ref().ok_or_else(|| other("start the load", &"it has no volume"))?;
+    let parts = part::prepare(volume, load)?;
+    let running = Running {
+        load,
+        abort: control.abort,
+        broken: AtomicBool::new(false),
+        operations: AtomicU64::new(0),
+        errors: AtomicU64::new(0),
+        start: OnceLock::new(),
+    };
+    let (found, start) = generate(&running, parts, &volume.name, control)?;
+    let mut facts = StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() };
+    let mut total = Tally::new(start, offering(load, start));
+    let mut spent_ns = 0;
+    for one in found {
+        let of = one.facts;
+        facts = StorageFacts {
+            reads: facts.reads + of.reads,
+            writes: facts.writes + of.writes,
+            read_bytes: facts.read_bytes + of.read_bytes,
+            written_bytes: facts.written_bytes + of.written_bytes,
+            syncs: facts.syncs + of.syncs,
+            over_2s: facts.over_2s + of.over_2s,
+            over_10s: facts.over_10s + of.over_10s,
+            device_read_bytes: facts.device_read_bytes.zip(of.device_read_bytes).map(|(a, b)| a + b),
+            mean_us: 0.0,
+        };
+        spent_ns += one.spent_ns;
+        total.merge(one.tally);
+    }
+    if total.requests > 0 {
+        facts.mean_us = spent_ns as f64 / 1e3 / total.requests as f64;
+    }
+    let mut result = total.into_result(start, load.threads);
+    result.storage = Some(facts);
+    Ok(result)
+}
+
+/// Lets all threads work side by side; gives what each found, and when they began.
+fn generate(
+    running: &Running<'_>,
+    parts: Vec<Part>,
+    volume: &str,
+    control: &Control<'_>,
+) -> Result<(Vec<Found>, u64), Failure> {
+    let seed = running.load.seed.unwrap_or_else(clock::now);
+    thread::scope(|scope| {
+        let (done, finished) = channel();
+        let (ready, readied) = channel();
+        for (part, nth) in parts.into_iter().zip(0..) {
+            let (done, ready) = (done.clone(), ready.clone());
+            let body = move || {
+                let found = work(running, part, (nth, seed), volume, &ready);
+                // One that could not begin is not waited for; else nobody counts any more. The receivers are there until every thread has
+                // ended.
+                let _ = ready.send(());
+                let _ = done.send(found);
+            };
+            if let Err(error) = Builder::new().name(format!("storage {nth}")).spawn_scoped(scope, body) {
+                running.broken.store(true, Ordering::Relaxed);
+                running.start.get_or_init(clock::now);
+                return Err(other(format!("start thread {nth} of {}", running.load.threads), &error));
+            }
+        }
+        drop((done, ready));
+        // The time begins when every thread has made its engine ready.
+        readied.iter().take(running.load.threads as usize).for_each(drop);
+        let start = *running.start.get_or_init(clock::now);
+        let mut told = (Instant::now(), 0);
+        let mut all = Vec::new();
+        loop {
+            match finished.recv_timeout(control.every) {
+                Ok(Ok(found)) => all.push(found),
+                Ok(Err(failure)) => {
+                    running.broken.store(true, Ordering::Relaxed);
+                    return Err(failure);
+                }
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if told.0.elapsed() >= control.every {
+                let operations = running.operations.load(Ordering::Relaxed);
+                (control.progress)(Progress {
+                    done: operations,
+                    of: running.load.operations.map(|each| each * u64::from(running.load.threads)),
+                    errors: running.errors.load(Ordering::Relaxed),
+                    rate: (operations - told.1) as f64 / told.0.elapsed().as_secs_f64().max(1e-9),
+                });
+                told = (Instant::now(), operations);
+            }
+        }
+        if all.len() < running.load.threads as usize {
+            return Err(other("read and write", &"a thread has panicked"));
+        }
+        Ok((all, start))
+    })
+}
+
+/// What one thread does: it readies its engine, waits for the others, and works.
+fn work(
+    running: &Running<'_>,
+    part: Part,
+    (nth, seed): (u32, u64),
+    volume: &str,
+    ready: &Sender<()>,
+) -> Result<Found, Failure> {
+    let load = running.load;
+    let wrong = |error| part::explain(volume, "use", &error);
+    match load.engine {
+        StorageEngine::Pread => {
+            let engine = Plain::new(part, load).map_err(wrong)?;
+            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+        }
+        StorageEngine::Mmap => {
+            let engine = Mapped::new(&part, load).map_err(wrong)?;
+            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+        }
+        StorageEngine::IoUring => {
+            let engine = Ring::new(part, load).map_err(|error| other("use io_uring", &error))?;
+            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+        }
+    }
+    .map_err(|error| part::explain(volume, "go on with", &error))
+}
+
+fn begin<E: engine::Engine>(
+    running: &Running<'_>,
+    worker: Worker<'_, E>,
+    (nth, seed): (u32, u64),
+    ready: &Sender<()>,
+) -> std::io::Result<Found> {
+    let load = running.load;
+    let _ = ready.send(());
+    let start = *running.start.wait();
+    let tally = Tally::new(start, offering(load, start));
+    let course = Course::from(load);
+    match &load.open {
+        Some(open) => worker.run(OpenLoop::new(&course, open, start, (nth, course.generators), seed), tally),
+        None => worker.run(ClosedLoop::new(&course, start), tally),
+    }
+}
+
+/// What an open loop is to offer from `start` on.
+fn offering(load: &StorageLoad, start: u64) -> Option<Offering> {
+    let open = load.open.as_ref()?;
+    Some(Offering::new(start, (pacing::length(&Course::from(load), open) * 1e9) as u64, &open.steps))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! Storage: volumes that exist for a trial, the loads that read and write them, and claims on what was read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Metric;
+use super::open_loop::OpenLoop;
+use crate::units::{ByteSize, Share, Span};
+
+/// A place to store. Exactly one of `folder`, `loop` and `device` says what it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Volume {
+    /// The host that has it.
+    pub on: String,
+    /// A folder made for the trial in a file system that is there already. Needs no root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<FolderVolume>,
+    /// A loop device made for the trial, on an unnamed file; raw, or with a file system. Needs root.
+    #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<LoopVolume>,
+    /// A block device of this machine, such as `"/dev/sdb"`, as it is. A load that writes to it is refused unless `--destroy` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// How the kernel queues requests to it; read before, and put back afterwards. Needs root.
+    #[serde(default, skip_serializing_if = "Queueing::is_default")]
+    pub queue: Queueing,
+}
+
+/// A folder in a file system that is there already.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FolderVolume {
+    /// The existing folder in which it is made; by default that for temporary files (`TMPDIR`, or `/tmp`).
+    #[serde(rename = "in", skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+}
+
+/// A loop device on a file that goes with the trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoopVolume {
+    /// How large it is (1M to 1T). The file is sparse: it takes up what is written to it.
+    pub size: ByteSize,
+    /// The existing folder in which the file is made; by default that for temporary files (`TMPDIR`, or `/tmp`).
+    #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The file system that is made on it; without it, loads use the device itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<Filesystem>,
+    /// Mount options, as for mount(8): `"noatime,data=journal"`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub options: String,
+    /// The existing folder at which the host sees the file system mounted; by default one that is made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Whether the device goes past the page cache to its file. Otherwise what was read or written once may come from the cache of the
+    /// file beneath, whatever is done to the cache of the file above.
+    #[serde(default = "yes")]
+    pub direct: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A file system that can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Filesystem {
+    /// The fourth extended file system. `data=journal`, `data=ordered` and `data=writeback` are mount options of it.
+    Ext4,
+    /// XFS. It needs 300M or more.
+    Xfs,
+}
+
+impl Filesystem {
+    /// The kernel's name of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+}
+
+/// How the kernel queues requests to a block device (`/sys/block/*/queue`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queueing {
+    /// The I/O scheduler, such as `"none"`, `"mq-deadline"`, `"kyber"` or `"bfq"`; one that the kernel knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// How many requests may wait in the scheduler (`nr_requests`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// How far the kernel reads ahead of a sequential reader (`read_ahead_kb`; 0 to 1G).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ByteSize>,
+}
+
+impl Queueing {
+    /// Whether it leaves everything as it is.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Reads and writes of a volume. Each thread has a part of its own: a file in a file system, a stretch of a device. What is written is random
+/// and never the same twice, so that no device can compress it or store it once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StorageLoad {
+    /// How many threads work side by side (1 to 64).
+    pub threads: u32,
+    /// How many operations each thread keeps under way at a time (1 to 1024); more than one only with the engine `io_uring`.
+    pub depth: u32,
+    /// How operations are handed to the kernel.
+    pub engine: StorageEngine,
+    /// Which blocks follow one another.
+    pub access: Access,
+    /// The share of operations that read; the others write.
+    pub reads: Share,
+    /// Bytes in one operation (512 to 16M; whole blocks of the device where `direct`).
+    pub block: ByteSize,
+    /// What all threads work on together (a block for each thread, to 1T). What is to be read, or written at random, is written beforehand;
+    /// sequential writers begin with an empty file.
+    pub size: ByteSize,
+    /// Whether operations go past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// What is done to the page cache before the load begins.
+    pub cache: CacheState,
+    /// Make what was written durable with fdatasync(2) after every so many writes of a thread; 0 never does. The call's time counts as part of
+    /// the last write's.
+    pub sync_every: u32,
+    /// Make everything durable at the end, as part of the measured time.
+    pub sync_at_end: bool,
+    /// How long a thread waits after each operation before it begins the next one in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Span>,
+    /// How many operations each thread carries out. Give this or `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+    /// How long each thread works. Give this or `operations`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+    /// Begin operations at a rate, each when it is due, and time each from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
+    /// How long an operation of an open loop may wait for a free place before it counts as an error.
+    pub timeout: Span,
+    /// Where the random numbers begin; by default somewhere else each time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for StorageLoad {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            depth: 1,
+            engine: StorageEngine::Pread,
+            access: Access::Sequential,
+            reads: Share(1.0),
+            block: ByteSize(4 << 10),
+            size: ByteSize(64 << 20),
+            direct: false,
+            cache: CacheState::AsIs,
+            sync_every: 0,
+            sync_at_end: false,
+            think: None,
+            operations: None,
+            duration: None,
+            open: None,
+            timeout: Span::secs(30),
+            seed: None,
+        }
+    }
+}
+
+impl StorageLoad {
+    /// Whether any of it is written while it is measured.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.reads.0 < 1.0
+    }
+
+    /// How large the part of each thread is: whole blocks, at least one.
+    #[must_use]
+    pub fn part_size(&self) -> u64 {
+        let each = self.size.0 / u64::from(self.threads.max(1));
+        (each / self.block.0.max(1)).max(1) * self.block.0
+    }
+
+    /// One of `number` parts of it, from 0.
+    pub(super) fn part(&self, place: u32, number: u32) -> Self {
+        Self {
+            operations: self.operations.map(|all| super::load::share(all, place, number)),
+            duration: self.duration.map(|all| Span(all.0 / number)),
+            ..self.clone()
+        }
+    }
+
+    /// So many operations of it.
+    pub(super) fn window(&self, operations: u64) -> Self {
+        Self { operations: Some(operations), duration: None, ..self.clone() }
+    }
+
+    /// The same for as long as told.
+    pub(super) fn lasting(&self, duration: Span) -> Self {
+        Self { operations: None, duration: Some(duration), ..self.clone() }
+    }
+}
+
+/// How operations are handed to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StorageEngine {
+    /// io_uring(7): many at a time, in one call.
+    IoUring,
+    /// pread(2) and pwrite(2): one after the other.
+    #[default]
+    Pread,
+    /// mmap(2): bytes are copied from and to memory that stands for the file.
+    Mmap,
+}
+
+/// Which blocks follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Each the next one, from the beginning again after the last.
+    #[default]
+    Sequential,
+    /// Each anywhere, all with the same chance.
+    Random,
+}
+
+/// What is done to the page cache before a load begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheState {
+    /// Nothing.
+    #[default]
+    AsIs,
+    /// What the load will use is written back and dropped from the cache.
+    Dropped,
+    /// What the load will use is read once.
+    Warmed,
+}
+
+/// A load that is there beside what is measured, on a host of the same rig.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// The load. It goes on until its time is over, whatever it says of its own length.
+    pub load: String,
+    /// The phases, measured or driven ones, during which it is there; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub during: Vec<String>,
+    /// Whether it is there at all: for a factor to switch.
+    #[serde(default = "yes")]
+    pub present: bool,
+    /// Let it come and go: it comes so long after it came last. It changes between two slices of what is measured, never within one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
+    /// How long it stays each time; less than `every`, beside which it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stays: Option<Span>,
+}
+
+impl Neighbour {
+    /// Whether it is there so long after a phase began. It is away first.
+    #[must_use]
+    pub fn is_there(&self, since: std::time::Duration) -> bool {
+        match (self.every, self.stays) {
+            _ if !self.present => false,
+            (Some(every), Some(stays)) if !every.0.is_zero() => {
+                let place = since.as_nanos() % every.0.as_nanos();
+                place >= (every.0.saturating_sub(stays.0)).as_nanos()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// The measurements of a phase, its slices, gather in one place, or in several. 100 are made unless the phase says how many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModesClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// What is looked at.
+    #[serde(default = "of_bytes")]
+    pub metric: Metric,
+}
+
+impl ModesClaim {
+    /// How many measurements are made unless the phase says.
+    pub const MEASUREMENTS: u32 = 100;
+}
+
+/// Where the bytes came from that a storage load read: from memory, or from the device. The estimate is the share that the device delivered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SourceClaim {
+    /// The measured phase.
+    pub phase: String,
+}
+
+/// Which level of a factor is best, for each phase and each combination of the other factors' levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WinnerClaim {
+    /// The measured phases.
+    pub phases: Vec<String>,
+    /// The factor whose levels compete.
+    pub factor: String,
+    /// How small a lead counts as none (more than 0, less than 1).
+    #[serde(default = "WinnerClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared.
+    #[serde(default = "of_bytes")]
+    pub metric: Metric,
+}
+
+impl WinnerClaim {
+    fn default_margin() -> Share {
+        Share(0.05)
+    }
+}
+
+fn of_bytes() -> Metric {
+    Metric::MegabytesPerSecond
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_neighbour_comes_and_goes_and_is_away_first() {
+        let neighbour = Neighbour {
+            load: "reader".into(),
+            during: Vec::new(),
+            present: true,
+            every: Some(Span::secs(4)),
+            stays: Some(Span::secs(1)),
+        };
+        let there = |s: f64| neighbour.is_there(Duration::from_secs_f64(s));
+        assert_eq!([0.0, 2.9, 3.1, 3.9, 4.1, 7.5].map(there), [false, false, true, true, false, true]);
+        assert!(!Neighbour { present: false, ..neighbour.clone() }.is_there(Duration::from_secs(3)));
+        assert!(Neighbour { every: None, stays: None, ..neighbour }.is_there(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_part_has_whole_blocks() {
+        let load = StorageLoad {
+            threads: 3,
+            block: ByteSize(4096),
+            size: ByteSize(100_000),
+            ..StorageLoad::default()
+        };
+        assert_eq!(load.part_size(), 8 * 4096);
+        assert_eq!(StorageLoad { size: ByteSize(1), ..load }.part_size(), 4096);
+    }
+}

@@ -1,0 +1,283 @@
+//! What must hold of volumes, of the loads that aim at them, of neighbours, and of claims on them.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, check_open, declared, in_range, margin, measured, one_of, problem};
+use crate::experiment::parse::Part;
+use crate::experiment::{
+    Claim, Experiment, Filesystem, HostKind, Load, LoopVolume, Neighbour, StorageEngine, StorageLoad, Volume,
+};
+
+/// The smallest XFS that its mkfs makes, in bytes.
+const LEAST_XFS: u64 = 300 << 20;
+
+pub(super) fn volumes(experiment: &Experiment) -> Checked {
+    for (name, volume) in &experiment.volumes {
+        check_volume(experiment, name, volume)?;
+    }
+    Ok(())
+}
+
+fn check_volume(experiment: &Experiment, name: &String, volume: &Volume) -> Checked {
+    let fits = (1..=24).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if !fits {
+        let expected = "1 to 24 letters, digits, `-` or `_`";
+        return Err(problem(
+            path!["volumes", name],
+            format!("`{name}` cannot be the name of a volume"),
+            expected,
+        ));
+    }
+    declared(&volume.on, &experiment.hosts, "host", path!["volumes", name, "on"])?;
+    let kinds = [
+        ("folder", volume.folder.is_some()),
+        ("loop", volume.image.is_some()),
+        ("device", volume.device.is_some()),
+    ];
+    one_of(&kinds, &format!("the volume `{name}`"), path!["volumes", name])?;
+    if let Some(image) = &volume.image {
+        check_loop(experiment, name, volume, image)?;
+    }
+    let device = |device: &String| device.starts_with("/dev/") && !device.contains("/../");
+    if !volume.device.as_ref().is_none_or(device) {
+        return Err(problem(
+            path!["volumes", name, "device"],
+            "this is no device",
+            "a path such as \"/dev/sdb\"",
+        ));
+    }
+    if volume.device.is_some() && experiment.control.is_some() {
+        return Err(problem(
+            path!["volumes", name, "device"],
+            "the two rigs of a control twin cannot share a device",
+            "`loop` or `folder`, or no [control]",
+        ));
+    }
+    if volume.folder.is_some() && !volume.queue.is_default() {
+        return Err(problem(
+            path!["volumes", name, "queue"],
+            "a folder shares the queue of its device with everybody",
+            "`queue` beside `loop` or `device`",
+        ));
+    }
+    if let Some(depth) = volume.queue.depth {
+        in_range(u64::from(depth), 1, 65_536, path!["volumes", name, "queue", "depth"])?;
+    }
+    if let Some(ahead) = volume.queue.read_ahead {
+        in_range(ahead.0, 0, 1 << 30, path!["volumes", name, "queue", "read_ahead"])?;
+    }
+    Ok(())
+}
+
+fn check_loop(experiment: &Experiment, name: &String, volume: &Volume, image: &LoopVolume) -> Checked {
+    let here = |key: &str| path!["volumes", name, "loop", key];
+    in_range(image.size.0, 1 << 20, 1 << 40, here("size"))?;
+    if image.filesystem == Some(Filesystem::Xfs) && image.size.0 < LEAST_XFS {
+        return Err(problem(here("size"), "XFS does not fit", "300M or more"));
+    }
+    if image.filesystem.is_none() && (!image.options.is_empty() || image.at.is_some()) {
+        let key = if image.at.is_some() { "at" } else { "options" };
+        return Err(problem(here(key), "there is nothing to mount", "`filesystem` beside it"));
+    }
+    if image.filesystem.is_some() && experiment.hosts[&volume.on].kind == HostKind::Local {
+        return Err(problem(
+            path!["volumes", name, "on"],
+            format!("`{}` is a local host, which has no mounts of its own", volume.on),
+            "a host of kind \"namespace\", a `loop` without a file system, or a `folder`",
+        ));
+    }
+    match &image.at {
+        Some(at) if !at.starts_with('/') || at.split('/').any(|part| part == "..") => {
+            Err(problem(here("at"), "this is no folder of the host", "a path from the root on"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn check_load(
+    experiment: &Experiment,
+    name: &String,
+    load: &Load,
+    storage: &StorageLoad,
+) -> Checked {
+    declared(&load.to, &experiment.volumes, "volume", path!["loads", name, "to"])?;
+    let on = &experiment.volumes[&load.to].on;
+    if *on != load.from {
+        return Err(problem(
+            path!["loads", name, "from"],
+            format!("the volume `{}` is on `{on}`", load.to),
+            format!("\"{on}\""),
+        ));
+    }
+    let here = |key: &str| path!["loads", name, "storage", key];
+    if storage.operations.is_some() == storage.duration.is_some() {
+        return Err(problem(
+            path!["loads", name, "storage"],
+            format!("the load `{name}` does not say how long it goes on"),
+            "either `operations` or `duration`",
+        ));
+    }
+    in_range(u64::from(storage.threads), 1, 64, here("threads"))?;
+    in_range(u64::from(storage.depth), 1, 1024, here("depth"))?;
+    in_range(storage.block.0, 512, 16 << 20, here("block"))?;
+    in_range(storage.size.0, storage.block.0 * u64::from(storage.threads), 1 << 40, here("size"))?;
+    if storage.depth > 1 && storage.engine != StorageEngine::IoUring {
+        return Err(problem(
+            here("depth"),
+            "this engine carries out one operation after the other",
+            "1, or `engine = \"io_uring\"`",
+        ));
+    }
+    if storage.direct && storage.engine == StorageEngine::Mmap {
+        return Err(problem(
+            here("direct"),
+            "memory that stands for a file is the page cache",
+            "`false`, or another engine",
+        ));
+    }
+    if storage.direct && !storage.block.0.is_multiple_of(512) {
+        return Err(problem(
+            here("block"),
+            "direct operations are of whole blocks of the device",
+            "a multiple of 512",
+        ));
+    }
+    if let Some(operations) = storage.operations {
+        in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
+    }
+    match &storage.open {
+        Some(_) if storage.think.is_some() => Err(problem(
+            here("think"),
+            "operations of an open loop begin when they are due",
+            "either `think` or `open`",
+        )),
+        Some(open) => check_open(name, "storage", open),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn neighbours(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
+    for (name, neighbour) in &experiment.neighbours {
+        let here = |key: &str| path!["neighbours", name, key];
+        declared(&neighbour.load, &experiment.loads, "load", here("load"))?;
+        for (index, phase) in neighbour.during.iter().enumerate() {
+            declared(phase, names, "phase", path!["neighbours", name, "during", index])?;
+        }
+        comes_and_goes(neighbour, here)?;
+    }
+    Ok(())
+}
+
+fn comes_and_goes(neighbour: &Neighbour, here: impl Fn(&str) -> [Part; 3]) -> Checked {
+    match (neighbour.every, neighbour.stays) {
+        (None, None) => Ok(()),
+        (Some(every), Some(stays)) if !stays.0.is_zero() && stays < every => Ok(()),
+        (Some(_), Some(_)) => Err(problem(
+            here("stays"),
+            "a neighbour that comes and goes is there for a part of the time",
+            "more than 0, and less than `every`",
+        )),
+        (Some(_), None) => {
+            Err(problem(here("every"), "it does not say how long it stays", "`stays` beside it"))
+        }
+        (None, Some(_)) => {
+            Err(problem(here("stays"), "it does not say how often it comes", "`every` beside it"))
+        }
+    }
+}
+
+pub(super) fn check_claim(
+    experiment: &Experiment,
+    index: usize,
+    claim: &Claim,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    if let Some(modes) = &claim.modes {
+        measured(&modes.phase, names, path!["claims", index, "modes", "phase"])?;
+    }
+    if let Some(source) = &claim.source {
+        let here = path!["claims", index, "source", "phase"];
+        measured(&source.phase, names, here.clone())?;
+        let load = names[&source.phase].and_then(|load| experiment.loads.get(load)?.storage.as_ref());
+        if load.is_none_or(|storage| storage.reads.0 == 0.0) {
+            return Err(problem(
+                here,
+                "nothing is read from a volume in this phase",
+                "a phase that measures a storage load with `reads`",
+            ));
+        }
+    }
+    if let Some(winner) = &claim.winner {
+        if winner.phases.is_empty() {
+            return Err(problem(
+                path!["claims", index, "winner", "phases"],
+                "nothing is compared",
+                "at least one measured phase",
+            ));
+        }
+        for (place, phase) in winner.phases.iter().enumerate() {
+            measured(phase, names, path!["claims", index, "winner", "phases", place])?;
+        }
+        declared(&winner.factor, &experiment.factors, "factor", path!["claims", index, "winner", "factor"])?;
+        margin(winner.margin.0, path!["claims", index, "winner", "margin"])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::parse;
+
+    const TEXT: &str = r#"
+question = "how fast?"
+[hosts.box]
+[volumes.disk]
+on = "box"
+loop = { size = "64M", filesystem = "ext4" }
+[loads.read]
+from = "box"
+to = "disk"
+storage = { duration = "1s" }
+[[phases]]
+name = "read"
+measure = "read"
+[[claims]]
+source = { phase = "read" }
+"#;
+
+    fn refusal(from: &str, to: &str) -> String {
+        let text = TEXT.replace(from, to);
+        assert_ne!(text, TEXT, "{from}");
+        let error = parse(&text, &[]).expect_err(to);
+        format!("{error}; expected {}", error.expected.clone().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_storage_experiment_needs_no_service() {
+        assert!(parse(TEXT, &[]).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_was_expected() {
+        let cases = [
+            ("to = \"disk\"", "to = \"dsk\"", "there is no volume `dsk`"),
+            ("duration = \"1s\"", "depth = 4, duration = \"1s\"", "one operation after the other"),
+            ("duration = \"1s\"", "engine = \"mmap\", direct = true, duration = \"1s\"", "is the page cache"),
+            ("duration = \"1s\"", "operations = 5, duration = \"1s\"", "how long it goes on"),
+            ("duration = \"1s\"", "reads = 0, duration = \"1s\"", "nothing is read"),
+            ("[hosts.box]", "[hosts.box]\nkind = \"local\"", "no mounts of its own"),
+            ("\"ext4\"", "\"xfs\"", "XFS does not fit"),
+            ("loop = {", "device = \"/dev/sdb\"\nloop = {", "loop and device at once"),
+            (
+                "[loads.read]",
+                "[neighbours.n]\nload = \"read\"\nstays = \"1s\"\n[loads.read]",
+                "how often it comes",
+            ),
+        ];
+        for (from, to, expected) in cases {
+            let told = refusal(from, to);
+            assert!(told.contains(expected), "expected `{expected}`, was told `{told}`");
+        }
+    }
+}

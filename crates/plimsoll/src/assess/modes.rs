@@ -1,0 +1,470 @@
+//! The modes claim: where the measurements of a phase gather, how that goes with time, and with whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_explain::causes;
+use plimsoll_judge::modes::order::{Agreement, Order, agreement, order};
+use plimsoll_judge::modes::{LEAST_VALUES, Modes, find_modes, find_modes_in_any_order};
+use plimsoll_judge::stats::median;
+use plimsoll_model::cause::{Cause, CauseEvidence};
+use plimsoll_model::experiment::{Metric, ModesClaim};
+use plimsoll_model::observation::{Slice, TrialRecord, Twin};
+use plimsoll_model::plan::{Cell, Plan};
+use plimsoll_model::report::{ModePlace, ModesFacts};
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::{prefix, recovery, validity};
+
+/// The chance of calling a neighbour guilty that has nothing to do with it.
+const ALPHA: f64 = 0.001;
+/// Two looks that are so many measurements apart must agree before a phase ends early.
+const BETWEEN_LOOKS: usize = 10;
+
+/// One verdict for each cell.
+pub(super) fn verdicts(plan: &Plan, claim: &ModesClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    plan.cells.iter().map(|cell| verdict(plan, cell, claim, trials)).collect()
+}
+
+fn verdict(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord]) -> Verdict {
+    let metric = claim.metric.name();
+    let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+    let slices = slices(&of_cell, &claim.phase);
+    if let Some(reason) = validity::objection(&of_cell) {
+        let reason = prefix(&cell.levels) + &reason;
+        return Verdict::bare("modes", metric, Outcome::Invalid, slices.len(), reason);
+    }
+    match found(&slices, claim.metric) {
+        Ok(found) => {
+            let mut verdict = found.modes.verdict(metric);
+            if let Some(of_time) = found.of_time() {
+                verdict.reason = format!("{}; {of_time}", verdict.reason);
+            }
+            for guilty in found.guilty(plan, claim.metric) {
+                verdict.reason = format!("{}; {}", verdict.reason, guilty.sentence(claim.metric));
+            }
+            verdict.reason = prefix(&cell.levels) + &verdict.reason;
+            verdict
+        }
+        Err(reason) => {
+            Verdict::bare("modes", metric, Outcome::TooFew, slices.len(), prefix(&cell.levels) + &reason)
+        }
+    }
+}
+
+/// The measurements of a phase in order of time.
+fn slices<'t>(trials: &[&'t TrialRecord], phase: &'t str) -> Vec<&'t Slice> {
+    let whole = trials.iter().filter(|trial| trial.faults.is_empty());
+    whole
+        .flat_map(|trial| recovery::measured(trial, phase))
+        .flat_map(|phase| &phase.slices)
+        .filter(|slice| slice.twin == Twin::Main)
+        .collect()
+}
+
+/// Modes, and the mode of each measurement.
+struct Found<'s> {
+    slices: Vec<&'s Slice>,
+    values: Vec<f64>,
+    modes: Modes,
+    /// From 0; empty where there are not several.
+    belongs_to: Vec<usize>,
+}
+
+fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> {
+    let with_figure: Vec<(&Slice, f64)> =
+        slices.iter().filter_map(|slice| Some((*slice, slice.result.figure(metric)?))).collect();
+    let (slices, values): (Vec<&Slice>, Vec<f64>) = with_figure.into_iter().unzip();
+    if values.is_empty() {
+        return Err(format!("no measurement brought a figure: {LEAST_VALUES} needed"));
+    }
+    // Rates and times scatter by shares of themselves, so that places lie apart, or not, as their logarithms do.
+    let on_logs = values.iter().all(|value| *value > 0.0);
+    let scaled: Vec<f64> =
+        if on_logs { values.iter().map(|value| value.ln()).collect() } else { values.clone() };
+    let in_order = find_modes(&scaled).map_err(|error| error.to_string())?;
+    // A level that shifted once is no second mode. One that comes back is, and only shows where the order is left out.
+    let mut modes = if in_order.modes.len() == 1 && in_order.shifts.len() > 1 {
+        let mixed = find_modes_in_any_order(&scaled).map_err(|error| error.to_string())?;
+        if returns(&mixed, &scaled) { mixed } else { in_order }
+    } else {
+        in_order
+    };
+    let belongs_to = if modes.modes.len() > 1 { belongs(&modes, &scaled) } else { Vec::new() };
+    if on_logs {
+        for mode in &mut modes.modes {
+            mode.center = mode.center.exp();
+        }
+    }
+    Ok(Found { slices, values, modes, belongs_to })
+}
+
+/// The nearest mode of each value.
+fn belongs(modes: &Modes, values: &[f64]) -> Vec<usize> {
+    let nearest = |value: &f64| {
+        let distance = |n: &usize| (modes.modes[*n].center - value).abs();
+        (0..modes.modes.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+    };
+    values.iter().map(nearest).collect()
+}
+
+/// Whether a mode that was left is seen again.
+fn returns(modes: &Modes, values: &[f64]) -> bool {
+    let mut way = belongs(modes, values);
+    way.dedup();
+    modes.modes.len() > 1 && way.len() > way.iter().collect::<BTreeSet<_>>().len()
+}
+
+impl Found<'_> {
+    /// Whether each measurement lies in the worst mode.
+    fn in_worst(&self, metric: Metric) -> Vec<bool> {
+        let worst = if metric.lower_is_better() { self.modes.modes.len() - 1 } else { 0 };
+        self.belongs_to.iter().map(|mode| *mode == worst).collect()
+    }
+
+    fn order(&self) -> Option<Order> {
+        (!self.belongs_to.is_empty())
+            .then(|| order(&self.belongs_to.iter().map(|mode| *mode == 0).collect::<Vec<_>>()))
+    }
+
+    fn of_time(&self) -> Option<&'static str> {
+        Some(match self.order()? {
+            Order::ComesAndGoes => "they come and go: each stays for a while",
+            Order::Alternates => "they alternate",
+            Order::Random => "they follow one another in no order",
+        })
+    }
+
+    /// The neighbours that were there for a part of the measurements, each with when.
+    fn switched(&self) -> BTreeMap<String, Vec<bool>> {
+        let names: BTreeSet<&String> = self.slices.iter().flat_map(|slice| &slice.neighbours).collect();
+        let there = |name: &String| self.slices.iter().map(|slice| slice.neighbours.contains(name)).collect();
+        let all = names.into_iter().map(|name| (name.clone(), there(name)));
+        all.filter(|(_, there): &(_, Vec<bool>)| there.contains(&false)).collect()
+    }
+
+    /// The neighbours that the worst mode goes with.
+    fn guilty(&self, plan: &Plan, metric: Metric) -> Vec<Guilty> {
+        if self.belongs_to.is_empty() {
+            return Vec::new();
+        }
+        let worst = self.in_worst(metric);
+        let every = |name: &String| plan.experiment.neighbours.contains_key(name);
+        let judged = self.switched().into_iter().filter(|(name, _)| every(name)).map(|(name, there)| {
+            let agreement = agreement(&worst, &there);
+            Guilty { name, there, agreement }
+        });
+        judged
+            .filter(|guilty| {
+                let Agreement { on_in, on, off_in, off, p } = guilty.agreement;
+                p < ALPHA && on_in * off > off_in * on
+            })
+            .collect()
+    }
+}
+
+/// A neighbour that the worst mode goes with.
+struct Guilty {
+    name: String,
+    there: Vec<bool>,
+    agreement: Agreement,
+}
+
+impl Guilty {
+    fn sentence(&self, metric: Metric) -> String {
+        let worse = if metric.lower_is_better() { "higher" } else { "lower" };
+        let Agreement { on_in, on, off_in, off, .. } = self.agreement;
+        format!(
+            "the {worse} one is the neighbour `{}`'s doing: it held in {on_in} of {on} measurements beside it, and in {off_in} of {off} \
+             without it",
+            self.name
+        )
+    }
+}
+
+/// What every claim about modes found, cell by cell.
+pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> {
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref());
+    let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
+    each.filter_map(|(claim, cell)| {
+        let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+        let found = found(&slices(&of_cell, &claim.phase), claim.metric).ok()?;
+        let order = found.order().map(|order| match order {
+            Order::ComesAndGoes => "comes_and_goes".to_owned(),
+            Order::Alternates => "alternates".to_owned(),
+            Order::Random => "random".to_owned(),
+        });
+        Some(ModesFacts {
+            phase: claim.phase.clone(),
+            cell: cell.levels.clone(),
+            metric: claim.metric.name().to_owned(),
+            modes: found
+                .modes
+                .modes
+                .iter()
+                .map(|mode| ModePlace { center: mode.center, weight: mode.weight })
+                .collect(),
+            belongs_to: found.belongs_to.iter().map(|mode| *mode as u32).collect(),
+            order,
+            neighbours: found.switched(),
+            values: found.values,
+        })
+    })
+    .collect()
+}
+
+/// The neighbours that brought a second mode, with the figure and the machine's reads without and with them.
+pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref());
+    let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
+    let mut causes: Vec<Cause> = Vec::new();
+    for (claim, cell) in each {
+        let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+        let Ok(found) = found(&slices(&of_cell, &claim.phase), claim.metric) else { continue };
+        for guilty in found.guilty(plan, claim.metric) {
+            let cause =
+                causes::of_neighbour(&guilty.name, 1.0 - ALPHA, evidence(&found, &guilty, claim.metric));
+            if let Some(cause) = cause.filter(|cause| !causes.iter().any(|other| other.title == cause.title))
+            {
+                causes.push(cause);
+            }
+        }
+    }
+    causes
+}
+
+fn evidence(found: &Found<'_>, guilty: &Guilty, metric: Metric) -> Vec<CauseEvidence> {
+    let own = found.values.iter().copied().map(Some).collect();
+    let others = found.slices.iter().map(|slice| foreign(slice)).collect();
+    let figures: [(String, Vec<Option<f64>>, &str); 2] = [
+        (metric.name().replace('_', " "), own, ""),
+        ("read from devices, but not for this load".to_owned(), others, "MB/s"),
+    ];
+    let told = figures.into_iter().filter_map(|(name, values, unit)| {
+        let side = |wanted: bool| {
+            let of_side = values.iter().zip(&guilty.there).filter(|(_, there)| **there == wanted);
+            let of_side: Vec<f64> = of_side.filter_map(|(value, _)| *value).collect();
+            (!of_side.is_empty()).then(|| median(&of_side))
+        };
+        let (before, after) = (side(false)?, side(true)?);
+        Some(CauseEvidence { metric: name, before, after, unit: unit.to_owned() })
+    });
+    // What others read has to have grown, or it speaks for nothing.
+    told.enumerate().filter(|(n, e)| *n == 0 || e.after > e.before).map(|(_, e)| e).collect()
+}
+
+/// What the devices of the machine delivered to others while a slice ran, in megabytes per second.
+fn foreign(slice: &Slice) -> Option<f64> {
+    let own = slice.result.storage?.device_read_bytes? as f64;
+    let seconds = slice.result.elapsed_ns as f64 / 1e9;
+    // Counters that did not change are left out.
+    let read = slice.counters.get("machine").map_or(0.0, delivered);
+    (seconds > 0.0).then(|| (read - own).max(0.0) / 1e6 / seconds)
+}
+
+/// Bytes that whole devices of metal or of the hypervisor delivered: what stands on others, and partitions, would count twice.
+fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
+    let name = |counter: &str| {
+        let name = counter.strip_prefix("machine.diskstats.")?.strip_suffix(".read_bytes")?;
+        let stands_on_another =
+            ["loop", "dm-", "md", "zram", "ram"].iter().any(|kind| name.starts_with(kind));
+        (!stands_on_another).then(|| name.to_owned())
+    };
+    let names: Vec<String> = counters.keys().filter_map(|counter| name(counter)).collect();
+    let is_part = |name: &String| names.iter().any(|whole| whole != name && name.starts_with(whole.as_str()));
+    let whole = names.iter().filter(|name| !is_part(name));
+    whole.filter_map(|name| counters.get(&format!("machine.diskstats.{name}.read_bytes"))).sum()
+}
+
+/// Whether a phase that a modes claim is about may end before it has all its measurements: two looks in a row found the same number of modes,
+/// and more than one. That there is only one is known when all are there.
+pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
+    let Some(claim) = claim_on(plan, phase) else { return true };
+    let main: Vec<&Slice> = slices.iter().filter(|slice| slice.twin == Twin::Main).collect();
+    let number = |of: &[&Slice]| found(of, claim.metric).map_or(0, |found| found.modes.modes.len());
+    let now = number(&main);
+    now > 1 && main.len() > BETWEEN_LOOKS && number(&main[..main.len() - BETWEEN_LOOKS]) == now
+}
+
+/// How far the search for modes is.
+pub(super) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
+    let claim = claim_on(plan, phase)?;
+    let main: Vec<&Slice> = slices.iter().filter(|slice| slice.twin == Twin::Main).collect();
+    let found = found(&main, claim.metric).ok()?;
+    Some(found.modes.verdict(claim.metric.name()).reason)
+}
+
+fn claim_on<'p>(plan: &'p Plan, phase: &str) -> Option<&'p ModesClaim> {
+    plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref()).find(|claim| claim.phase == phase)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, StorageFacts};
+    use plimsoll_model::plan::Settings;
+
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "one or two?"
+[hosts.box]
+[volumes.disk]
+on = "box"
+folder = {}
+[loads.read]
+from = "box"
+to = "disk"
+storage = { duration = "10s" }
+[neighbours.reader]
+load = "read"
+every = "2s"
+stays = "1s"
+[[phases]]
+name = "timed"
+measure = "read"
+[[claims]]
+modes = { phase = "timed" }
+"#;
+
+    fn plan() -> Plan {
+        Plan::read("modes", TEXT, &Settings::default()).unwrap()
+    }
+
+    /// A number from 0 to 1 that follows from another, for scatter that is the same each time.
+    fn scatter(n: u64) -> f64 {
+        let mut x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^= x >> 29;
+        x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Measurements of so many megabytes per second, with whether the neighbour was there.
+    fn trial(measured: impl IntoIterator<Item = (f64, bool)>) -> TrialRecord {
+        let slice = |(number, (rate, there)): (u32, (f64, bool))| Slice {
+            twin: Twin::Main,
+            number,
+            at_ns: 0,
+            result: LoadResult {
+                elapsed_ns: 1_000_000_000,
+                requests: 10,
+                bytes: (rate * 1e6) as u64,
+                threads: 1,
+                storage: Some(StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() }),
+                ..LoadResult::default()
+            },
+            counters: BTreeMap::from([(
+                "machine".to_owned(),
+                BTreeMap::from([
+                    ("machine.diskstats.vda.read_bytes".to_owned(), if there { 5e7 } else { 1e4 }),
+                    ("machine.diskstats.vda1.read_bytes".to_owned(), if there { 5e7 } else { 1e4 }),
+                ]),
+            )]),
+            neighbours: if there { vec!["reader".to_owned()] } else { Vec::new() },
+        };
+        let phase = PhaseRecord {
+            name: "timed".into(),
+            kind: PhaseKind::Measure,
+            cycle: 0,
+            rung: None,
+            start_ns: 0,
+            end_ns: 0,
+            slices: (0..).zip(measured).map(slice).collect(),
+            notes: Vec::new(),
+            captures: Vec::new(),
+        };
+        TrialRecord { number: 1, block: 1, phases: vec![phase], ..TrialRecord::default() }
+    }
+
+    /// About a rate, with normal scatter of about 3 %.
+    fn about(rate: f64, n: u64) -> f64 {
+        let normal = (0..6).map(|k| scatter(n * 6 + k)).sum::<f64>() - 3.0;
+        rate * (1.0 + 0.045 * normal)
+    }
+
+    fn verdict_on(trial: TrialRecord) -> Verdict {
+        let plan = plan();
+        let claim = plan.experiment.claims[0].modes.clone().unwrap();
+        verdicts(&plan, &claim, &[trial]).remove(0)
+    }
+
+    #[test]
+    fn a_second_mode_that_comes_and_goes_with_a_neighbour_is_laid_to_it_ten_times_of_ten() {
+        for seed in 0..10 {
+            let there = |n: u64| n / 7 % 2 == 1;
+            let rate = |n: u64| about(if there(n) { 55.0 } else { 97.0 }, n + 1000 * seed);
+            let trial = trial((0..100).map(|n| (rate(n), there(n))));
+            let verdict = verdict_on(trial.clone());
+            assert_eq!(verdict.outcome, Outcome::SeveralModes, "{seed}: {}", verdict.reason);
+            assert!(verdict.reason.contains("they come and go"), "{}", verdict.reason);
+            assert!(verdict.reason.contains("the neighbour `reader`'s doing"), "{}", verdict.reason);
+            let causes = causes(&plan(), &[trial]);
+            assert_eq!(causes[0].id.id(), "disk.competing_io");
+            assert_eq!(causes[0].evidence.len(), 2);
+        }
+    }
+
+    #[test]
+    fn one_mode_is_called_one_mode_ten_times_of_ten_whatever_neighbours_come() {
+        for seed in 0..10 {
+            let trial = trial((0..100).map(|n| (about(97.0, n + 1000 * seed), n / 7 % 2 == 1)));
+            let verdict = verdict_on(trial);
+            assert_eq!(verdict.outcome, Outcome::OneMode, "{seed}: {}", verdict.reason);
+            assert!(!verdict.reason.contains("doing"), "{}", verdict.reason);
+        }
+    }
+
+    /// Measured on a busy machine: the scatter of the better mode is many times that of the worse one.
+    #[test]
+    fn modes_that_scatter_by_shares_of_themselves_are_told_apart() {
+        let figures = [
+            265.0, 307.0, 374.0, 567.0, 419.0, 514.0, 351.0, 298.0, 301.0, 402.0, 222.0, 277.0, 146.0, 17.0,
+            34.0, 15.0, 15.0, 20.0, 44.0, 218.0, 326.0, 372.0, 202.0, 505.0, 497.0, 372.0, 261.0, 172.0,
+            434.0, 17.0, 18.0, 19.0, 28.0, 17.0, 13.0, 52.0, 11.0, 15.0, 9.0, 244.0, 154.0, 243.0, 355.0,
+            419.0, 589.0, 293.0, 420.0, 450.0, 429.0, 13.0, 12.0, 26.0, 39.0, 17.0, 17.0, 13.0, 42.0, 71.0,
+            423.0, 387.0, 359.0, 286.0, 149.0, 282.0, 487.0, 540.0, 245.0, 466.0, 14.0, 13.0, 28.0, 36.0,
+            32.0, 13.0, 12.0, 14.0, 10.0, 9.0, 485.0, 301.0, 377.0, 363.0, 366.0, 156.0, 86.0, 130.0, 140.0,
+            417.0, 14.0, 17.0, 48.0, 116.0, 12.0, 14.0, 16.0, 20.0, 13.0, 269.0, 313.0, 434.0,
+        ];
+        let verdict = verdict_on(trial(figures.map(|rate| (rate, rate < 80.0))));
+        assert_eq!(verdict.outcome, Outcome::SeveralModes, "{}", verdict.reason);
+        assert!(verdict.reason.contains("the neighbour `reader`'s doing"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn modes_that_alternate_are_no_neighbours_doing() {
+        let rate = |n: u64| about(if n % 2 == 1 { 55.0 } else { 97.0 }, n);
+        let verdict = verdict_on(trial((0..100).map(|n| (rate(n), n / 10 % 2 == 1))));
+        assert_eq!(verdict.outcome, Outcome::SeveralModes);
+        assert!(
+            verdict.reason.contains("they alternate") && !verdict.reason.contains("doing"),
+            "{}",
+            verdict.reason
+        );
+    }
+
+    #[test]
+    fn a_level_that_shifted_once_is_no_second_mode() {
+        let rate = |n: u64| about(if n < 50 { 55.0 } else { 97.0 }, n);
+        let verdict = verdict_on(trial((0..100).map(|n| (rate(n), false))));
+        assert_eq!(verdict.outcome, Outcome::OneMode, "{}", verdict.reason);
+    }
+
+    #[test]
+    fn too_few_measurements_say_how_many_more_are_needed() {
+        let verdict = verdict_on(trial((0..20).map(|n| (about(97.0, n), false))));
+        assert_eq!(verdict.outcome, Outcome::TooFew);
+        assert!(verdict.reason.contains("11 more needed"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn a_phase_ends_early_only_with_several_modes_seen_twice() {
+        let plan = plan();
+        let slices = |number: u64, second: f64| {
+            let rate = |n: u64| about(if n / 5 % 2 == 1 { second } else { 97.0 }, n);
+            trial((0..number).map(|n| (rate(n), false))).phases.remove(0).slices
+        };
+        assert!(sure_enough(&plan, "timed", &slices(60, 55.0)));
+        assert!(!sure_enough(&plan, "timed", &slices(60, 97.0)));
+        assert!(!sure_enough(&plan, "timed", &slices(35, 55.0)));
+        assert!(sure_enough(&plan, "another", &slices(5, 97.0)));
+    }
+}

@@ -1,0 +1,249 @@
+//! The winner claim: which level of a factor is best, for each phase and each combination of the other factors' levels.
+//!
+//! Levels are compared within blocks, whose trials were carried out close together. How certain a winner is, is the share of resamples of
+//! the blocks in which it comes out best: it takes in that the winner was picked by the same figures (Efron & Tibshirani 1993, *An Introduction
+//! to the Bootstrap*, on the problem of regions).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_judge::compare::{self, CompareSettings};
+use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_judge::stats::{mean, median};
+use plimsoll_model::experiment::WinnerClaim;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::{Plan, level_text};
+use plimsoll_model::report::Winner;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::{contrast, prefix, validity};
+
+/// Resamples of the blocks.
+const RESAMPLES: usize = 2000;
+/// Fewer blocks than this say nothing of certainty.
+const LEAST_BLOCKS: usize = 3;
+
+/// The combinations of the levels of all factors but one.
+type Row = BTreeMap<String, String>;
+
+/// One verdict for each row.
+pub(super) fn verdicts(plan: &Plan, claim: &WinnerClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    let metric = claim.metric.name();
+    let all: Vec<&TrialRecord> = trials.iter().collect();
+    if let Some(reason) = validity::objection(&all) {
+        return vec![Verdict::bare("winner", metric, Outcome::Invalid, 0, reason)];
+    }
+    rows(plan, claim).into_iter().map(|(phase, row)| judged(plan, claim, phase, &row, trials).0).collect()
+}
+
+/// The winners of all claims.
+pub(super) fn all(plan: &Plan, trials: &[TrialRecord]) -> Vec<Winner> {
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.winner.as_ref());
+    let each = claims.flat_map(|claim| rows(plan, claim).into_iter().map(move |row| (claim, row)));
+    each.filter_map(|(claim, (phase, row))| judged(plan, claim, phase, &row, trials).1).collect()
+}
+
+/// The phases and the combinations of other levels, in the order of the plan.
+fn rows<'c>(plan: &Plan, claim: &'c WinnerClaim) -> Vec<(&'c str, Row)> {
+    let mut others: Vec<Row> = Vec::new();
+    for cell in &plan.cells {
+        let mut row = cell.levels.clone();
+        row.remove(&claim.factor);
+        if !others.contains(&row) {
+            others.push(row);
+        }
+    }
+    let of_phase = |phase: &'c String| others.iter().map(move |row| (phase.as_str(), row.clone()));
+    claim.phases.iter().flat_map(of_phase).collect::<Vec<_>>()
+}
+
+/// The figure of each level in each block; blocks in which one is missing are left out.
+fn figures(
+    plan: &Plan,
+    claim: &WinnerClaim,
+    phase: &str,
+    row: &Row,
+    trials: &[TrialRecord],
+) -> BTreeMap<String, Vec<f64>> {
+    let levels: Vec<String> = plan.experiment.factors[&claim.factor].levels.iter().map(level_text).collect();
+    let is_of = |trial: &TrialRecord, level: &String| {
+        trial.cell.get(&claim.factor) == Some(level)
+            && row.iter().all(|(factor, level)| trial.cell.get(factor) == Some(level))
+    };
+    let blocks: BTreeSet<u32> = trials.iter().map(|trial| trial.block).collect();
+    let mut found: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for block in blocks {
+        let figure = |level: &String| {
+            let trial = trials.iter().find(|trial| trial.block == block && is_of(trial, level))?;
+            contrast::figure(trial, phase, claim.metric).filter(|figure| *figure > 0.0)
+        };
+        let of_block: Option<Vec<f64>> = levels.iter().map(figure).collect();
+        for (level, figure) in levels.iter().zip(of_block.into_iter().flatten()) {
+            found.entry(level.clone()).or_default().push(figure);
+        }
+    }
+    found
+}
+
+fn judged(
+    plan: &Plan,
+    claim: &WinnerClaim,
+    phase: &str,
+    row: &Row,
+    trials: &[TrialRecord],
+) -> (Verdict, Option<Winner>) {
+    let metric = claim.metric.name();
+    let place = format!("{phase}, {}", prefix(row));
+    let place = place.trim_end_matches([' ', ',', ':']);
+    let figures = figures(plan, claim, phase, row, trials);
+    let blocks = figures.values().next().map_or(0, Vec::len);
+    if blocks < LEAST_BLOCKS {
+        let reason =
+            format!("{place}: {blocks} whole blocks, and {LEAST_BLOCKS} are the fewest that tell a winner");
+        return (Verdict::bare("winner", metric, Outcome::Undecided, blocks, reason), None);
+    }
+    // Higher is better from here on.
+    let sign = if claim.metric.lower_is_better() { -1.0 } else { 1.0 };
+    let logs: Vec<(&String, Vec<f64>)> =
+        figures.iter().map(|(level, of)| (level, of.iter().map(|x| sign * x.ln()).collect())).collect();
+    let mut order: Vec<usize> = (0..logs.len()).collect();
+    order.sort_by(|a, b| mean(&logs[*b].1).total_cmp(&mean(&logs[*a].1)));
+    let (first, second) = (order[0], order[1]);
+    let certainty = certainty(&logs, first, blocks);
+    let (winner, next) = (logs[first].0.clone(), logs[second].0.clone());
+    let settings = CompareSettings {
+        margin: claim.margin.0,
+        lower_is_better: claim.metric.lower_is_better(),
+        ..CompareSettings::default()
+    };
+    let lead = (mean(&logs[first].1) - mean(&logs[second].1)).exp();
+    let compared = compare::paired(metric, &figures[&next], &figures[&winner], &settings);
+    let verdict = match compared {
+        Ok(found) => {
+            let outcome = match found.verdict.outcome {
+                Outcome::Faster | Outcome::Same => found.verdict.outcome,
+                // What was picked as the best may still come out as nothing sure.
+                _ => Outcome::Undecided,
+            };
+            let reason = format!(
+                "{place}: {winner} is the best {}, {lead:.2} times {next}, in {:.0} % of resamples",
+                claim.factor,
+                100.0 * certainty
+            );
+            Verdict { claim: "winner".into(), outcome, reason, ..found.verdict }
+        }
+        Err(error) => {
+            Verdict::bare("winner", metric, Outcome::Undecided, blocks, format!("{place}: {error}"))
+        }
+    };
+    let medians = figures.iter().map(|(level, of)| (level.clone(), median(of))).collect();
+    let told = Winner {
+        phase: phase.to_owned(),
+        row: row.clone(),
+        factor: claim.factor.clone(),
+        metric: metric.to_owned(),
+        figure: median(&figures[&winner]),
+        lead,
+        certainty,
+        outcome: verdict.outcome,
+        figures: medians,
+        winner,
+        next,
+    };
+    (verdict, Some(told))
+}
+
+/// The share of resamples of the blocks in which this level has the highest mean.
+fn certainty(logs: &[(&String, Vec<f64>)], first: usize, blocks: usize) -> f64 {
+    let mut random = SmallRng::new(1);
+    let mut best = 0;
+    for _ in 0..RESAMPLES {
+        let drawn: Vec<usize> = (0..blocks).map(|_| random.below(blocks)).collect();
+        let sum = |of: &Vec<f64>| drawn.iter().map(|block| of[*block]).sum::<f64>();
+        let own = sum(&logs[first].1);
+        let beaten = logs.iter().enumerate().any(|(n, (_, of))| n != first && sum(of) > own);
+        best += usize::from(!beaten);
+    }
+    best as f64 / RESAMPLES as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::LoadResult;
+    use plimsoll_model::plan::Settings;
+
+    use super::super::fixture;
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "which?"
+[hosts.box]
+[volumes.disk]
+on = "box"
+folder = {}
+[loads.read]
+from = "box"
+to = "disk"
+storage = { duration = "1s" }
+[factors.engine]
+set = "loads.read.storage.engine"
+levels = ["pread", "mmap", "io_uring"]
+[factors.threads]
+set = "loads.read.storage.threads"
+levels = [1, 2]
+[[phases]]
+name = "read"
+measure = "read"
+[[claims]]
+winner = { phases = ["read"], factor = "engine" }
+"#;
+
+    fn trials(plan: &Plan, rate: impl Fn(&str, &str, u32) -> f64) -> Vec<TrialRecord> {
+        let trial = |block: u32, cell: &Row| {
+            let bytes = (1e6 * rate(&cell["engine"], &cell["threads"], block)) as u64;
+            let result = LoadResult {
+                elapsed_ns: 1_000_000_000,
+                bytes,
+                requests: 1,
+                threads: 1,
+                ..LoadResult::default()
+            };
+            let phase = fixture::phase("read", result);
+            TrialRecord { block, cell: cell.clone(), phases: vec![phase], ..TrialRecord::default() }
+        };
+        (1..=8).flat_map(|block| plan.cells.iter().map(move |cell| trial(block, &cell.levels))).collect()
+    }
+
+    #[test]
+    fn every_row_has_its_own_winner_with_its_certainty() {
+        let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
+        // With one thread mmap leads by far; with two nobody does.
+        let rate = |engine: &str, threads: &str, block: u32| {
+            let wave = 1.0 + 0.02 * f64::from((block * 7 + engine.len() as u32) % 5);
+            let lead = if threads == "1" && engine == "mmap" { 1.5 } else { 1.0 };
+            100.0 * wave * lead
+        };
+        let trials = trials(&plan, rate);
+        let found = all(&plan, &trials);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].winner.as_str(), found[0].outcome), ("mmap", Outcome::Faster));
+        assert!(found[0].certainty == 1.0 && (1.4..1.6).contains(&found[0].lead), "{:?}", found[0]);
+        assert!(found[1].outcome != Outcome::Faster && found[1].certainty < 0.9, "{:?}", found[1]);
+        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        let told = verdicts(&plan, &claim, &trials);
+        assert!(
+            told[0].reason.starts_with("read, threads = 1: mmap is the best engine"),
+            "{}",
+            told[0].reason
+        );
+    }
+
+    #[test]
+    fn too_few_blocks_tell_no_winner() {
+        let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
+        let mut trials = trials(&plan, |_, _, _| 1.0);
+        trials.retain(|trial| trial.block < 3);
+        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        assert_eq!(verdicts(&plan, &claim, &trials)[0].outcome, Outcome::Undecided);
+        assert!(all(&plan, &trials).is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! Storage: volumes, the loads on them, and what is left of either.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::lab::{Lab, wait_until};
+
+/// Reads of a volume for a while.
+fn experiment(volume: &str, storage: &str, claims: &str) -> String {
+    format!(
+        r#"
+question = "How fast is it?"
+
+[hosts.machine]
+
+[volumes.disk]
+on = "machine"
+{volume}
+
+[loads.some]
+from = "machine"
+to = "disk"
+storage = {storage}
+
+[[phases]]
+name = "timed"
+measure = "some"
+slices = 2
+
+{claims}
+
+[run]
+max_trials = 1
+"#
+    )
+}
+
+const READS: &str = "{ size = \"4M\", operations = 400 }";
+const OF_ITS_SOURCE: &str = "[[claims]]\nsource = { phase = \"timed\" }";
+
+/// Every setting of every queue, and every loop device that is attached.
+fn queues() -> BTreeMap<String, String> {
+    let disks = fs::read_dir("/sys/block").expect("there is /sys").flatten().map(|entry| entry.path());
+    let settings = ["queue/scheduler", "queue/nr_requests", "queue/read_ahead_kb", "loop/backing_file"];
+    let all = disks.flat_map(|disk| settings.map(|setting| disk.join(setting)));
+    all.filter_map(|path| Some((path.display().to_string(), fs::read_to_string(&path).ok()?))).collect()
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("it is there").flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|n| n.starts_with("plimsoll-"))
+        .collect()
+}
+
+fn phase(report: &Value) -> &Value {
+    &report["trials"][0]["phases"][0]
+}
+
+#[test]
+fn a_user_measures_a_folder_that_is_gone_afterwards_and_is_told_what_was_measured() {
+    let lab = Lab::of_ordinary_user();
+    let parent = lab.path("parent");
+    fs::create_dir(&parent).expect("allowed");
+    nix::unistd::chown(&parent, Some(65534.into()), Some(65534.into())).ok();
+    for (cache, expected) in [("warmed", "the speed of memory"), ("dropped", "the speed of the device")] {
+        let folder = format!("folder = {{ in = \"{}\" }}", parent.display());
+        let storage = format!("{{ size = \"4M\", block = \"64k\", operations = 128, cache = \"{cache}\" }}");
+        let file = lab.file("folder.toml", &experiment(&folder, &storage, OF_ITS_SOURCE));
+        let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
+        let verdict = &report["verdicts"][0];
+        assert_eq!(verdict["outcome"], "estimated");
+        assert!(verdict["reason"].as_str().is_some_and(|reason| reason.contains(expected)), "{verdict}");
+        assert_eq!(phase(&report)["storage"]["reads"], 128);
+        assert_eq!(entries(&parent), [] as [String; 0]);
+    }
+    lab.plimsoll(&["show", "latest"]).prints("Storage, all trials of a phase together").prints("MB/s");
+    lab.plimsoll(&["compare", "latest", "latest"]).prints("The machine was the same in both runs");
+}
+
+#[test]
+fn what_needs_root_says_so_by_name_before_anything_is_measured() {
+    let lab = Lab::of_ordinary_user();
+    let file = lab.file("loop.toml", &experiment("loop = { size = \"16M\" }", READS, ""));
+    lab.plimsoll(&["run", &file]).exits(3).says("volume disk: a loop device needs root");
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
+    let lab = Lab::of_root();
+    let before = queues();
+    let volumes = [
+        "loop = { size = \"16M\" }\nqueue = { scheduler = \"bfq\", read_ahead = \"64k\" }",
+        "loop = { size = \"64M\", filesystem = \"ext4\", options = \"noatime,data=journal\" }",
+        "loop = { size = \"320M\", filesystem = \"xfs\" }",
+    ];
+    for volume in volumes {
+        let file = lab.file("loop.toml", &experiment(volume, READS, OF_ITS_SOURCE));
+        let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
+        assert_eq!(phase(&report)["storage"]["reads"], 400, "{volume}");
+        assert_eq!(queues(), before, "{volume}");
+    }
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn of_a_killed_run_no_loop_device_no_mount_and_no_setting_is_left() {
+    let lab = Lab::of_root();
+    let before = queues();
+    let volume = "loop = { size = \"64M\", filesystem = \"ext4\" }\nqueue = { scheduler = \"kyber\" }";
+    let storage = "{ size = \"4M\", duration = \"120s\" }";
+    let file = lab.file("long.toml", &experiment(volume, storage, ""));
+    let run = lab.start(&["run", &file]);
+    wait_until("a scheduler is set", || {
+        queues().iter().any(|(path, text)| {
+            path.contains("scheduler")
+                && text.contains("[kyber]")
+                && !before.get(path).is_some_and(|b| b.contains("[kyber]"))
+        })
+    });
+    run.signal(Signal::SIGKILL);
+    run.ends();
+    wait_until("everything is as before", || queues() == before);
+    wait_until("the doctor finds nothing", || {
+        lab.plimsoll(&["doctor", "--dry-run"]).exits(0).stdout.contains("leftovers        none")
+    });
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
+    let lab = Lab::of_root();
+    let before = queues();
+    let cases = [
+        (
+            "loop = { size = \"16M\" }\nqueue = { scheduler = \"fastest\" }",
+            READS,
+            "the kernel knows no `fastest` here, but none",
+        ),
+        (
+            "loop = { size = \"8M\", filesystem = \"ext4\" }",
+            "{ size = \"32M\", operations = 10 }",
+            "the volume `disk`: it is full",
+        ),
+        ("loop = { size = \"8M\" }", "{ size = \"32M\", operations = 10 }", "and the device has 8388608"),
+        ("device = \"/dev/null\"", READS, "this is no block device"),
+        ("device = \"/dev/no-such-device\"", READS, "looking at /dev/no-such-device"),
+        (
+            "loop = { size = \"8M\", filesystem = \"ext4\", options = \"no_such_option\" }",
+            READS,
+            "mounting the volume at /dev/shm/volume-disk",
+        ),
+    ];
+    for (volume, storage, expected) in cases {
+        let file = lab.file("wrong.toml", &experiment(volume, storage, ""));
+        lab.plimsoll(&["run", &file]).exits(3).says(expected);
+        assert_eq!(queues(), before, "{volume}");
+    }
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() {
+    let lab = Lab::of_root();
+    let image = lab.path("image");
+    fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("allowed");
+    let attached = lab.script(&format!("losetup --find --show {}", image.display())).exits(0);
+    let device = attached.stdout.trim().to_owned();
+    let detached = Detach(&lab, &device);
+    let volume = format!("device = \"{device}\"");
+    let writes = "{ reads = 0, size = \"4M\", operations = 100 }";
+    let writing = lab.file("writing.toml", &experiment(&volume, writes, ""));
+    lab.plimsoll(&["run", &writing]).exits(2).says(&format!("`--destroy {device}` allows that"));
+    let reading = lab.file("reading.toml", &experiment(&volume, READS, ""));
+    lab.plimsoll(&["run", &reading]).exits(0);
+    assert!(fs::read(&image).expect("it is there").iter().all(|byte| *byte == 0), "reading wrote to it");
+    lab.plimsoll(&["run", &writing, "--destroy", &device]).exits(0);
+    assert!(fs::read(&image).expect("it is there")[..4 << 20].iter().any(|byte| *byte != 0));
+
+    lab.script(&format!("mkfs.ext4 -q -F {device} && mkdir at && mount {device} at")).exits(0);
+    let refused = lab.plimsoll(&["run", &writing, "--destroy", &device]);
+    lab.script("umount at").exits(0);
+    refused.exits(3).says("must not be written to").says("is mounted at");
+    drop(detached);
+}
+
+/// Detaches a loop device when it is dropped, also by a test that fails.
+struct Detach<'l>(&'l Lab, &'l str);
+
+impl Drop for Detach<'_> {
+    fn drop(&mut self) {
+        self.0.script(&format!("umount at 2>/dev/null; losetup --detach {}", self.1));
+    }
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_device_that_fails_under_a_load_is_an_input_output_error() {
+    let lab = Lab::of_root();
+    let image = lab.path("image");
+    fs::write(&image, vec![1; 8 << 20]).expect("allowed");
+    let attached = lab.script(&format!("losetup --find --show {}", image.display())).exits(0);
+    let device = attached.stdout.trim().to_owned();
+    let _detached = Detach(&lab, &device);
+    // What the loop device stands on becomes shorter than it.
+    fs::OpenOptions::new().write(true).open(&image).and_then(|file| file.set_len(4096)).expect("allowed");
+    let volume = format!("device = \"{device}\"");
+    let storage = "{ size = \"8M\", direct = true, access = \"random\", operations = 4000 }";
+    let file = lab.file("short.toml", &experiment(&volume, storage, ""));
+    lab.plimsoll(&["run", &file]).exits(3).says("its device cannot read or write (input/output error)");
+}
+
+/// A neighbour that is there for every other stretch of measurements.
+#[test]
+fn a_neighbour_comes_and_goes_and_each_measurement_knows_whether_it_was_there() {
+    let lab = Lab::of_ordinary_user();
+    let neighbours = r#"
+[neighbours.reader]
+load = "some"
+every = "1s"
+stays = "500ms"
+
+[[claims]]
+modes = { phase = "timed" }
+"#;
+    let text = experiment("folder = {}", "{ size = \"1M\", block = \"64k\", duration = \"3s\" }", neighbours);
+    let file = lab.file("beside.toml", &text.replace("slices = 2", "slices = 40"));
+    lab.plimsoll(&["run", &file]);
+    let report = lab.plimsoll(&["show", "latest", "--format", "json"]).exits(0).json();
+    let modes = &report["modes"][0];
+    let there = modes["neighbours"]["reader"].as_array().expect("it came and went");
+    let present = there.iter().filter(|there| **there == Value::Bool(true)).count();
+    assert_eq!(there.len(), 40);
+    assert!((5..=35).contains(&present), "{present} of 40");
+    let page = lab.plimsoll(&["show", "latest", "--format", "html"]).exits(0).stdout;
+    assert!(page.contains("id=\"modes-histogram-1\"") && page.contains("id=\"modes-order-1\""));
+}
