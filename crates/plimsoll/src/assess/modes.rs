@@ -83,7 +83,7 @@ fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> 
         if on_logs { values.iter().map(|value| value.ln()).collect() } else { values.clone() };
     let in_order = find_modes(&scaled).map_err(|error| error.to_string())?;
     // A level that shifted once is no second mode. One that comes back is, and only shows where the order is left out.
-    let mut modes = if in_order.modes.len() == 1 && in_order.shifts.len() > 1 {
+    let mut modes = if in_order.modes.len() == 1 && !in_order.shifts.is_empty() {
         let mixed = find_modes_in_any_order(&scaled).map_err(|error| error.to_string())?;
         if returns(&mixed, &scaled) { mixed } else { in_order }
     } else {
