@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::loss::{Formula, LossCurve, LossPoint, fit_loss};
-use plimsoll_model::experiment::{LossCurveClaim, Metric};
+use plimsoll_model::experiment::LossCurveClaim;
 use plimsoll_model::observation::{PhaseKind, Slice, TcpState, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{LossCurveReport, LossPointReport};
@@ -12,20 +12,21 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::validity;
 
+/// What is estimated: C of Mathis' formula.
+const METRIC: &str = "mathis_constant";
 /// What the sender's host counts when its TCP notices a loss: once for each episode, however many segments were lost in it.
 const EPISODES: [&str; 3] =
     ["netstat.TcpExt.TCPSackRecovery", "netstat.TcpExt.TCPRenoRecovery", "netstat.TcpExt.TCPTimeouts"];
 
 /// One verdict for each curve.
 pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    let metric = Metric::BitsPerSecond.name();
     let verdict = |group: BTreeMap<String, String>| {
         let of_group = of_group(&group, trials);
         let mut verdict = match validity::objection_to_load(&of_group) {
-            Some(reason) => Verdict::bare("loss", metric, Outcome::Invalid, of_group.len(), reason),
+            Some(reason) => Verdict::bare("loss", METRIC, Outcome::Invalid, of_group.len(), reason),
             None => fitted(plan, claim, &of_group).1.map_or_else(
-                |error| Verdict::bare("loss", metric, Outcome::Undecided, 0, error.to_string()),
-                |curve| curve.verdict(metric),
+                |error| Verdict::bare("loss", METRIC, Outcome::Undecided, 0, error.to_string()),
+                |curve| curve.verdict(METRIC),
             ),
         };
         if !group.is_empty() {
