@@ -17,6 +17,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/nginx", "nginx-light"),
     ("/usr/sbin/haproxy", "haproxy"),
     ("/usr/sbin/apache2", "apache2-bin"),
+    ("/usr/sbin/mkfs.ext4", "e2fsprogs"),
+    ("/usr/sbin/mkfs.xfs", "xfsprogs"),
     ("/usr/sbin/postfix", "postfix"),
     ("/usr/sbin/postal", "postal"),
 ];
