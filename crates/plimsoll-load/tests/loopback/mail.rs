@@ -291,10 +291,12 @@ fn postal_drives_relay_and_sink() {
     let options = impatient(Durability::GroupCommit);
     let relay = Service::start_spec(&relay_spec(options, &sink.addresses(), folder.path()), command);
     let port = relay.addresses[0].port().to_string();
-    // It goes on until it is told to end.
+    // It goes on until it is ended; where tests run in the background it ignores an interrupt.
     let mut postal = Command::new("timeout");
-    postal.args(["-s", "INT", "3", "postal", "-m", "10", "-t", "2", "-r", "600", "-p", &port]);
-    let told = postal.arg("-f").arg(&users).arg("127.0.0.1").arg(&users).output();
+    postal.args(["-s", "KILL", "3", "postal", "-m", "10", "-t", "2", "-r", "600", "-p", &port]);
+    // It writes a log where it is started.
+    postal.current_dir(folder.path()).arg("-f").arg(&users).arg("127.0.0.1").arg(&users);
+    let told = postal.output();
     let printed = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
     let end = Instant::now() + Duration::from_secs(10);
     while sink.ledger().unknown < 3 {

@@ -82,26 +82,32 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
         assert!(matches!(told.code, Some(0 | 1 | 4)), "{told:?}");
         told.json()
     };
-    // How sure a verdict is depends on what else the machine does meanwhile; where the figures lie does not.
+    // How sure a verdict is depends on what else the machine does meanwhile; where the figures lie does not. A machine that its hypervisor
+    // takes away brings no figures.
+    let taken_away = |verdict: &serde_json::Value| {
+        verdict["reason"].as_str().is_some_and(|reason| reason.contains("the hypervisor took"))
+    };
+    let lies = |verdict: &serde_json::Value, within: std::ops::Range<f64>| {
+        if taken_away(verdict) {
+            return;
+        }
+        assert_ne!(verdict["outcome"], "invalid", "{verdict}");
+        assert!(verdict["estimate"].as_f64().is_some_and(|ratio| within.contains(&ratio)), "{verdict}");
+    };
     let nginx = run("web/nginx", &["--set", "loads.visitors.http.duration=150ms"]);
-    let verdict = verdict_of(&nginx);
-    assert_ne!(verdict["outcome"], "invalid", "{verdict}");
-    assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio > 1.2), "{verdict}");
+    lies(verdict_of(&nginx), 1.2..f64::INFINITY);
     // So few trials are not preceded by a comparison of the machine with itself, which a busy machine fails.
     let chain = run("web/haproxy-chain", &["--set", "loads.visitors.http.duration=150ms", "--reps", "6"]);
     let verdicts = chain["verdicts"].as_array().expect("verdicts");
     assert_eq!(verdicts.len(), 2, "{verdicts:?}");
     for verdict in verdicts {
-        assert_ne!(verdict["outcome"], "invalid", "{verdict}");
-        assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio < 0.95), "{verdict}");
+        lies(verdict, 0.0..0.95);
     }
     let prefork = run(
         "web/apache-prefork",
         &["--set", "loads.flood.http.connections=500", "--set", "run.max_trials=1"],
     );
-    let verdict = verdict_of(&prefork);
-    assert_ne!(verdict["outcome"], "invalid", "{verdict}");
-    assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio > 0.5), "{verdict}");
+    lies(verdict_of(&prefork), 0.5..f64::INFINITY);
 }
 
 #[test]

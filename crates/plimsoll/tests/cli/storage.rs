@@ -102,8 +102,10 @@ fn loop_devices_file_systems_and_settings_are_gone_or_as_before() {
     ];
     for volume in volumes {
         let file = lab.file("loop.toml", &experiment(volume, READS, OF_ITS_SOURCE));
-        let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
-        assert_eq!(phase(&report)["storage"]["reads"], 400, "{volume}");
+        // A machine that is taken away makes the claim invalid, and changes nothing of this.
+        let told = lab.plimsoll(&["run", &file, "--format", "json"]);
+        assert!(matches!(told.code, Some(0 | 4)), "{told:?}");
+        assert_eq!(phase(&told.json())["storage"]["reads"], 400, "{volume}");
         assert_eq!(queues(), before, "{volume}");
     }
 }
