@@ -16,7 +16,15 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     layers::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     // The tests that are marked as ignored are those that need root or a program which was installed above.
-    shell::cargo(&["test", "--workspace", "--locked", "--", "--include-ignored", "--test-threads=1"])?;
+    shell::cargo(&[
+        "test",
+        "--workspace",
+        "--locked",
+        "--no-fail-fast",
+        "--",
+        "--include-ignored",
+        "--test-threads=1",
+    ])?;
     // The tests have built the example with the features of the whole workspace; `cargo run` would build it once more.
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let write = target.join("debug/examples/reference");

@@ -17,13 +17,14 @@ pub(crate) fn echo(address: &str) -> io::Result<String> {
     Ok("ok".into())
 }
 
-/// `ADDRESS COUNT`: sends so many datagrams, each when the one before it is back or given up; answers how many came back, and the
-/// quartile of their times in microseconds, which a busy machine spoils last.
+/// `ADDRESS COUNT PATIENCE`: sends so many datagrams, each when the one before it is back or given up after so many milliseconds;
+/// answers how many came back, and the quartile of their times in microseconds, which a busy machine spoils last.
 pub(crate) fn ping(words: &str) -> io::Result<String> {
-    let (to, count) = words.split_once(' ').ok_or_else(|| io::Error::other("ADDRESS COUNT"))?;
+    let words: Vec<&str> = words.split(' ').collect();
+    let [to, count, patience] = words[..] else { return Err(io::Error::other("ADDRESS COUNT PATIENCE")) };
     let (to, count) = (to.parse::<SocketAddr>().map_err(io::Error::other)?, number(count)?);
     let socket = UdpSocket::bind("0.0.0.0:0")?;
-    socket.set_read_timeout(Some(Duration::from_millis(20)))?;
+    socket.set_read_timeout(Some(Duration::from_millis(number(patience)?)))?;
     let mut times = Vec::new();
     for n in 0..count {
         let began = Instant::now();

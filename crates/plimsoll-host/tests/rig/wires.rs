@@ -43,7 +43,7 @@ fn a_delayed_link_takes_as_long_as_it_says() {
     let back = LinkShape { delay_ns: 2 * MS, ..LinkShape::default() };
     let (_rig, [mut client, mut server], to) = with_ends(&shaped(there, back));
     assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    let told = client.ask(&format!("ping {to}:7 60"));
+    let told = client.ask(&format!("ping {to}:7 60 2000"));
     let [came, time] = numbers(&told)[..] else { panic!("{told}") };
     assert_eq!(came, 60);
     assert!((5_000..6_500).contains(&time), "3 ms there and 2 ms back took {time} µs");
@@ -74,7 +74,7 @@ fn a_link_loses_the_share_that_was_asked_for() {
     let there = LinkShape { loss: 0.2, ..LinkShape::default() };
     let (mut rig, [mut client, mut server], to) = with_ends(&shaped(there, LinkShape::default()));
     assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    let told = client.ask(&format!("ping {to}:7 400"));
+    let told = client.ask(&format!("ping {to}:7 400 50"));
     let came = numbers(&told)[0];
     assert!((270..370).contains(&came), "{came} of 400 came through a link that loses a fifth");
     let (link, counts) = rig.wires().expect("they answer")[0].clone();
@@ -87,7 +87,10 @@ fn a_full_queue_drops_and_counts() {
     let there = LinkShape { rate_bits: Some(1_000_000), queue: Queue::Packets(10), ..LinkShape::default() };
     let (mut rig, [mut client, mut server], to) = with_ends(&shaped(there, LinkShape::default()));
     assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    assert!(client.ask(&format!("ping {to}:7 1")).starts_with("1 "), "the neighbours know each other now");
+    assert!(
+        client.ask(&format!("ping {to}:7 1 2000")).starts_with("1 "),
+        "the neighbours know each other now"
+    );
     let told = client.ask(&format!("volley {to}:7 100 1000"));
     let came = numbers(&told)[0];
     assert!((11..=14).contains(&came), "{came} came through a queue of ten");
@@ -102,7 +105,7 @@ fn a_wire_is_made_anew_with_its_host() {
     assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
     for _ in 0..2 {
         rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
-        let told = client.ask(&format!("ping {to}:7 20"));
+        let told = client.ask(&format!("ping {to}:7 20 100"));
         let [came, time] = numbers(&told)[..] else { panic!("{told}") };
         assert!(came > 15 && time >= 8_000, "{told}");
     }
