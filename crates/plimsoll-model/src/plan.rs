@@ -130,6 +130,13 @@ fn combinations(experiment: &Experiment) -> Vec<Vec<(&str, &serde_json::Value)>>
     all
 }
 
+/// A cell in words: `kernel = 6.12, clients = 250`; empty without factors.
+#[must_use]
+pub fn cell_text(levels: &BTreeMap<String, String>) -> String {
+    let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    levels.join(", ")
+}
+
 /// A level of a factor as text, as it stands in [`Cell::levels`]: a text without its quotes, anything else as JSON.
 #[must_use]
 pub fn level_text(level: &serde_json::Value) -> String {

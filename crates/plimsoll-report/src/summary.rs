@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::{Metric, Rung};
 use plimsoll_model::observation::{ErrorKind, Percentiles, PhaseKind, Twin};
+use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{CpuShares, PhaseReport, RunReport};
 
 use crate::number::{median, sorted};
@@ -205,8 +206,7 @@ fn mean_cpu(phases: &[&PhaseReport]) -> Option<CpuShares> {
 
 /// A cell as a heading: `kernel = 6.12, clients = 250`; empty without factors.
 pub(crate) fn cell_title(cell: &Cell) -> String {
-    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    levels.join(", ")
+    cell_text(cell)
 }
 
 /// A title, with the cell that it is about where there is more than one.

@@ -98,9 +98,7 @@ impl<'e> Bench<'e> {
             Some(FromAgent::Failed { why, .. }) => {
                 return Err(RunError::Service { service: name.into(), host: service.on.clone(), why }.into());
             }
-            _ => {
-                return Err(off_the_mark(&service.on));
-            }
+            _ => return Err(off_the_mark(&service.on)),
         }
         fleet.depend_on(&key, id, name);
         self.services.insert(name.to_owned(), Started { id, spec });

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use plimsoll_host::HostError;
-use plimsoll_model::experiment::{Experiment, Phase, Remedies, Rung};
+use plimsoll_model::experiment::{Experiment, Remedies, Rung};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{PhaseKind, Twin};
 
@@ -21,8 +21,7 @@ impl<'t> Trial<'t> {
         let experiment = self.experiment;
         let Some(remedies) = &experiment.remedies else { return Ok(()) };
         let claim = experiment.claims.iter().find_map(|claim| claim.recovery.as_ref());
-        let Some((load, extent)) = claim.and_then(|claim| find(experiment, &experiment.phases, &claim.after))
-        else {
+        let Some((load, extent)) = claim.and_then(|claim| find(experiment, &claim.after)) else {
             return Ok(());
         };
         for &rung in &remedies.ladder {
@@ -83,16 +82,12 @@ impl<'t> Trial<'t> {
     }
 
     fn main(&mut self) -> (&mut Bench<'t>, &mut crate::fleet::Fleet<'t>) {
-        let bench =
-            self.benches.iter_mut().find(|bench| bench.twin == Twin::Main).expect("there is a main rig");
-        (bench, &mut self.fleet)
+        self.bench_and_fleet(Twin::Main)
     }
 }
 
 /// The load that a phase measures, and in how many slices.
-fn find<'p>(experiment: &Experiment, phases: &'p [Phase], name: &str) -> Option<(&'p str, Extent)> {
-    phases.iter().find_map(|phase| match &phase.measure {
-        Some(load) if phase.name == name => Some((load.as_str(), Extent::of(phase, experiment))),
-        _ => find(experiment, &phase.steps, name),
-    })
+fn find<'e>(experiment: &'e Experiment, name: &str) -> Option<(&'e str, Extent)> {
+    let mut named = experiment.all_phases().filter(|phase| phase.name == name);
+    named.find_map(|phase| Some((phase.measure.as_deref()?, Extent::of(phase, experiment))))
 }

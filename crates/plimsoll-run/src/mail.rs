@@ -69,8 +69,8 @@ impl Trial<'_> {
         let acknowledged = self.acknowledged(twin, sink);
         let start = Instant::now();
         loop {
-            let bench = self.benches.iter().find(|bench| bench.twin == twin).expect("a bench for each twin");
-            let ledger = bench.ledger(&mut self.fleet, sink)?;
+            let (bench, fleet) = self.bench_and_fleet(twin);
+            let ledger = bench.ledger(fleet, sink)?;
             let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
             let waited = start.elapsed();
             if arrived || waited >= limit {

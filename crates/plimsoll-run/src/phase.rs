@@ -66,9 +66,8 @@ impl Trial<'_> {
     pub(crate) fn stop(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
         for twin in self.taking_part(phase) {
-            let bench =
-                self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
-            bench.stop(&mut self.fleet, service)?;
+            let (bench, fleet) = self.bench_and_fleet(twin);
+            bench.stop(fleet, service)?;
         }
         self.end()
     }
@@ -77,9 +76,8 @@ impl Trial<'_> {
     pub(crate) fn start_again(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
         for twin in self.taking_part(phase) {
-            let bench =
-                self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
-            bench.restart(&mut self.fleet, service)?;
+            let (bench, fleet) = self.bench_and_fleet(twin);
+            bench.restart(fleet, service)?;
         }
         self.end()
     }
@@ -155,9 +153,7 @@ impl Trial<'_> {
             Some(FromAgent::Failed { why, .. }) => {
                 return Err(RunError::Load { load: name.into(), host: load.from.clone(), why }.into());
             }
-            _ => {
-                return Err(off_the_mark(&load.from));
-            }
+            _ => return Err(off_the_mark(&load.from)),
         };
         let after = self.snapshots(&hosts, false)?;
         let counters = changes(twin, &hosts, &before, &after);
@@ -230,9 +226,7 @@ impl Trial<'_> {
                 FromAgent::Failed { why, .. } => {
                     return Err(RunError::Agent { host: key.host.clone(), why }.into());
                 }
-                _ => {
-                    return Err(off_the_mark(&key.host));
-                }
+                _ => return Err(off_the_mark(&key.host)),
             };
             self.current().notes.push(note);
         }

@@ -249,6 +249,12 @@ impl<'t> Trial<'t> {
         self.benches.iter().find(|bench| bench.twin == twin).expect("a bench for each twin")
     }
 
+    /// A rig to be changed, and what its agents are asked by.
+    pub(crate) fn bench_and_fleet(&mut self, twin: Twin) -> (&mut Bench<'t>, &mut Fleet<'t>) {
+        let bench = self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
+        (bench, &mut self.fleet)
+    }
+
     /// Nanoseconds since the services were ready.
     pub(crate) fn now_ns(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)

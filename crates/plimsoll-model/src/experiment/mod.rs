@@ -105,6 +105,18 @@ pub struct Experiment {
     pub quick: BTreeMap<String, serde_json::Value>,
 }
 
+impl Experiment {
+    /// All phases in the order of the file, each before the steps inside it.
+    pub fn all_phases(&self) -> impl Iterator<Item = &Phase> {
+        let mut waiting: Vec<&Phase> = self.phases.iter().rev().collect();
+        std::iter::from_fn(move || {
+            let phase = waiting.pop()?;
+            waiting.extend(phase.steps.iter().rev());
+            Some(phase)
+        })
+    }
+}
+
 /// A place where services and loads run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::experiment::{Claim, DifferenceClaim, Experiment, Factor, Metric, Paths, Phase};
+use crate::experiment::{Claim, DifferenceClaim, Experiment, Factor, Metric, Paths};
 
 /// The setting that switches probes.
 const SETTING: &str = "run.probes";
@@ -67,21 +67,17 @@ fn judged(experiment: &Experiment) -> Option<(String, Metric)> {
     });
     let (phase, load) = match of_claims {
         // Without probes nobody sees stalls.
-        Some((phase, Metric::StallShare)) => measuring(&experiment.phases, Some(phase))?,
+        Some((phase, Metric::StallShare)) => measuring(experiment, Some(phase))?,
         Some((phase, metric)) => return Some((phase.clone(), metric)),
-        None => measuring(&experiment.phases, None)?,
+        None => measuring(experiment, None)?,
     };
     Some((phase.to_owned(), experiment.loads.get(load)?.kind()?.usual_metric()))
 }
 
 /// The first measured phase, or the one of this name, and its load.
-fn measuring<'p>(phases: &'p [Phase], name: Option<&str>) -> Option<(&'p str, &'p str)> {
-    phases.iter().find_map(|phase| match &phase.measure {
-        Some(load) if name.is_none_or(|name| name == phase.name) => {
-            Some((phase.name.as_str(), load.as_str()))
-        }
-        _ => measuring(&phase.steps, name),
-    })
+fn measuring<'e>(experiment: &'e Experiment, name: Option<&str>) -> Option<(&'e str, &'e str)> {
+    let mut named = experiment.all_phases().filter(|phase| name.is_none_or(|name| name == phase.name));
+    named.find_map(|phase| Some((phase.name.as_str(), phase.measure.as_deref()?)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, Fact
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::experiment::{Claim, DifferenceClaim, InteractionClaim, Metric};
 use plimsoll_model::observation::{TrialRecord, Twin};
-use plimsoll_model::plan::{Plan, level_text};
+use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{packets, recovery, validity};
@@ -96,7 +96,7 @@ fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
         plan.cells.iter().map(|cell| only(&cell.levels)).filter(|levels| *levels != against).collect();
     others.dedup();
     let comparison = |other: &BTreeMap<String, String>| Comparison {
-        what: format!("{} against {}", named(other), named(&against)),
+        what: format!("{} against {}", cell_text(other), cell_text(&against)),
         a: against.clone(),
         b: other.clone(),
     };
@@ -106,12 +106,6 @@ fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
 /// How the comparisons of a factor's levels begin in the reason of their verdicts.
 pub(super) fn against_first(plan: &Plan, factor: &str) -> Vec<String> {
     of_levels(plan, factor).into_iter().map(|comparison| comparison.what).collect()
-}
-
-/// A cell in words.
-pub(super) fn named(cell: &BTreeMap<String, String>) -> String {
-    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    levels.join(", ")
 }
 
 fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialRecord]) -> Verdict {
@@ -282,7 +276,7 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         let one_slow =
             |clients: &str, backlog: &str| if (clients, backlog) == ("2", "20") { 0.1 } else { 1.0 };
         let odd = odd_cell(claim, &trials(&plan, one_slow)).unwrap();
-        assert_eq!(named(&odd), "backlog = 20, clients = 2");
+        assert_eq!(cell_text(&odd), "backlog = 20, clients = 2");
         let both = |clients: &str, backlog: &str| {
             (if clients == "2" { 2.0 } else { 1.0 }) * (if backlog == "20" { 0.5 } else { 1.0 })
         };

@@ -9,7 +9,7 @@ use plimsoll_model::observation::{PhaseKind, Slice, Step, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::validity;
+use super::{prefix, validity};
 
 /// One verdict for each cell.
 pub(super) fn verdicts(plan: &Plan, claim: &HysteresisClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
@@ -31,11 +31,7 @@ fn verdict(levels: &BTreeMap<String, String>, claim: &HysteresisClaim, trials: &
             Verdict::bare("hysteresis", metric, Outcome::Undecided, loops.len(), error.to_string())
         }),
     };
-    if !levels.is_empty() {
-        let levels: Vec<String> =
-            levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
-    }
+    verdict.reason = prefix(levels) + &verdict.reason;
     verdict
 }
 

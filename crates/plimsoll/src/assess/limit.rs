@@ -1,13 +1,13 @@
 //! The limit claim: from the probes of a search to the judge's, and back to a verdict and to the next rate.
 
 use plimsoll_judge::limit::{self, LimitSettings, Probe};
-use plimsoll_model::experiment::{Experiment, LimitClaim, Phase, Search};
+use plimsoll_model::experiment::{Experiment, LimitClaim};
 use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{ProbeFinding, ProbeReport, SearchReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{figures, validity};
+use super::{figures, prefix, validity};
 
 /// The figure that a limit is told in.
 const METRIC: &str = "requests_per_second";
@@ -25,7 +25,8 @@ impl<'e> Task<'e> {
     fn of(experiment: &'e Experiment, phase: &str) -> Option<Self> {
         let claim =
             experiment.claims.iter().filter_map(|claim| claim.limit.as_ref()).find(|c| c.phase == phase)?;
-        let search = search(&experiment.phases, phase)?;
+        let named = experiment.all_phases().find(|other| other.name == phase && other.search.is_some())?;
+        let search = named.search.as_ref()?;
         let open = experiment.loads.get(&search.load)?.http.as_ref()?.open.as_ref()?;
         let settings =
             LimitSettings { precision: claim.precision.0, ..LimitSettings::between(open.rate, search.to) };
@@ -98,10 +99,7 @@ fn verdict(cell: &Cell, phase: &str, trials: &[TrialRecord]) -> Option<Verdict> 
         },
     };
     let bound = format!("{} within {}", task.claim.share, task.claim.at_most);
-    let levels: Vec<String> =
-        cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    let place = if levels.is_empty() { String::new() } else { format!("{}: ", levels.join(", ")) };
-    verdict.reason = format!("{place}{} (the bound: {bound})", verdict.reason);
+    verdict.reason = format!("{}{} (the bound: {bound})", prefix(&cell.levels), verdict.reason);
     Some(verdict)
 }
 
@@ -151,13 +149,6 @@ fn told(probes: &[ProbeReport]) -> Vec<Probe> {
     let told = probes.iter().filter(|probe| probe.finding != ProbeFinding::NotOffered);
     told.map(|probe| Probe { at: probe.offered_per_second, held: probe.finding == ProbeFinding::Held })
         .collect()
-}
-
-/// The phase of this name that searches, steps with them.
-fn search<'e>(phases: &'e [Phase], name: &str) -> Option<&'e Search> {
-    phases.iter().find_map(|phase| {
-        phase.search.as_ref().filter(|_| phase.name == name).or_else(|| search(&phase.steps, name))
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{LoadCurveReport, LoadFit, LoadPointReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::validity;
+use super::{prefix, validity};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "load_curve";
@@ -44,11 +44,7 @@ fn verdict(cell: &Cell, claim: &LoadCurveClaim, trials: &[TrialRecord]) -> Verdi
             |(_, curve)| curve.verdict(METRIC),
         ),
     };
-    if !cell.levels.is_empty() {
-        let levels: Vec<String> =
-            cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
-    }
+    verdict.reason = prefix(&cell.levels) + &verdict.reason;
     verdict
 }
 

@@ -10,7 +10,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{LossCurveReport, LossPointReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::validity;
+use super::{prefix, validity};
 
 /// What is estimated: C of Mathis' formula.
 const METRIC: &str = "mathis_constant";
@@ -29,9 +29,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecor
                 |curve| curve.verdict(METRIC),
             ),
         };
-        if !group.is_empty() {
-            verdict.reason = format!("{}: {}", super::contrast::named(&group), verdict.reason);
-        }
+        verdict.reason = prefix(&group) + &verdict.reason;
         verdict
     };
     groups(plan, claim).into_iter().map(verdict).collect()
@@ -113,7 +111,7 @@ fn fitted(
 
 /// The host from which the phase sends.
 fn sender<'p>(plan: &'p Plan, claim: &LossCurveClaim) -> &'p str {
-    let phase = super::phases(&plan.experiment.phases).find(|phase| phase.name == claim.phase);
+    let phase = plan.experiment.all_phases().find(|phase| phase.name == claim.phase);
     let load = phase.and_then(|phase| phase.measure.as_ref());
     load.and_then(|load| plan.experiment.loads.get(load)).map_or("", |load| load.from.as_str())
 }

@@ -8,7 +8,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{DiskPerMessage, MailMinute};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::validity;
+use super::{prefix, validity};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -32,11 +32,7 @@ fn verdict(levels: &BTreeMap<String, String>, claim: &DeliveryClaim, trials: &[T
     {
         verdict = Verdict::bare("delivery", METRIC, Outcome::Invalid, 0, reason);
     }
-    if !levels.is_empty() {
-        let levels: Vec<String> =
-            levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
-    }
+    verdict.reason = prefix(levels) + &verdict.reason;
     verdict
 }
 

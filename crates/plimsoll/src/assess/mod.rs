@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::{Claim, Experiment, Host, Phase};
+use plimsoll_model::experiment::{Claim, Experiment, Host};
 use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
-use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 use plimsoll_store::RunEntry;
@@ -183,18 +183,12 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
     }
 }
 
-/// All phases, with those inside of others.
-pub(crate) fn phases(phases: &[Phase]) -> impl Iterator<Item = &Phase> {
-    phases.iter().flat_map(|phase| std::iter::once(phase).chain(&phase.steps))
-}
-
 /// A cell's levels before a sentence about it: `threads = 4: `; nothing without factors.
 fn prefix(levels: &BTreeMap<String, String>) -> String {
     if levels.is_empty() {
         return String::new();
     }
-    let levels: Vec<String> = levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    format!("{}: ", levels.join(", "))
+    format!("{}: ", cell_text(levels))
 }
 
 fn hosts(plan: &Plan) -> Vec<HostReport> {

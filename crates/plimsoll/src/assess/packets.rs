@@ -6,10 +6,10 @@ use std::path::Path;
 
 use plimsoll_explain::causes::CellStalls;
 use plimsoll_model::observation::{CaptureRecord, PhaseRecord, TrialRecord, Twin};
+use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::Portrait;
 
-use super::contrast;
 use crate::packets;
 
 /// The main class of stall is told from this share of the time on.
@@ -176,7 +176,7 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
     }
     let limited = limited(phases, Twin::Main).filter(|times| times.busy_s > 0.0);
     CellStalls {
-        cell: contrast::named(cell),
+        cell: cell_text(cell),
         shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
         counters,
         window_limited: limited.map(|times| times.window_limited_s / times.busy_s),
@@ -196,8 +196,7 @@ pub(crate) fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> 
             }
             let before = all.len();
             for capture in &phase.captures {
-                let cell =
-                    if trial.cell.is_empty() { String::new() } else { contrast::named(&trial.cell) + ", " };
+                let cell = if trial.cell.is_empty() { String::new() } else { cell_text(&trial.cell) + ", " };
                 let place = format!(
                     "{cell}{} on {} {}, trial {}",
                     phase.name, capture.host, capture.file.interface, trial.number

@@ -10,7 +10,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{remedies, validity};
+use super::{prefix, remedies, validity};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
 const SURE: f64 = 0.4;
@@ -35,11 +35,7 @@ fn verdict(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecor
     } else {
         judged(claim, &whole).verdict
     };
-    if !cell.levels.is_empty() {
-        let levels: Vec<String> =
-            cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-        verdict.reason = format!("{}: {}", levels.join(", "), verdict.reason);
-    }
+    verdict.reason = prefix(&cell.levels) + &verdict.reason;
     verdict
 }
 

@@ -1,5 +1,6 @@
 //! `plimsoll model`: what a rig that nobody has yet would do, and how near the model comes to a run that was measured.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,14 +12,14 @@ use hdrhistogram::serialization::Deserializer;
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Prediction, Rig, Times};
 use plimsoll_model::experiment::{Experiment, open_loop};
 use plimsoll_model::observation::{PhaseKind, TrialRecord, Twin};
-use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::{Plan, cell_text};
 use serde::Serialize;
 
 use crate::args::{Arriving, Choosing, ModelArgs, PlainFormat, Serving, Spread};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{assess, output, state};
+use crate::{output, state};
 
 /// A measured distribution is taken as so many of its quantiles.
 const QUANTILES: u32 = 2_000;
@@ -267,9 +268,8 @@ fn add(offered: &mut Vec<Offered>, plan: &Plan, trial: &TrialRecord) {
     }
 }
 
-fn named(phase: &str, cell: &std::collections::BTreeMap<String, String>) -> String {
-    let levels: Vec<String> = cell.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    if levels.is_empty() { phase.to_owned() } else { format!("{phase} ({})", levels.join(", ")) }
+fn named(phase: &str, cell: &BTreeMap<String, String>) -> String {
+    if cell.is_empty() { phase.to_owned() } else { format!("{phase} ({})", cell_text(cell)) }
 }
 
 fn keep(offered: &mut Vec<Offered>, phase: String, rate: f64, arrivals: open_loop::Arrivals, encoded: &str) {
@@ -289,7 +289,7 @@ fn keep(offered: &mut Vec<Offered>, phase: String, rate: f64, arrivals: open_loo
 
 /// How requests follow one another in a phase, where they come in open loop at a rate that does not change but in steps.
 fn arrivals(experiment: &Experiment, phase: &str) -> Option<open_loop::Arrivals> {
-    let load = assess::phases(&experiment.phases).find(|other| other.name == phase)?.measure.as_ref()?;
+    let load = experiment.all_phases().find(|other| other.name == phase)?.measure.as_ref()?;
     let open = experiment.loads.get(load)?.http.as_ref()?.open.as_ref()?;
     (open.ramp_to.is_none() && open.sine.is_none()).then_some(open.arrivals)
 }

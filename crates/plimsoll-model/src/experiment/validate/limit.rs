@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::open_loop::OpenLoop;
 use super::super::parse::Part;
-use super::super::{Experiment, HttpLoad, LimitClaim, Phase, Search};
+use super::super::{Experiment, HttpLoad, LimitClaim, Search};
 use super::{Checked, check_rate, declared, in_range, margin, problem};
 
 /// The fewest requests that a probe has at the least rate that is tried.
@@ -65,8 +65,11 @@ pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search,
 
 pub(super) fn check_claim(experiment: &Experiment, claim: &LimitClaim, index: usize) -> Checked {
     let here = |key: &str| path!["claims", index, "limit", key];
-    let searching: BTreeMap<String, ()> =
-        searches(&experiment.phases).map(|name| (name.to_owned(), ())).collect();
+    let searching: BTreeMap<String, ()> = experiment
+        .all_phases()
+        .filter(|phase| phase.search.is_some())
+        .map(|phase| (phase.name.clone(), ()))
+        .collect();
     declared(&claim.phase, &searching, "phase with `search`", here("phase"))?;
     if claim.at_most.0.is_zero() {
         return Err(problem(here("at_most"), "no request takes no time", "a length of time of more than 0"));
@@ -85,13 +88,4 @@ fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpL
 
 fn claims(experiment: &Experiment) -> impl Iterator<Item = (usize, &LimitClaim)> {
     experiment.claims.iter().enumerate().filter_map(|(index, claim)| Some((index, claim.limit.as_ref()?)))
-}
-
-/// The names of the phases that search, steps with them.
-fn searches(phases: &[Phase]) -> Box<dyn Iterator<Item = &str> + '_> {
-    Box::new(
-        phases
-            .iter()
-            .flat_map(|phase| phase.search.iter().map(|_| phase.name.as_str()).chain(searches(&phase.steps))),
-    )
 }
