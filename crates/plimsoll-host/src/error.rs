@@ -1,7 +1,7 @@
 //! What can go wrong with hosts, each with the place, the operation, and what the user can do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
@@ -41,14 +41,6 @@ pub enum HostError {
     Process {
         /// What was tried.
         operation: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Settings of the machine could not be changed.
-    #[error("settings of the machine: {operation}: {source}")]
-    Settings {
-        /// What was tried.
-        operation: String,
         /// What the system said.
         source: io::Error,
     },
@@ -106,7 +98,7 @@ pub enum HostError {
     #[error("no loopback addresses are left: {0} rigs with `local` hosts exist at once")]
     NoLocalAddresses(usize),
     /// A setting of the machine could not be changed, or a folder not be made.
-    #[error("{}{}: {why}", path.display(), if value.is_empty() { String::new() } else { format!(" = {value}") })]
+    #[error("{}: {why}", setting(path, value))]
     Setting {
         /// The setting or folder.
         path: PathBuf,
@@ -114,6 +106,8 @@ pub enum HostError {
         value: String,
         /// Why not.
         why: String,
+        /// Whether it takes more rights than this user has.
+        forbidden: bool,
     },
     /// A volume could not be made, used or removed.
     #[error("volume {volume}: {operation}: {source}")]
@@ -194,7 +188,7 @@ impl HostError {
             Self::DropCaches { source } if is_permission(source) => Some(
                 "only root of the machine can drop its caches: run as root, or leave `drop_caches` out of the ladder",
             ),
-            Self::Settings { source, .. } if is_permission(source) => {
+            Self::Setting { forbidden: true, .. } => {
                 Some("only root of the machine can change its settings: run as root, or leave them out")
             }
             Self::Host { source, .. } | Self::Link { source, .. } | Self::Process { source, .. } => {
@@ -208,7 +202,16 @@ impl HostError {
     }
 }
 
-fn is_permission(error: &io::Error) -> bool {
+/// A setting and its value, or a folder: `setting vm.swappiness = 10`. What is below `/proc/sys` has the name that sysctl(8) gives it.
+fn setting(path: &Path, value: &str) -> String {
+    let dotted =
+        path.strip_prefix("/proc/sys").ok().and_then(Path::to_str).filter(|name| !name.contains('.'));
+    let name = dotted.map_or_else(|| path.display().to_string(), |name| name.replace('/', "."));
+    if value.is_empty() { name } else { format!("setting {name} = {value}") }
+}
+
+/// Whether it takes more rights than this process has.
+pub(crate) fn is_permission(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use plimsoll_host::{
-    AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, MachineSettings, NatSpec, Queue, Rig, RigSpec,
+    AgentStderr, Caretaker, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
     VolumeSpec,
 };
 use plimsoll_model::experiment::{Experiment, Way};
@@ -61,7 +61,7 @@ pub trait Ground {
 /// Settings that are put back when this is dropped.
 pub trait Changed {}
 
-impl Changed for MachineSettings {}
+impl Changed for Caretaker {}
 
 /// The hosts of one rig. They are gone when this is dropped.
 pub trait Hosts {
@@ -157,7 +157,7 @@ impl Ground for Namespaces {
     }
 
     fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError> {
-        Ok(Box::new(MachineSettings::change(settings)?))
+        Ok(Box::new(plimsoll_host::change_machine(settings)?))
     }
 
     fn usable_cpus(&self) -> Result<Vec<u32>, HostError> {

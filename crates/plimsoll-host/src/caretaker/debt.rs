@@ -7,9 +7,35 @@ use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::error::is_permission;
+
 /// How often the removal of a folder is tried while dying processes may still write to it, and how long apart.
 const TRIES: u32 = 100;
 const APART: Duration = Duration::from_millis(50);
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) why: String,
+    /// Whether it takes more rights than this process has.
+    pub(super) forbidden: bool,
+}
+
+impl<T: Into<String>> From<T> for Refusal {
+    fn from(why: T) -> Self {
+        Self { why: why.into(), forbidden: false }
+    }
+}
+
+impl Refusal {
+    pub(super) fn of(error: &io::Error) -> Self {
+        let why = match error.raw_os_error() {
+            Some(nix::libc::EINVAL) => format!("the kernel does not take it ({error})"),
+            _ => error.to_string(),
+        };
+        Self { why, forbidden: is_permission(error) }
+    }
+}
 
 /// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,18 +48,18 @@ pub(super) enum Debt {
 
 impl Debt {
     /// What setting this value will owe.
-    pub(super) fn of_setting(path: &Path, value: &str) -> Result<Self, String> {
+    pub(super) fn of_setting(path: &Path, value: &str) -> Result<Self, Refusal> {
         let below = ["/proc/sys", "/sys"].iter().any(|root| path.starts_with(root));
         if !below || path.components().any(|part| part == Component::ParentDir) {
             return Err("this is no setting of the kernel: it is not below /proc/sys or /sys".into());
         }
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "this kernel, or this device, has no such setting".into(),
-            _ => error.to_string(),
+            ErrorKind::NotFound => Refusal::from("this kernel, or this device, has no such setting"),
+            _ => Refusal::of(&error),
         })?;
         let (before, choices) = current(&text);
         if !choices.is_empty() && !choices.contains(&value) {
-            return Err(format!("the kernel knows no `{value}` here, but {}", choices.join(", ")));
+            return Err(format!("the kernel knows no `{value}` here, but {}", choices.join(", ")).into());
         }
         Ok(Self::Setting { path: path.into(), before: before.to_owned() })
     }
@@ -141,10 +167,10 @@ mod tests {
     #[test]
     fn only_settings_are_written_to() {
         for path in ["/etc/passwd", "/sys/../etc/passwd"] {
-            assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().contains("no setting"));
+            assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"));
         }
         let missing = Debt::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
-        assert!(missing.contains("no such setting"), "{missing}");
+        assert!(missing.why.contains("no such setting"), "{missing:?}");
     }
 
     #[test]

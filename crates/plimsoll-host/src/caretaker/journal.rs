@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use super::debt::Debt;
-use crate::error::HostError;
+use crate::error::{HostError, is_permission};
 use crate::leftovers::Mark;
 
 /// Where journals may be kept, the best place first: gone after a reboot, as the settings are that they speak of.
@@ -72,6 +72,23 @@ impl Journal {
         writeln!(self.file, "{}", debt.to_line())
     }
 
+    /// Has these debts stand in it and no others.
+    pub(super) fn rewrite(&mut self, debts: &[Debt]) -> io::Result<()> {
+        let new = self.path.with_extension("new");
+        let mut file = File::create(&new)?;
+        for debt in debts {
+            writeln!(file, "{}", debt.to_line())?;
+        }
+        fs::rename(&new, &self.path)?;
+        self.file = file;
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        fs::read_to_string(&self.path).unwrap_or_else(|error| error.to_string())
+    }
+
     /// Nothing is owed any more.
     pub(super) fn close(self) -> io::Result<()> {
         fs::remove_file(&self.path)
@@ -129,6 +146,7 @@ impl Debts {
             path: self.path.clone(),
             value: String::new(),
             why: format!("undoing what is left: {error}"),
+            forbidden: is_permission(&error),
         };
         let settled: Vec<_> = self.debts.iter().rev().map(Debt::settle).collect();
         settled.into_iter().collect::<io::Result<()>>().map_err(wrong)?;

@@ -22,6 +22,12 @@ pub(crate) use stage::run as stage;
 use crate::error::HostError;
 use crate::{keeper, process};
 
+/// How the caretaker's answers begin.
+const DONE: &str = "done";
+const FAILED: &str = "failed";
+/// It takes more rights than the caretaker has.
+const FORBIDDEN: &str = "forbidden";
+
 /// Changes that are undone when this is dropped, or when the process dies.
 #[derive(Debug)]
 pub struct Caretaker {
@@ -67,7 +73,13 @@ impl Caretaker {
     }
 
     fn ask(&mut self, what: &str, path: &Path, value: &str) -> Result<(), HostError> {
-        let failed = |why: String| HostError::Setting { path: path.into(), value: value.into(), why };
+        let error = |why: String, forbidden| HostError::Setting {
+            path: path.into(),
+            value: value.into(),
+            why,
+            forbidden,
+        };
+        let failed = |why: String| error(why, false);
         let text = path.to_str().filter(|text| !text.contains(['\t', '\n']) && !value.contains(['\t', '\n']));
         let text = text.ok_or_else(|| failed("a name or a value with tabs or ends of lines".into()))?;
         let socket = self.socket.as_mut().ok_or_else(|| failed("it is over".into()))?;
@@ -76,8 +88,9 @@ impl Caretaker {
         let mut answer = String::new();
         socket.read_line(&mut answer).map_err(gone)?;
         match answer.trim_end_matches('\n').split_once('\t') {
-            Some(("done", _)) => Ok(()),
-            Some(("failed", why)) => Err(failed(why.to_owned())),
+            Some((DONE, _)) => Ok(()),
+            Some((FAILED, why)) => Err(failed(why.to_owned())),
+            Some((FORBIDDEN, why)) => Err(error(why.to_owned(), true)),
             _ => Err(failed("the caretaker has ended".into())),
         }
     }

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
 
-use super::debt::{self, Debt};
+use super::debt::{self, Debt, Refusal};
 use super::journal::Journal;
+use super::{DONE, FAILED, FORBIDDEN};
 
 /// Does what it is asked to until nobody asks any more, then undoes it.
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
@@ -35,8 +36,11 @@ fn serve(socket: UnixStream) -> io::Result<()> {
         // A controller that was killed in the middle of a word ends it as well as one that says nothing.
         let Ok(line) = line else { break };
         let answer = match incur(&line, &mut journal, &mut debts) {
-            Ok(()) => "done\t\n".to_owned(),
-            Err(why) => format!("failed\t{}\n", why.replace('\n', " ")),
+            Ok(()) => format!("{DONE}\t\n"),
+            Err(refusal) => {
+                let word = if refusal.forbidden { FORBIDDEN } else { FAILED };
+                format!("{word}\t{}\n", refusal.why.replace('\n', " "))
+            }
         };
         if answers.write_all(answer.as_bytes()).is_err() {
             break;
@@ -48,7 +52,7 @@ fn serve(socket: UnixStream) -> io::Result<()> {
 }
 
 /// Does one thing; what it owes is written down before.
-fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Result<(), String> {
+fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Result<(), Refusal> {
     let mut fields = line.splitn(3, '\t');
     let (what, path, value) = (fields.next(), fields.next(), fields.next());
     let (Some(what), Some(path), Some(value)) = (what, path, value) else {
@@ -63,16 +67,34 @@ fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Re
     if what == "folder" && path.exists() {
         return Err("it is there already".into());
     }
-    if journal.is_none() {
-        *journal = Some(Journal::open().map_err(|error| format!("writing down what it was: {error}"))?);
-    }
-    if let Some(journal) = journal {
-        journal.add(&owed).map_err(|error| format!("writing down what it was: {error}"))?;
+    let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
+    let journal = match journal {
+        Some(journal) => journal,
+        None => journal.insert(Journal::open().map_err(unwritten)?),
+    };
+    journal.add(&owed).map_err(unwritten)?;
+    let done = if what == "set" { debt::write(path, value) } else { debt::make(path) };
+    if let Err(error) = done {
+        // Nothing was changed, so nothing is owed.
+        journal.rewrite(debts).map_err(unwritten)?;
+        return Err(Refusal::of(&error));
     }
     debts.push(owed);
-    let done = if what == "set" { debt::write(path, value) } else { debt::make(path) };
-    done.map_err(|error| match error.raw_os_error() {
-        Some(nix::libc::EINVAL) => format!("the kernel does not take it ({error})"),
-        _ => error.to_string(),
-    })
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_changed_is_not_owed() {
+        let (mut journal, mut debts) = (None, Vec::new());
+        // No number, which root may not write either.
+        let refusal = incur("set\t/proc/sys/vm/stat_interval\tsoon", &mut journal, &mut debts).unwrap_err();
+        assert!(!refusal.why.is_empty() && debts.is_empty(), "{refusal:?}");
+        let journal = journal.expect("it was about to be changed");
+        assert_eq!(journal.text(), "");
+        journal.close().unwrap();
+    }
 }

@@ -26,7 +26,7 @@ use crate::access;
 use crate::caretaker;
 use crate::control::{HostEnd, Word};
 use crate::volume::Mount;
-use crate::{machine, wire};
+use crate::wire;
 use scratch::{SCRATCH, Scratch};
 
 /// The first argument of every stage.
@@ -39,8 +39,6 @@ pub(crate) const NAMESPACE: &str = "namespace";
 pub(crate) const LOCAL: &str = "local";
 /// Is a wire between two hosts.
 pub(crate) const WIRE: &str = "wire";
-/// Changes settings of the machine, and puts them back.
-pub(crate) const SETTINGS: &str = "settings";
 /// Undoes what a run did to the machine.
 pub(crate) const CARETAKER: &str = "caretaker";
 /// How a process starts itself again, also after its file was replaced.
@@ -64,13 +62,6 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == WIRE {
         return Some(be_wire(args));
-    }
-    if stage == SETTINGS {
-        // It has to outlive the controller by as long as it takes to put them back.
-        return Some(match take_control(&mut args) {
-            Some((control, _)) => machine::stage(&control, args),
-            None => ExitCode::from(FAILED),
-        });
     }
     if stage == CARETAKER {
         return Some(be_caretaker(args));
