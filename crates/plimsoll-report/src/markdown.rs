@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Standing;
 
 use crate::escape::markdown as md;
-use crate::number::{NONE, count, figure, millis, percent, times};
-use crate::summary::{self, CellRows, Figures};
+use crate::number::{NONE, count, figure, times};
+use crate::summary::{self, CellRows};
 use crate::wording;
 
 /// How much evidence is shown.
@@ -108,26 +108,11 @@ fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
                 "| {cycle} | {}{} | {rig} | {} |",
                 md(&row.phase),
                 md(&rung),
-                cells(f).join(" | ")
+                f.cells().join(" | ")
             )?;
         }
     }
     writeln!(out, "\n</details>\n")
-}
-
-fn cells(f: &Figures) -> [String; 8] {
-    let cpu =
-        |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
-    [
-        figure(f.rate),
-        millis(f.latency.p50),
-        millis(f.latency.p99),
-        count(f.failed()),
-        cpu(|c| c.user),
-        cpu(|c| c.system),
-        cpu(|c| c.softirq),
-        cpu(|c| c.idle),
-    ]
 }
 
 fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {

@@ -7,7 +7,7 @@ use plimsoll_model::observation::{ErrorKind, Percentiles, PhaseKind, Twin};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{CpuShares, PhaseReport, RunReport};
 
-use crate::number::{median, sorted};
+use crate::number::{NONE, count, figure, median, millis, percent, sorted};
 
 /// The level of each factor.
 pub(crate) type Cell = BTreeMap<String, String>;
@@ -61,6 +61,23 @@ impl Row {
 impl Figures {
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().sum()
+    }
+
+    /// For a table: the rate, two percentiles, the errors, and how the CPU time was spent.
+    pub(crate) fn cells(&self) -> [String; 8] {
+        let cpu = |share: fn(&CpuShares) -> f64| {
+            self.cpu.as_ref().map_or_else(|| NONE.to_owned(), |shares| percent(share(shares)))
+        };
+        [
+            figure(self.rate),
+            millis(self.latency.p50),
+            millis(self.latency.p99),
+            count(self.failed()),
+            cpu(|c| c.user),
+            cpu(|c| c.system),
+            cpu(|c| c.softirq),
+            cpu(|c| c.idle),
+        ]
     }
 
     fn of(phases: &[&PhaseReport], metric: Metric) -> Option<Self> {
@@ -223,7 +240,7 @@ pub(crate) fn error_notes(rows: &[Row]) -> Vec<String> {
                 .errors
                 .iter()
                 .filter(|(_, n)| **n > 0)
-                .map(|(kind, n)| format!("{} {}", crate::number::count(*n), kind.title()))
+                .map(|(kind, n)| format!("{} {}", count(*n), kind.title()))
                 .collect();
             notes.push(format!("{}, {rig}: {}", place(row), kinds.join(", ")));
         }

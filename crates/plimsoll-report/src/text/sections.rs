@@ -4,8 +4,8 @@ use std::io;
 
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
-    CpuShares, LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport,
-    StepReport, TrialReport,
+    LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport, StepReport,
+    TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
@@ -318,26 +318,11 @@ pub(super) fn mail(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
 }
 
 fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: bool) -> Row {
-    let cpu =
-        |f: fn(&CpuShares) -> f64| figures.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(f(c)));
     let phase = row.rung.map_or_else(|| row.phase.clone(), |rung| format!("→ {}", wording::rung(rung)));
     let cycle = if row.cycle > 0 { row.cycle.to_string() } else { String::new() };
-    Row {
-        cells: vec![
-            if first { cycle } else { String::new() },
-            if first { phase } else { String::new() },
-            rig.into(),
-            figure(figures.rate),
-            millis(figures.latency.p50),
-            millis(figures.latency.p99),
-            count(figures.failed()),
-            cpu(|c| c.user),
-            cpu(|c| c.system),
-            cpu(|c| c.softirq),
-            cpu(|c| c.idle),
-        ],
-        faint: rig == CONTROL,
-    }
+    let place =
+        [if first { cycle } else { String::new() }, if first { phase } else { String::new() }, rig.into()];
+    Row { cells: place.into_iter().chain(figures.cells()).collect(), faint: rig == CONTROL }
 }
 
 /// What every rung of the ladder of remedies did.
