@@ -394,8 +394,14 @@ impl Connection {
         if is_judged_elsewhere {
             return;
         }
+        if let Some(lost) = self.halves[1 - facts.me].recovery.take() {
+            // This side speaks for want of what the other one is still sending again.
+            let finding = classes::of_recovery(&lost, side(facts.me != self.client), facts.rtt);
+            self.add(lost.start, gap.end, finding);
+            return;
+        }
         let otherwise = classes::of_gap(gap);
-        match mine.sent_to {
+        match self.halves[facts.me].sent_to {
             Some(sent_to) if after(segment.seq, sent_to) => {
                 self.skipped = Some(Skipped {
                     sender: facts.me,

@@ -224,6 +224,23 @@ fn a_flight_that_is_lost_whole_is_sent_again_by_a_timer() {
 }
 
 #[test]
+fn who_hangs_up_while_the_other_side_sends_again_did_not_think() {
+    let mut talk = Talk::open();
+    talk.exchange();
+    let lost = talk.server_seq;
+    talk.after_ms(1).server(PUSH, 1000);
+    for wait in [250, 450, 900] {
+        talk.after_ms(wait).server_again(1000, 1000);
+    }
+    // The client was told nothing and hangs up, with no acknowledgement of what it never had.
+    talk.after_ms(3000);
+    let (seq, ack) = (talk.client_seq, lost);
+    let flags = DATA.with(Flags::FIN);
+    talk.send(true, Segment { seq, ack, flags, window: 60_000, ..Segment::default() });
+    assert_eq!(talk.only_stall(), (Class::Rto, Actor::Server, 4600));
+}
+
+#[test]
 fn duplicate_acknowledgements_bring_a_fast_retransmission() {
     let mut talk = Talk::open();
     talk.exchange().after_us(20).client(PUSH, 100);
