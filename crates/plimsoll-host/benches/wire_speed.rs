@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use plimsoll_host::{AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, Pipes, Rig, RigSpec};
-use plimsoll_model::experiment::HostKind;
+use plimsoll_model::experiment::{HostKind, LinkShaper};
 
 /// The argument that makes this program an agent.
 const AGENT: &str = "bench-agent";
@@ -127,7 +127,8 @@ struct Pair {
 impl Pair {
     fn new(delay: Duration) -> Result<Self, HostError> {
         let shape = LinkShape { delay_ns: delay.as_nanos() as u64, ..LinkShape::default() };
-        let link = LinkSpec { shape: [shape.clone(), shape], ..LinkSpec::new("a", "b") };
+        let shaper = Some(LinkShaper::Wire);
+        let link = LinkSpec { shape: [shape.clone(), shape], shaper, ..LinkSpec::new("a", "b") };
         let program = std::env::current_exe()
             .map_err(|source| HostError::Process { operation: "finding this program", source })?;
         let mut rig = Rig::build(&RigSpec {
@@ -173,7 +174,7 @@ fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
         let (_, counts) = pair.rig.wires()?.remove(0);
         let most = counts.frames_per_second_at_most().unwrap_or_default();
         println!(
-            "| {size} bytes | {sent} | {carried} | {most:.0} | {} of {} |",
+            "| {size} bytes | {sent} | {carried} | {most} | {} of {} |",
             counts.late + counts.overruns,
             counts.frames + counts.overruns
         );

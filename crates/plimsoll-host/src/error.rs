@@ -64,6 +64,14 @@ pub enum HostError {
         /// What the system said.
         source: io::Error,
     },
+    /// The kernel cannot shape a link that only it is to shape.
+    #[error("link {link}: it is to be shaped by netem, but {why}")]
+    NoNetem {
+        /// The hosts that it joins.
+        link: String,
+        /// Why the kernel cannot.
+        why: String,
+    },
     /// The host ended by itself, such as by its agent's end, when it was needed.
     #[error("host {host}: it ended while {doing} ({how})")]
     Ended {
@@ -183,6 +191,9 @@ impl HostError {
             ),
             Self::Forbidden(Forbidden::Refused { .. }) => Some(
                 "run as root, or allow user namespaces in the container or sandbox, or use `kind = \"local\"`",
+            ),
+            Self::NoNetem { .. } => Some(
+                "leave `shaper` out, and a wire of Plimsoll's own does it; netem comes with the module sch_netem (CONFIG_NET_SCH_NETEM)",
             ),
             Self::VolumeNeedsRoot { .. } => Some("run as root, or use a `folder` in place of it"),
             Self::DropCaches { source } if is_permission(source) => Some(

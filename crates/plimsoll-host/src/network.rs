@@ -13,9 +13,10 @@ use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBu
 
 use crate::error::HostError;
 use crate::nat::{self, Translation};
+use crate::shaping::{Means, Shaping};
 use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};
-use crate::{offload, wire};
+use crate::{netem, offload, wire};
 
 /// The kernel's index of the loopback interface, in every namespace.
 const LOOPBACK: u32 = 1;
@@ -34,6 +35,8 @@ pub(crate) struct Job<'a> {
     pub(crate) fresh: Vec<usize>,
     /// The network namespaces of the wires that are made into links, by link.
     pub(crate) wires: BTreeMap<usize, OwnedFd>,
+    /// What shapes links, by link.
+    pub(crate) shaped: &'a BTreeMap<usize, (Shaping, Means)>,
     /// Links to make; what is left of them at a host that is not fresh is removed first.
     pub(crate) links: Vec<usize>,
 }
@@ -52,7 +55,9 @@ impl Job<'_> {
 
     fn run_here(&self) -> Result<(), HostError> {
         self.make()?;
-        self.wires.keys().try_for_each(|link| self.switch_offload_off(*link))?;
+        for (link, (_, means)) in self.shaped.iter().filter(|(link, _)| self.links.contains(link)) {
+            self.shape(*link, means)?;
+        }
         self.fresh.iter().try_for_each(|host| self.translate(*host))
     }
 
@@ -173,14 +178,19 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What travels over a wire is to be what would travel over a cable.
-    fn switch_offload_off(&self, number: usize) -> Result<(), HostError> {
+    /// What travels over a shaped link is to be what would travel over a cable: no packet is longer there. Then what the kernel is to do
+    /// about it.
+    fn shape(&self, number: usize, means: &Means) -> Result<(), HostError> {
         let link = &self.topology.links[number];
-        for end in &link.ends {
-            let done = setns(&self.namespaces[&end.host], CloneFlags::CLONE_NEWNET)
-                .map_err(io::Error::from)
-                .and_then(|()| offload::switch_off(&end.interface));
-            done.map_err(|e| self.link_io_error(link, "switching segmentation and checksum offload off", e))?;
+        let failed = |operation: &str, error| self.link_io_error(link, operation, error);
+        for (n, end) in link.ends.iter().enumerate() {
+            setns(&self.namespaces[&end.host], CloneFlags::CLONE_NEWNET)
+                .map_err(|errno| failed("entering the network namespace of its end", errno.into()))?;
+            offload::switch_off(&end.interface)
+                .map_err(|e| failed("switching segmentation and checksum offload off", e))?;
+            if let Means::Netem(qdiscs) = means {
+                netem::add(end.index, &qdiscs[n]).map_err(|e| failed("shaping it by netem", e))?;
+            }
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::error::HostError;
 use crate::local;
 use crate::network::Job;
 use crate::process::{Pipes, Process};
+use crate::shaping::{self, Means, Shaping};
 use crate::spec::{LinkSpec, RigSpec};
 use crate::topology::Topology;
 use crate::volume::Volumes;
@@ -26,7 +27,9 @@ pub struct Rig {
     topology: Topology,
     /// Where the local hosts' addresses come from, if there are any.
     local: Option<local::Network>,
-    /// The wires between hosts, by link; a link that does nothing to packets has none.
+    /// What shapes the links that do something to packets, by link.
+    shaped: BTreeMap<usize, (Shaping, Means)>,
+    /// The wires between hosts, by link.
     wires: BTreeMap<usize, WireProcess>,
     /// By host; none once it was closed.
     processes: Vec<Option<Process>>,
@@ -46,11 +49,16 @@ impl Rig {
         if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
             access::require_namespaces()?;
         }
+        let mut shaped = BTreeMap::new();
+        for (number, link) in spec.links.iter().enumerate() {
+            shaped.extend(shaping::choose(link)?.map(|chosen| (number, chosen)));
+        }
         let volumes = Volumes::make(&spec.volumes)?;
         let any_local = spec.hosts.iter().any(|h| h.kind == HostKind::Local);
         let mut rig = Self {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
             topology: Topology::new(spec),
+            shaped,
             wires: BTreeMap::new(),
             local: any_local.then(local::Network::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
@@ -71,7 +79,8 @@ impl Rig {
         for host in fresh {
             self.process_mut(*host)?.wait_ready()?;
         }
-        for link in links.iter().copied().filter(|link| self.spec.links[*link].is_shaped()) {
+        let by_wire = |link: &usize| matches!(self.shaped.get(link), Some((_, Means::Wire)));
+        for link in links.iter().copied().filter(by_wire) {
             // The one that was there before ended with its link.
             self.wires.remove(&link);
             self.wires.insert(link, WireProcess::start(&self.spec, &self.spec.links[link])?);
@@ -98,7 +107,8 @@ impl Rig {
         let wires = self.wires.iter().filter(|(link, _)| links.contains(link));
         let wires =
             wires.map(|(link, wire)| Ok((*link, wire.network()?))).collect::<Result<_, HostError>>()?;
-        Job { spec, names, topology, namespaces, wires, fresh, links }.run()
+        let shaped = &self.shaped;
+        Job { spec, names, topology, namespaces, wires, shaped, fresh, links }.run()
     }
 
     /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
@@ -217,7 +227,13 @@ impl Rig {
         Ok(self.process(self.position(host)?)?.notes())
     }
 
-    /// What the wires have counted since they were made, each with its link. Links that do nothing to packets have no wire.
+    /// What shapes the links that do something to packets, each with its link.
+    pub fn shaping(&self) -> impl Iterator<Item = (&LinkSpec, &Shaping)> {
+        self.shaped.iter().map(|(link, (shaping, _))| (&self.spec.links[*link], shaping))
+    }
+
+    /// What the wires have counted since they were made, each with its link. Links that do nothing to packets have no wire, nor have those
+    /// that the kernel shapes.
     ///
     /// # Errors
     /// When a wire does not answer.

@@ -46,6 +46,19 @@ impl Default for LinkShape {
     }
 }
 
+impl LinkShape {
+    /// Gilbert's model: in the bad state every frame is lost, in the good one none (Bell System Technical Journal 39, 1960). The
+    /// probabilities, at each frame, to go from the good state to the bad one, and back; none where no frame is lost, or each. A mean burst
+    /// of 1/(1 - loss) frames is chance without memory.
+    pub(crate) fn gilbert(&self) -> Option<(f64, f64)> {
+        let loss = self.loss;
+        (loss > 0.0 && loss < 1.0).then(|| {
+            let to_good = 1.0 / self.loss_burst.max(1.0 / (1.0 - loss));
+            ((to_good * loss / (1.0 - loss)).min(1.0), to_good)
+        })
+    }
+}
+
 /// As one argument of a wire's process.
 impl fmt::Display for LinkShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

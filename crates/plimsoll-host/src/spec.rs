@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use plimsoll_model::experiment::{HostKind, Volume};
+use plimsoll_model::experiment::{HostKind, LinkShaper, Volume};
 
 pub use crate::shape::{LinkShape, Queue};
 
@@ -88,15 +88,17 @@ pub struct LinkSpec {
     pub mtu: Option<u32>,
     /// What happens to packets on the way from `a` to `b`, and on the way back.
     pub shape: [LinkShape; 2],
-    /// Where chance begins, for losses and jitter.
+    /// Where chance begins, for losses and jitter. Netem knows it from Linux 6.7 on.
     pub seed: u64,
+    /// What is to shape it; by default the kernel where it can, and a wire where not.
+    pub shaper: Option<LinkShaper>,
 }
 
 impl LinkSpec {
     /// A link on which packets are as fast as the kernel.
     #[must_use]
     pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
-        Self { a: a.into(), b: b.into(), mtu: None, shape: Default::default(), seed: 0 }
+        Self { a: a.into(), b: b.into(), mtu: None, shape: Default::default(), seed: 0, shaper: None }
     }
 
     /// Whether anything happens to packets that a mere virtual link does not do.

@@ -10,7 +10,7 @@ use plimsoll_model::observation::{MailLedger, Twin};
 
 use crate::error::{RunError, TrialStop};
 use crate::fleet::{Fleet, Key, off_the_mark};
-use crate::ground::{Hosts, LinkTrouble};
+use crate::ground::{Hosts, LinkTrouble, ShapedLink};
 
 /// A service that runs.
 struct Started {
@@ -71,6 +71,11 @@ impl<'e> Bench<'e> {
     /// Which links did not do what was asked of them, until now.
     pub(crate) fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, TrialStop> {
         Ok(self.hosts.link_troubles()?)
+    }
+
+    /// What shapes the links that do something to packets.
+    pub(crate) fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, TrialStop> {
+        Ok(self.hosts.shaped_links()?)
     }
 
     /// Starts all services, each after the one that it passes connections on to.

@@ -10,7 +10,7 @@ use plimsoll_host::{
     AgentStderr, Caretaker, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
     VolumeSpec,
 };
-use plimsoll_model::experiment::{Experiment, Way};
+use plimsoll_model::experiment::{Experiment, LinkShaper, Way};
 use plimsoll_model::frame::VolumePlace;
 use plimsoll_model::units::{QueueLength, Span};
 
@@ -63,6 +63,15 @@ pub trait Changed {}
 
 impl Changed for Caretaker {}
 
+/// What shaped a link, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapedLink {
+    /// What did, and why not something else. The same in all trials.
+    pub what: String,
+    /// From which packet rate on it would itself be the bottleneck, at the pace of this trial, where it is a process that could be.
+    pub pace: Option<String>,
+}
+
 /// The hosts of one rig. They are gone when this is dropped.
 pub trait Hosts {
     /// The streams to a host's agent; once for each time that the host is made.
@@ -98,6 +107,12 @@ pub trait Hosts {
     /// When a link cannot be asked.
     fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError>;
 
+    /// What shapes the links that do something to packets.
+    ///
+    /// # Errors
+    /// When a link cannot be asked.
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError>;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -131,6 +146,7 @@ impl Ground for Namespaces {
             mtu: link.mtu,
             shape: link.ways().map(|way| shape(&way)),
             seed: link.seed.unwrap_or_else(rand::random),
+            shaper: link.shaper,
             ..LinkSpec::new(&link.between[0], &link.between[1])
         });
         let may_destroy =
@@ -212,6 +228,26 @@ impl Hosts for Rig {
             Some(LinkTrouble { what, lost_frames: counts.overruns > 0 })
         });
         Ok(troubles.collect())
+    }
+
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError> {
+        let paces: BTreeMap<String, u64> = self
+            .wires()?
+            .iter()
+            .filter_map(|(link, counts)| Some((link.to_string(), counts.frames_per_second_at_most()?)))
+            .collect();
+        let told = self.shaping().map(|(link, shaping)| {
+            let by = match shaping.by {
+                LinkShaper::Netem => "the kernel's netem",
+                LinkShaper::Wire => "a wire of Plimsoll's own",
+            };
+            let why = shaping.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+            let what = format!("the link {link} was shaped by {by}{why}");
+            let pace = paces.get(&link.to_string());
+            let pace = pace.map(|most| format!("would be the bottleneck from some {most} packets/s on"));
+            ShapedLink { what, pace }
+        });
+        Ok(told.collect())
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

@@ -21,7 +21,7 @@ mod trial;
 pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
-pub use ground::{Changed, Ground, Hosts, LinkTrouble, Namespaces, Pipes};
+pub use ground::{Changed, Ground, Hosts, LinkTrouble, Namespaces, Pipes, ShapedLink};
 pub use run::{Ended, Limits, Run};
 
 use std::path::Path;

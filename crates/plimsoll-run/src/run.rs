@@ -134,6 +134,14 @@ impl Run<'_> {
                     entry.notes.push(note);
                 }
             }
+            for link in over.links {
+                // The pace differs from trial to trial; one tells enough.
+                if !entry.notes.iter().any(|note| note.starts_with(&link.what)) {
+                    entry.notes.push(
+                        [Some(link.what), link.pace].into_iter().flatten().collect::<Vec<_>>().join("; it "),
+                    );
+                }
+            }
             faults = if matches!(over.stop, Some(TrialStop::Fault(_))) { faults + 1 } else { 0 };
             trials.push(over.record);
             let trial = trials.last().expect("it was pushed in the line before");

@@ -14,7 +14,7 @@ use crate::bench::Bench;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::fleet::Fleet;
-use crate::ground::{Changed, Ground};
+use crate::ground::{Changed, Ground, ShapedLink};
 use crate::neighbour::Beside;
 
 /// What a trial needs from the run that it belongs to.
@@ -49,6 +49,7 @@ pub(crate) struct Trial<'t> {
     stored: usize,
     /// The neighbours that are there now.
     pub(crate) beside: Vec<Beside>,
+    links: Vec<ShapedLink>,
 }
 
 /// Which trial of its run it is.
@@ -68,6 +69,8 @@ pub(crate) struct Over {
     pub(crate) absent: Vec<String>,
     /// What a reader of the figures must know of the hosts.
     pub(crate) notes: Vec<String>,
+    /// What shaped the links, where the trial came as far as to ask.
+    pub(crate) links: Vec<ShapedLink>,
 }
 
 /// Carries out one trial.
@@ -95,6 +98,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         start: Instant::now(),
         stored: 0,
         beside: Vec::new(),
+        links: Vec::new(),
     };
     let stop = trial.all(place.remedies).err();
     trial.finish(stop)
@@ -152,6 +156,10 @@ impl<'t> Trial<'t> {
 
     /// A link that lost frames which it should have carried makes the trial worthless; one that was held up is worth a note.
     fn ask_links(&mut self) -> Result<(), TrialStop> {
+        // The twin's are made alike.
+        if let Some(bench) = self.benches.first_mut() {
+            self.links = bench.shaped_links()?;
+        }
         for bench in &mut self.benches {
             for trouble in bench.link_troubles()? {
                 if trouble.lost_frames {
@@ -284,6 +292,6 @@ impl<'t> Trial<'t> {
             self.observer.on(&Event::Fault { fault: &fault });
             self.record.faults.push(fault);
         }
-        Over { record: self.record, stop, absent: self.fleet.absent, notes }
+        Over { record: self.record, stop, absent: self.fleet.absent, notes, links: self.links }
     }
 }

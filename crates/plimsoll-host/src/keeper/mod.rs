@@ -26,7 +26,7 @@ use crate::access;
 use crate::caretaker;
 use crate::control::{HostEnd, Word};
 use crate::volume::Mount;
-use crate::wire;
+use crate::{pace, wire};
 use scratch::{SCRATCH, Scratch};
 
 /// The first argument of every stage.
@@ -39,6 +39,8 @@ pub(crate) const NAMESPACE: &str = "namespace";
 pub(crate) const LOCAL: &str = "local";
 /// Is a wire between two hosts.
 pub(crate) const WIRE: &str = "wire";
+/// Is the agent that tries how much a wire carries.
+pub(crate) const POUR: &str = "pour";
 /// Undoes what a run did to the machine.
 pub(crate) const CARETAKER: &str = "caretaker";
 /// How a process starts itself again, also after its file was replaced.
@@ -62,6 +64,9 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == WIRE {
         return Some(be_wire(args));
+    }
+    if stage == POUR {
+        return Some(pace::pour());
     }
     if stage == CARETAKER {
         return Some(be_caretaker(args));

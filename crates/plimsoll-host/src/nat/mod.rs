@@ -6,17 +6,12 @@ mod message;
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, OwnedFd};
 
-use nix::errno::Errno;
 use nix::libc::{IPPROTO_TCP, IPPROTO_UDP};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, setsockopt, socket,
-    sockopt,
-};
-use nix::sys::time::TimeVal;
+use nix::sys::socket::SockProtocol;
 
-use message::{Attributes, Batch, Kind, NFPROTO_IPV4};
+use crate::netlink::{self, Attributes};
+use message::{Batch, Kind, NFPROTO_IPV4};
 
 /// What is translated, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,52 +26,11 @@ pub(crate) struct Translation {
 
 const TABLE: &str = "plimsoll";
 const CHAIN: &str = "nat";
-/// Whatever the kernel does, an answer is not waited for longer than this.
-const PATIENCE_S: i64 = 5;
 
 /// Makes the rules in the network namespace of the calling thread.
 pub(crate) fn make(translation: &Translation) -> io::Result<()> {
     let (batch, answers) = batch(translation);
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkNetFilter,
-    )?;
-    setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::new(PATIENCE_S, 0))?;
-    sendto(socket.as_raw_fd(), &batch, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
-    hear(&socket, answers)
-}
-
-/// Waits for that many answers; the first that tells of an error ends it.
-fn hear(socket: &OwnedFd, answers: u32) -> io::Result<()> {
-    const NLMSG_ERROR: u16 = 2;
-    let mut buffer = [0; 8192];
-    let mut heard = 0;
-    while heard < answers {
-        let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
-        let mut rest = &buffer[..length];
-        while let Some((size, kind, body)) = next_message(rest) {
-            if kind == NLMSG_ERROR {
-                // `struct nlmsgerr` begins with a negative error number, or 0.
-                let error = body.first_chunk().map_or(-(Errno::EBADMSG as i32), |n| i32::from_ne_bytes(*n));
-                if error != 0 {
-                    return Err(io::Error::from_raw_os_error(-error));
-                }
-                heard += 1;
-            }
-            rest = &rest[size.next_multiple_of(4).min(rest.len())..];
-        }
-    }
-    Ok(())
-}
-
-/// The size, type and body of the message at the start.
-fn next_message(bytes: &[u8]) -> Option<(usize, u16, &[u8])> {
-    const HEADER: usize = 16;
-    let size = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
-    let kind = u16::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
-    Some((size, kind, bytes.get(HEADER..size)?))
+    netlink::ask(SockProtocol::NetlinkNetFilter, &batch, answers)
 }
 
 fn batch(translation: &Translation) -> (Vec<u8>, u32) {

@@ -1,4 +1,5 @@
-//! A wire of our own between two hosts, for what a kernel without netem cannot do: rate, delay, jitter, loss, reordering, a queue.
+//! A wire of our own between two hosts, for what the kernel cannot do, because it has no netem or netem has no words for it: rate, delay,
+//! jitter, loss, reordering, a queue.
 //!
 //! ```text
 //! host a: eth0 ── veth ── end0 [ wire: a process in a network namespace of its own ] end1 ── veth ── eth0 :host b

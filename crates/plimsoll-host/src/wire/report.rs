@@ -27,11 +27,12 @@ pub struct WireCounts {
 }
 
 impl WireCounts {
-    /// So many frames a second the wire can carry at the pace at which it handled those that it had; none if it had none.
+    /// So many frames a second the wire can carry at the pace at which it handled those that it had, to two digits; none if it had none.
     #[must_use]
-    pub fn frames_per_second_at_most(&self) -> Option<f64> {
-        (self.handling_ns > 0 && self.frames > 0)
-            .then(|| self.frames as f64 / (self.handling_ns as f64 / 1e9))
+    pub fn frames_per_second_at_most(&self) -> Option<u64> {
+        let pace = (u128::from(self.frames) * 1_000_000_000).checked_div(self.handling_ns.into())?;
+        let step = 10_u128.pow(pace.checked_ilog10()?.saturating_sub(1));
+        u64::try_from((pace + step / 2) / step * step).ok()
     }
 
     /// Why what was measured over the wire is not what was asked for; nothing when it is.
@@ -41,13 +42,13 @@ impl WireCounts {
         let at_most = self.frames_per_second_at_most().unwrap_or_default();
         if self.overruns as f64 > BEARABLE * all {
             return Some(format!(
-                "it was the bottleneck: {} of {all} frames came before it had room for them; here it can carry some {at_most:.0} a second",
+                "it was the bottleneck: {} of {all} frames came before it had room for them; here it can carry some {at_most} a second",
                 self.overruns
             ));
         }
         (self.late as f64 > BEARABLE * all).then(|| {
             format!(
-                "it was held up: {} of {all} frames came out more than 1 ms too late, one by {:.1} ms; here it can carry some {at_most:.0} \
+                "it was held up: {} of {all} frames came out more than 1 ms too late, one by {:.1} ms; here it can carry some {at_most} \
                  a second",
                 self.late,
                 self.latest_ns as f64 / 1e6
@@ -93,7 +94,9 @@ mod tests {
     fn a_wire_that_was_the_bottleneck_says_so_and_how_much_it_can_carry() {
         let calm = WireCounts { frames: 10_000, handling_ns: 100_000_000, late: 50, ..Default::default() };
         assert_eq!(calm.trouble(), None);
-        assert_eq!(calm.frames_per_second_at_most(), Some(100_000.0));
+        assert_eq!(calm.frames_per_second_at_most(), Some(100_000));
+        assert_eq!(WireCounts { frames: 5_271, ..calm }.frames_per_second_at_most(), Some(53_000));
+        assert_eq!(WireCounts::default().frames_per_second_at_most(), None);
         let over = WireCounts { overruns: 5_000, ..calm }.trouble().unwrap();
         assert!(over.contains("5000 of 15000 frames") && over.contains("100000 a second"), "{over}");
         let held = WireCounts { late: 300, latest_ns: 5_000_000, ..calm }.trouble().unwrap();

@@ -94,19 +94,8 @@ impl Shaper {
         if jitter == 0 { delay } else { self.random.random_range(delay - jitter..=delay + jitter) }
     }
 
-    /// Gilbert's model: in the bad state every frame is lost, in the good one none (Bell System Technical Journal 39, 1960). A mean burst
-    /// of 1/(1 - loss) frames is chance without memory.
     fn is_lost(&mut self) -> bool {
-        let loss = self.shape.loss;
-        if loss <= 0.0 {
-            return false;
-        }
-        if loss >= 1.0 {
-            return true;
-        }
-        let burst = self.shape.loss_burst.max(1.0 / (1.0 - loss));
-        let to_good = 1.0 / burst;
-        let to_bad = (to_good * loss / (1.0 - loss)).min(1.0);
+        let Some((to_bad, to_good)) = self.shape.gilbert() else { return self.shape.loss >= 1.0 };
         self.losing = self.random.random_bool(if self.losing { 1.0 - to_good } else { to_bad });
         self.losing
     }

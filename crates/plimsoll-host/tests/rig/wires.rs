@@ -1,6 +1,7 @@
-//! Stories of links that do something to packets.
+//! Stories of links that do something to packets, by a wire and, where the kernel has it, by netem.
 
-use plimsoll_host::{LinkShape, LinkSpec, Queue, Rig, RigSpec};
+use plimsoll_host::{HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, WireCounts, netem_missing};
+use plimsoll_model::experiment::LinkShaper;
 
 use crate::agent::Agent;
 use crate::scenarios::{Scenario, build, row};
@@ -11,19 +12,32 @@ pub(crate) const ALL: &[Scenario] = &[
     ("a_link_loses_the_share_that_was_asked_for", a_link_loses_the_share_that_was_asked_for),
     ("a_full_queue_drops_and_counts", a_full_queue_drops_and_counts),
     ("a_wire_is_made_anew_with_its_host", a_wire_is_made_anew_with_its_host),
+    ("the_kernel_or_a_wire_shapes_as_was_asked_for", the_kernel_or_a_wire_shapes_as_was_asked_for),
 ];
 
 const MS: u64 = 1_000_000;
 
+/// Everything here that can shape a link.
+fn shapers() -> impl Iterator<Item = LinkShaper> {
+    let netem = netem_missing().is_none().then_some(LinkShaper::Netem);
+    netem.into_iter().chain([LinkShaper::Wire])
+}
+
 /// client - firewall - server, with this between the client and the firewall: there, and back.
-fn shaped(there: LinkShape, back: LinkShape) -> RigSpec {
+fn shaped(shaper: LinkShaper, there: &LinkShape, back: &LinkShape) -> RigSpec {
     let mut spec = row();
-    spec.links[0] = LinkSpec { shape: [there, back], seed: 1, ..spec.links[0].clone() };
+    let shape = [there.clone(), back.clone()];
+    spec.links[0] = LinkSpec { shape, seed: 1, shaper: Some(shaper), ..spec.links[0].clone() };
     spec
 }
 
-fn both(shape: LinkShape) -> RigSpec {
-    shaped(shape.clone(), shape)
+fn both(shaper: LinkShaper, shape: &LinkShape) -> RigSpec {
+    shaped(shaper, shape, shape)
+}
+
+/// What the wire counted; nothing where the kernel did the work.
+fn counts(rig: &mut Rig) -> Option<WireCounts> {
+    rig.wires().expect("they answer").first().map(|(_, counts)| *counts)
 }
 
 /// The rig with the agents of client and server, and where the client reaches the server.
@@ -41,72 +55,128 @@ fn numbers(told: &str) -> Vec<u64> {
 fn a_delayed_link_takes_as_long_as_it_says() {
     let there = LinkShape { delay_ns: 3 * MS, ..LinkShape::default() };
     let back = LinkShape { delay_ns: 2 * MS, ..LinkShape::default() };
-    let (_rig, [mut client, mut server], to) = with_ends(&shaped(there, back));
-    assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    let told = client.ask(&format!("ping {to}:7 60 2000"));
-    let [came, time] = numbers(&told)[..] else { panic!("{told}") };
-    assert_eq!(came, 60);
-    assert!((5_000..6_500).contains(&time), "3 ms there and 2 ms back took {time} µs");
+    for shaper in shapers() {
+        let (_rig, [mut client, mut server], to) = with_ends(&shaped(shaper, &there, &back));
+        assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
+        let told = client.ask(&format!("ping {to}:7 60 2000"));
+        let [came, time] = numbers(&told)[..] else { panic!("{told}") };
+        assert_eq!(came, 60);
+        assert!((5_000..6_500).contains(&time), "{shaper:?}: 3 ms there and 2 ms back took {time} µs");
+    }
 }
 
 fn a_stream_is_as_fast_as_the_link() {
-    for megabits in [20, 60] {
+    for (megabits, shaper) in [20, 60].into_iter().flat_map(|rate| shapers().map(move |by| (rate, by))) {
         let shape = LinkShape {
             rate_bits: Some(megabits * 1_000_000),
             delay_ns: MS,
             queue: Queue::Packets(100),
             ..LinkShape::default()
         };
-        let (mut rig, [mut client, mut server], to) = with_ends(&both(shape));
+        let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
         assert_eq!(server.ask("sink 0.0.0.0:9"), "ok");
         let bytes = megabits * 1_000_000 / 8;
         let told = client.ask(&format!("pour {to}:9 {bytes}"));
         let seconds = numbers(&told)[0] as f64 / 1e6;
         // 1448 bytes of each frame of 1514 are the stream's.
         let share = bytes as f64 * 8.0 / seconds / (megabits as f64 * 1e6) * 1514.0 / 1448.0;
-        let (_, counts) = rig.wires().expect("they answer")[0].clone();
-        assert!((0.85..1.05).contains(&share), "{share:.3} of {megabits} Mbit/s; {counts:?}");
-        assert!(counts.frames_per_second_at_most().is_some_and(|most| most > 5_000.0), "{counts:?}");
+        let counts = counts(&mut rig);
+        assert!((0.85..1.05).contains(&share), "{share:.3} of {megabits} Mbit/s; {shaper:?}, {counts:?}");
+        let most = counts.map(|counts| counts.frames_per_second_at_most());
+        assert!(most.is_none_or(|most| most.is_some_and(|most| most > 5_000)), "{counts:?}");
     }
 }
 
 fn a_link_loses_the_share_that_was_asked_for() {
-    let there = LinkShape { loss: 0.2, ..LinkShape::default() };
-    let (mut rig, [mut client, mut server], to) = with_ends(&shaped(there, LinkShape::default()));
-    assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    let told = client.ask(&format!("ping {to}:7 400 50"));
-    let came = numbers(&told)[0];
-    assert!((270..370).contains(&came), "{came} of 400 came through a link that loses a fifth");
-    let (link, counts) = rig.wires().expect("they answer")[0].clone();
-    assert_eq!((link.a.as_str(), counts.queue_drops), ("client", 0));
-    assert!((30..=130).contains(&counts.lost), "{counts:?}");
+    // The bursts of a wire are held to by tests of its own.
+    let bursts =
+        |by: LinkShaper| if by == LinkShaper::Netem { vec![(by, 0.0), (by, 4.0)] } else { vec![(by, 0.0)] };
+    for (shaper, burst) in shapers().flat_map(bursts) {
+        let there = LinkShape { loss: 0.2, loss_burst: burst, ..LinkShape::default() };
+        let (mut rig, [mut client, mut server], to) =
+            with_ends(&shaped(shaper, &there, &LinkShape::default()));
+        assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
+        let told = client.ask(&format!("ping {to}:7 400 50"));
+        let came = numbers(&told)[0];
+        // In bursts of four they vary as those of a quarter as many packets do.
+        let expected = if burst > 1.0 { 240..390 } else { 270..370 };
+        assert!(
+            expected.contains(&came),
+            "{came} of 400 came through a link that loses a fifth; {shaper:?}, {burst}"
+        );
+        if let Some(counts) = counts(&mut rig) {
+            assert_eq!(counts.queue_drops, 0);
+            assert!((10..=160).contains(&counts.lost), "{counts:?}");
+        }
+    }
 }
 
 fn a_full_queue_drops_and_counts() {
     // 1000 bytes and 42 of headers at 1 Mbit/s take 8.3 ms each: none leaves the queue while all arrive.
-    let there = LinkShape { rate_bits: Some(1_000_000), queue: Queue::Packets(10), ..LinkShape::default() };
-    let (mut rig, [mut client, mut server], to) = with_ends(&shaped(there, LinkShape::default()));
-    assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    assert!(
-        client.ask(&format!("ping {to}:7 1 2000")).starts_with("1 "),
-        "the neighbours know each other now"
-    );
-    let told = client.ask(&format!("volley {to}:7 100 1000"));
-    let came = numbers(&told)[0];
-    assert!((11..=14).contains(&came), "{came} came through a queue of ten");
-    let (_, counts) = rig.wires().expect("they answer")[0].clone();
-    assert_eq!(counts.queue_drops, 100 - came, "{counts:?}");
-    assert_eq!(counts.overruns, 0);
+    let queue = LinkShape { rate_bits: Some(1_000_000), queue: Queue::Packets(10), ..LinkShape::default() };
+    let delayed = LinkShape { delay_ns: 20 * MS, ..queue.clone() };
+    for (shaper, there) in shapers().flat_map(|by| [(by, &queue), (by, &delayed)]) {
+        let (mut rig, [mut client, mut server], to) =
+            with_ends(&shaped(shaper, there, &LinkShape::default()));
+        assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
+        assert!(
+            client.ask(&format!("ping {to}:7 1 2000")).starts_with("1 "),
+            "the neighbours know each other now"
+        );
+        let told = client.ask(&format!("volley {to}:7 100 1000"));
+        let came = numbers(&told)[0];
+        assert!((11..=14).contains(&came), "{came} came through a queue of ten; {shaper:?}, {there:?}");
+        if let Some(counts) = counts(&mut rig) {
+            assert_eq!(counts.queue_drops, 100 - came, "{counts:?}");
+            assert_eq!(counts.overruns, 0);
+        }
+    }
 }
 
 fn a_wire_is_made_anew_with_its_host() {
     let shape = LinkShape { delay_ns: 4 * MS, ..LinkShape::default() };
-    let (mut rig, [mut client, mut server], to) = with_ends(&both(shape));
-    assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
-    for _ in 0..2 {
-        rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
-        let told = client.ask(&format!("ping {to}:7 20 100"));
+    for shaper in shapers() {
+        let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
+        assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
+        for _ in 0..2 {
+            rig.rebuild("firewall").unwrap_or_else(|e| panic!("{e}"));
+            let told = client.ask(&format!("ping {to}:7 20 100"));
+            let [came, time] = numbers(&told)[..] else { panic!("{told}") };
+            assert!(came > 15 && time >= 8_000, "{shaper:?}: {told}");
+        }
+    }
+}
+
+/// Where there is netem it is taken, and delays as long as a wire does; where there is none, a wire is, and to ask for netem is refused.
+fn the_kernel_or_a_wire_shapes_as_was_asked_for() {
+    let shape = LinkShape { delay_ns: 3 * MS, ..LinkShape::default() };
+    let mut spec = both(LinkShaper::Wire, &shape);
+    for shaper in [None, Some(LinkShaper::Netem), Some(LinkShaper::Wire)] {
+        spec.links[0].shaper = shaper;
+        let expected = match (shaper, netem_missing()) {
+            (Some(LinkShaper::Netem), Some(missing)) => {
+                let refused = Rig::build(&spec).map(drop);
+                assert!(
+                    matches!(&refused, Err(HostError::NoNetem { why, .. }) if why == missing),
+                    "{refused:?}"
+                );
+                continue;
+            }
+            (Some(LinkShaper::Wire), _) | (None, Some(_)) => LinkShaper::Wire,
+            (_, None) => LinkShaper::Netem,
+        };
+        let (mut rig, [mut client, mut server], to) = with_ends(&spec);
+        let shaping: Vec<_> =
+            rig.shaping().map(|(link, shaping)| (link.to_string(), shaping.clone())).collect();
+        let [(link, shaping)] = &shaping[..] else { panic!("{shaping:?}") };
+        assert_eq!((link.as_str(), shaping.by), ("client - firewall", expected));
+        let fell_back = shaper.is_none() && expected == LinkShaper::Wire;
+        assert_eq!(shaping.why.as_deref(), netem_missing().filter(|_| fell_back));
+        assert_eq!(rig.wires().expect("they answer").len(), usize::from(expected == LinkShaper::Wire));
+        assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
+        let told = client.ask(&format!("ping {to}:7 60 2000"));
         let [came, time] = numbers(&told)[..] else { panic!("{told}") };
-        assert!(came > 15 && time >= 8_000, "{told}");
+        assert_eq!(came, 60);
+        assert!((6_000..8_000).contains(&time), "3 ms each way took {time} µs by {expected:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! Links between hosts, and what happens to packets on them.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +40,23 @@ pub struct Link {
     /// What differs on the way from the second host to the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Way>,
-    /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial.
+    /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// What does all that to packets. By default the kernel's netem, and a wire of Plimsoll's own where there is none, or it cannot say what
+    /// was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<LinkShaper>,
+}
+
+/// What shapes the packets of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkShaper {
+    /// The kernel's netem, on both ends.
+    Netem,
+    /// A process of Plimsoll's own between the ends.
+    Wire,
 }
 
 /// One direction of a link.
@@ -97,9 +113,37 @@ impl Link {
     }
 }
 
+impl Way {
+    /// Why netem cannot do this, in words; nothing where it can.
+    #[must_use]
+    pub fn beyond_netem(&self) -> Option<&'static str> {
+        const LONGEST_JITTER: Span = Span(Duration::from_nanos(i32::MAX as u64));
+        if matches!(self.queue, Some(QueueLength::Bytes(_))) {
+            Some("netem counts its queue in packets")
+        } else if self.rate.is_some() && self.delay.is_some() && self.reorder.is_some() {
+            Some("netem lets packets that overtake others pass by the queue of a link with a rate")
+        } else if self.jitter > Some(LONGEST_JITTER) {
+            Some("netem has no jitter of more than 2.1 s")
+        } else {
+            None
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_netem_cannot_do_is_known() {
+        let of = |text: &str| toml::from_str::<Link>(&format!("between = [\"a\", \"b\"]\n{text}")).unwrap();
+        let told = |text: &str| of(text).ways().iter().find_map(Way::beyond_netem).unwrap_or_default();
+        assert_eq!(told("delay = \"20ms\"\njitter = \"5ms\"\nreorder = \"1%\"\nshaper = \"netem\""), "");
+        assert_eq!(told("rate = \"1Mbit\"\nqueue = 20\ndelay = \"20ms\""), "");
+        assert!(told("rate = \"1Mbit\"\nqueue = \"20kB\"").contains("in packets"));
+        assert!(told("rate = \"1Mbit\"\ndelay = \"20ms\"\nreorder = \"1%\"").contains("pass by the queue"));
+        assert!(told("delay = \"3s\"\njitter = \"2500ms\"").contains("no jitter"));
+    }
 
     #[test]
     fn the_way_back_is_like_the_way_there_but_for_what_it_says_itself() {

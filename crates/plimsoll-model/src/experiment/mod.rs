@@ -32,7 +32,7 @@ pub use capture::Capture;
 pub use cpus::Cpus;
 pub use hysteresis::HysteresisClaim;
 pub use limit::{LimitClaim, Search};
-pub use link::{Link, Way};
+pub use link::{Link, LinkShaper, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;

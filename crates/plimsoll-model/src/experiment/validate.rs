@@ -20,8 +20,8 @@ use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
 use super::{
-    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, Load, Phase, RecoveryClaim, Service,
-    WebService, sysctl,
+    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, LinkShaper, Load, Phase, RecoveryClaim,
+    Service, WebService, sysctl,
 };
 use crate::units::Span;
 
@@ -209,6 +209,9 @@ fn link_ways(link: &Link, index: usize) -> Checked {
                 "no packet travels for less than no time",
                 "a jitter that is not larger than the delay",
             ));
+        }
+        if let Some(why) = way.beyond_netem().filter(|_| link.shaper == Some(LinkShaper::Netem)) {
+            return Err(problem(path!["links", index, "shaper"], why, "`\"wire\"`, or no `shaper`"));
         }
         if way.loss_burst.is_some_and(|burst| burst < 1.0) {
             return Err(problem(

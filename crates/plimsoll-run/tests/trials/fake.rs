@@ -10,7 +10,7 @@ use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{CapturedFile, LoadResult, SamplingCost, Snapshot};
-use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes};
+use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes, ShapedLink};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -94,6 +94,11 @@ impl Hosts for FakeHosts {
 
     fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
         Ok(Vec::new())
+    }
+
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError> {
+        let pace = Some(format!("carries {} packets/s", self.rig));
+        Ok(vec![ShapedLink { what: "the link a - b was shaped by a thread".into(), pace }])
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

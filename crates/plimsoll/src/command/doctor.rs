@@ -63,5 +63,27 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         }
         debts.iter().try_for_each(Debts::settle)?;
     }
+    shaped_links(&access)?;
     Ok(Exit::Holds)
+}
+
+/// Tells what shapes links, and how much that carries. This comes last: an ordinary user's process moves into a user namespace for it, from
+/// which it could not look at other processes any more.
+fn shaped_links(access: &Access) -> Result<(), Failure> {
+    if matches!(access, Access::Local(_)) {
+        return output::to_stdout(|out| writeln!(out, "links            none: `local` hosts have none"));
+    }
+    plimsoll_host::enter()?;
+    let by = match plimsoll_host::netem_missing() {
+        None => "shaped by the kernel's netem".to_owned(),
+        Some(why) => format!("shaped by wires of Plimsoll's own ({why})"),
+    };
+    let pace = plimsoll_host::wire_pace()?;
+    output::to_stdout(|out| {
+        writeln!(out, "links            {by}")?;
+        writeln!(
+            out,
+            "wires            can carry some {pace} small packets/s each; beyond that they are the bottleneck"
+        )
+    })
 }

@@ -14,7 +14,11 @@ fn root_floods_namespaces_and_gets_a_verdict() {
     let report = flooded(&lab);
     assert!(kinds_of_hosts(&report).iter().all(|kind| kind == "namespace"), "{}", report["hosts"]);
     assert!(!report["notes"].to_string().contains("without root"), "{}", report["notes"]);
-    lab.plimsoll(&["doctor", "--dry-run"]).exits(0).prints("hosts namespaces, as root");
+    lab.plimsoll(&["doctor", "--dry-run"])
+        .exits(0)
+        .prints("hosts namespaces, as root")
+        .prints("links shaped by")
+        .prints("small packets/s each; beyond that they are the bottleneck");
 }
 
 #[test]
@@ -27,6 +31,7 @@ fn an_ordinary_user_floods_namespaces_inside_a_user_namespace() {
         .exits(0)
         .prints("namespaces, in a user namespace of the run's own")
         .prints("cannot be dropped (needs root)")
+        .prints("small packets/s each; beyond that they are the bottleneck")
         .prints("(1 stored)");
 }
 
@@ -39,7 +44,10 @@ fn where_user_namespaces_are_forbidden_hosts_share_the_machine_and_the_report_sa
     assert!(notes.contains("forbidden here by user.max_user_namespaces = 0"), "{notes}");
     assert!(notes.contains("links, routes, forwarding"), "{notes}");
     assert!(notes.contains("no host could be made anew"), "{notes}");
-    lab.plimsoll(&["doctor", "--dry-run"]).exits(0).prints("only `local` ones on loopback addresses");
+    lab.plimsoll(&["doctor", "--dry-run"])
+        .exits(0)
+        .prints("only `local` ones on loopback addresses")
+        .prints("links none");
 }
 
 /// Carries out a small flood, looks at every report of it, and gives the one in JSON.

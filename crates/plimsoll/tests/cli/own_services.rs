@@ -60,3 +60,65 @@ fn a_run_whose_service_dies_in_the_middle_is_invalid_and_names_the_service() {
     lab.plimsoll(&["gate"]).exits(4).prints("**Invalid**");
     lab.plimsoll(&["show"]).exits(0).prints("Invalid.").prints("out of patience");
 }
+
+/// A server that answers garbage, half a response, or never, in turns, and after forty connections is no longer there.
+const UNRELIABLE: &str = r#"#!/usr/bin/env python3
+import socket, sys, time
+server = socket.create_server(("", int(sys.argv[1])), backlog=100)
+kept = []
+for turn in range(40):
+    connection, _ = server.accept()
+    if not connection.recv(4096):
+        continue
+    if turn % 3 == 0:
+        connection.sendall(b"220 mail.example ESMTP\r\n")
+    elif turn % 3 == 1:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+    else:
+        kept.append(connection)
+server.close()
+time.sleep(60)
+"#;
+
+#[test]
+fn each_way_in_which_a_server_fails_is_counted_under_its_own_name() {
+    let lab = Lab::new();
+    lab.file("my-server", UNRELIABLE);
+    let text = r#"
+question = "How does it fail?"
+
+[hosts.server]
+
+[services.unreliable]
+on = "server"
+exec = ["./my-server", "{port}"]
+
+[loads.clients]
+from = "server"
+to = "unreliable"
+http = { connections = 60, concurrency = 4, timeout = "300ms" }
+
+[[phases]]
+name = "tried"
+measure = "clients"
+slices = 1
+
+[run]
+min_trials = 1
+max_trials = 1
+"#;
+    let experiment = lab.file("fails.toml", text);
+    lab.plimsoll(&["run", &experiment]);
+    let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
+    let phase = &report["trials"][0]["phases"][0];
+    assert_eq!(phase["connections"], 0, "{phase}");
+    let count = |kind: &str| phase["errors"][kind].as_u64().unwrap_or(0);
+    // The last connections of the server were perhaps waiting when it closed; they are reset, or find nobody.
+    for (kind, least) in [("garbage", 10), ("truncated", 10), ("timeout", 10), ("refused", 10)] {
+        assert!(count(kind) >= least, "{kind}: {phase}");
+    }
+    let shown = lab.plimsoll(&["show", "latest"]);
+    ["not the protocol", "closed half-way", "answer timed out", "refused"]
+        .iter()
+        .fold(shown, |shown, kind| shown.prints(kind));
+}

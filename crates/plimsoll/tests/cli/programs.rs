@@ -109,30 +109,3 @@ fn the_experiments_with_real_programs_come_to_an_answer() {
     );
     lies(verdict_of(&prefork), 0.5..f64::INFINITY);
 }
-
-#[test]
-fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
-    let lab = Lab::new();
-    let told = lab.plimsoll(&[
-        "run",
-        "port-reuse-matrix",
-        "--quick",
-        "--set",
-        "loads.visitors.http.duration=500ms",
-        "--format",
-        "json",
-    ]);
-    let report = told.exits(0).json();
-    let verdict = verdict_of(&report);
-    assert_eq!(verdict["outcome"], "interaction", "{verdict}");
-    let reason = verdict["reason"].as_str().expect("a reason");
-    assert!(reason.contains("the cell closes = server, ports = 10000-10399 is"), "{reason}");
-    let evidence = report["evidence"].as_array().expect("evidence");
-    for (host, counter) in [("client", "TCPSynRetrans"), ("server", "PAWSTimewait")] {
-        let is_it = |e: &&serde_json::Value| {
-            e["host"] == host && e["metric"].as_str().is_some_and(|metric| metric.contains(counter))
-        };
-        let found = evidence.iter().find(is_it).unwrap_or_else(|| panic!("{counter} is not in {evidence:?}"));
-        assert!(found["after"].as_f64() > found["before"].as_f64(), "{found}");
-    }
-}

@@ -1,0 +1,69 @@
+//! How much a wire carries on this machine.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::{HostKind, LinkShaper};
+
+use crate::error::HostError;
+use crate::keeper;
+use crate::process::Pipes;
+use crate::rig::Rig;
+use crate::spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, RigSpec};
+
+/// Long enough for tens of thousands of frames.
+const DURATION: Duration = Duration::from_millis(300);
+/// Bytes of each datagram: as small as TCP's acknowledgements, because it is packets that cost, and not their bytes.
+const SIZE: usize = 24;
+
+/// So many small frames a second a wire can carry here, measured for a third of a second between two hosts that are made for it.
+///
+/// To be called after [`enter`](crate::enter).
+///
+/// # Errors
+/// When no hosts can be made, or nothing came through.
+pub fn wire_pace() -> Result<u64, HostError> {
+    let shape = LinkShape { delay_ns: 1, ..LinkShape::default() };
+    let shaper = Some(LinkShaper::Wire);
+    let mut rig = Rig::build(&RigSpec {
+        hosts: ["sender", "receiver"].map(|name| HostSpec::new(name, HostKind::Namespace)).into(),
+        links: vec![LinkSpec {
+            shape: [shape.clone(), shape],
+            shaper,
+            ..LinkSpec::new("sender", "receiver")
+        }],
+        volumes: Vec::new(),
+        program: PathBuf::from(keeper::THIS_EXECUTABLE),
+        args: vec![keeper::STAGE.into(), keeper::POUR.into()],
+        stderr: AgentStderr::Inherit,
+        keeper: None,
+    })?;
+    let failed = |source| HostError::Process { operation: "measuring what a wire carries", source };
+    let to = SocketAddr::new(rig.address_towards("sender", "receiver")?, 9);
+    let Pipes { mut stdin, stdout, .. } = rig.pipes("sender")?;
+    writeln!(stdin, "{to}").map_err(failed)?;
+    BufReader::new(stdout).read_line(&mut String::new()).map_err(failed)?;
+    let counts = rig.wires()?;
+    let pace = counts.first().and_then(|(_, counts)| counts.frames_per_second_at_most());
+    rig.close()?;
+    pace.ok_or_else(|| failed(io::Error::other("nothing came through")))
+}
+
+/// The stage that pours datagrams at the address that it is told, and says so when it has; it ends when nobody tells it anything any more.
+pub(crate) fn pour() -> ExitCode {
+    let poured = io::stdin().lines().try_for_each(|line| {
+        let to: SocketAddr = line?.parse().map_err(io::Error::other)?;
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        let began = Instant::now();
+        while began.elapsed() < DURATION {
+            // Nobody listens there, and the kernel tells of that now and then.
+            let _refused = socket.send_to(&[0; SIZE], to);
+        }
+        println!("poured");
+        io::stdout().flush()
+    });
+    if poured.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

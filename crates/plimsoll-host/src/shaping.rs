@@ -1,0 +1,96 @@
+//! What shapes the packets of a link: the kernel, or a wire.
+
+use plimsoll_model::experiment::LinkShaper;
+
+use crate::error::HostError;
+use crate::netem::{self, Netem};
+use crate::spec::LinkSpec;
+
+/// What shapes a link, and why not something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shaping {
+    /// What shapes it.
+    pub by: LinkShaper,
+    /// Why it is not the kernel, in words; nothing where it is, or where it was asked for.
+    pub why: Option<String>,
+}
+
+/// How a link is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// By the kernel: what stands at its first end, and at its second.
+    Netem([Vec<Netem>; 2]),
+    /// By a process.
+    Wire,
+}
+
+/// Chooses what shapes a link; nothing for one that does nothing to packets.
+pub(crate) fn choose(link: &LinkSpec) -> Result<Option<(Shaping, Means)>, HostError> {
+    choose_where(netem::missing, link)
+}
+
+fn choose_where(
+    missing: impl Fn() -> Option<&'static str>,
+    link: &LinkSpec,
+) -> Result<Option<(Shaping, Means)>, HostError> {
+    if !link.is_shaped() {
+        return Ok(None);
+    }
+    let wire = |why| Ok(Some((Shaping { by: LinkShaper::Wire, why }, Means::Wire)));
+    if link.shaper == Some(LinkShaper::Wire) {
+        return wire(None);
+    }
+    let [there, back] = &link.shape;
+    let qdiscs =
+        netem::qdiscs(there, link.seed).and_then(|there| Ok([there, netem::qdiscs(back, !link.seed)?]));
+    let why = match (qdiscs, missing()) {
+        (Ok(qdiscs), None) => {
+            return Ok(Some((Shaping { by: LinkShaper::Netem, why: None }, Means::Netem(qdiscs))));
+        }
+        (Err(why), _) => format!("netem {why}"),
+        (_, Some(why)) => why.to_owned(),
+    };
+    match link.shaper {
+        Some(LinkShaper::Netem) => Err(HostError::NoNetem { link: link.to_string(), why }),
+        _ => wire(Some(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{LinkShape, Queue};
+
+    fn link(shape: LinkShape, shaper: Option<LinkShaper>) -> LinkSpec {
+        LinkSpec { shape: [shape.clone(), shape], shaper, ..LinkSpec::new("a", "b") }
+    }
+
+    fn chosen(missing: Option<&'static str>, link: &LinkSpec) -> (LinkShaper, Option<String>) {
+        let (shaping, means) = choose_where(|| missing, link).unwrap().expect("it is shaped");
+        assert_eq!(shaping.by == LinkShaper::Wire, means == Means::Wire);
+        (shaping.by, shaping.why)
+    }
+
+    const NO: Option<&str> = Some("this kernel has no netem");
+
+    #[test]
+    fn the_kernel_shapes_where_it_can_and_a_wire_where_not() {
+        let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
+        assert_eq!(choose_where(|| None, &LinkSpec::new("a", "b")).unwrap(), None);
+        assert_eq!(chosen(None, &link(delay.clone(), None)), (LinkShaper::Netem, None));
+        assert_eq!(chosen(NO, &link(delay.clone(), None)), (LinkShaper::Wire, NO.map(Into::into)));
+        assert_eq!(chosen(None, &link(delay, Some(LinkShaper::Wire))), (LinkShaper::Wire, None));
+        let bytes = LinkShape { rate_bits: Some(8), queue: Queue::Bytes(9), ..LinkShape::default() };
+        let (by, why) = chosen(None, &link(bytes, None));
+        assert_eq!(by, LinkShaper::Wire);
+        assert!(why.is_some_and(|why| why.starts_with("netem counts its queue in packets")));
+    }
+
+    #[test]
+    fn what_only_netem_is_to_shape_is_refused_where_there_is_none() {
+        let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
+        let told = choose_where(|| NO, &link(delay, Some(LinkShaper::Netem))).unwrap_err();
+        assert_eq!(told.to_string(), "link a - b: it is to be shaped by netem, but this kernel has no netem");
+        assert!(told.advice().is_some_and(|advice| advice.contains("leave `shaper` out")));
+    }
+}

@@ -1,0 +1,87 @@
+//! Links that do something to packets.
+
+use crate::lab::Lab;
+
+/// A client and a server, with a path of 5 ms each way between them.
+const DELAYED: &str = r#"
+question = "How long is the way?"
+
+[hosts.client]
+
+[hosts.server]
+
+[[links]]
+between = ["client", "server"]
+delay = "5ms"
+
+[services.web]
+on = "server"
+web = {}
+
+[loads.visitor]
+from = "client"
+to = "web"
+http = { connections = 20, concurrency = 1 }
+
+[[phases]]
+name = "visits"
+measure = "visitor"
+slices = 1
+
+[run]
+min_trials = 2
+max_trials = 2
+"#;
+
+#[test]
+fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_the_bottleneck() {
+    let lab = Lab::new();
+    let experiment = lab.file("delayed.toml", DELAYED);
+    let told = |shaper: &str| {
+        lab.plimsoll(&["run", &experiment, "--set", &format!("links.0.shaper={shaper}"), "--format", "json"])
+    };
+    let report = told("wire").exits(0).json();
+    let notes: Vec<&str> =
+        report["notes"].as_array().expect("notes").iter().filter_map(|n| n.as_str()).collect();
+    let of_links: Vec<&&str> = notes.iter().filter(|note| note.contains("was shaped by")).collect();
+    let [note] = of_links[..] else { panic!("{notes:?}") };
+    assert!(
+        note.starts_with("the link client - server was shaped by a wire of Plimsoll's own; it would be"),
+        "{note}"
+    );
+    let rate = note.split_whitespace().find_map(|word| word.parse::<u64>().ok());
+    assert!(rate.is_some_and(|rate| rate > 1000), "{note}");
+    // A connection and a request take two ways there and back.
+    let least = report["trials"][0]["phases"][0]["latency_us"]["p50"].as_u64().expect("a figure");
+    assert!(least >= 20_000, "{report}");
+
+    let netem = told("netem");
+    if lab.plimsoll(&["doctor", "--dry-run"]).exits(0).stdout.contains("shaped by the kernel's netem") {
+        let notes = netem.exits(0).json()["notes"].to_string();
+        assert!(notes.contains("the link client - server was shaped by the kernel's netem"), "{notes}");
+    } else {
+        netem
+            .exits(3)
+            .says("link client - server: it is to be shaped by netem, but this kernel")
+            .says("leave `shaper` out");
+    }
+}
+
+#[test]
+fn what_netem_cannot_say_is_told_before_anything_runs() {
+    let lab = Lab::new();
+    for (more, expected) in [
+        ("rate = \"1Mbit\"\nqueue = \"20kB\"", "netem counts its queue in packets"),
+        ("rate = \"1Mbit\"\nreorder = \"1 %\"", "netem lets packets that overtake others pass by the queue"),
+        ("jitter = \"1ms\"", ""),
+    ] {
+        let text =
+            DELAYED.replace("delay = \"5ms\"", &format!("delay = \"5ms\"\nshaper = \"netem\"\n{more}"));
+        let told = lab.plimsoll(&["check", &lab.file("netem.toml", &text)]);
+        if expected.is_empty() {
+            told.exits(0)
+        } else {
+            told.exits(2).says(expected).says("or no `shaper`")
+        };
+    }
+}
