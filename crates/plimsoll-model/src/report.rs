@@ -402,7 +402,8 @@ pub struct PacketReport {
 pub struct LimitedTimes {
     /// Seconds with something to send.
     pub busy_s: f64,
-    /// Those of them in which the receiver's window was the limit.
+    /// Those of them in which the receiver's window was the limit. While a sender paces (BBR, or `SO_MAX_PACING_RATE`), the kernel
+    /// counts the wait for the next packet's turn as none, though the window is full (`tcp_write_xmit` in `net/ipv4/tcp_output.c`).
     pub window_limited_s: f64,
     /// Those of them in which the send buffer was the limit.
     pub buffer_limited_s: f64,
