@@ -91,6 +91,7 @@ impl Agent {
             ToAgent::Capture { id, capture } => self.captures.start(id, &capture),
             ToAgent::EndCapture { id } => self.captures.stop(id),
             ToAgent::Ledger { id, service } => self.services.ledger(id, service),
+            ToAgent::Flushes { id, service } => self.services.flushes(id, service),
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),
                 Err(why) => self.outbox.fail(Some(id), why),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use plimsoll_load::LedgerReader;
+use plimsoll_load::{FlushReader, LedgerReader};
 use plimsoll_model::experiment::Ready;
 use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,10 @@ pub(crate) struct Services {
     kept: BTreeMap<String, TempDir>,
     /// The lists of sinks for mail.
     ledgers: ById<LedgerReader>,
+    /// What relays for mail tell of their flushes, by the relay's name: the list goes on over a restart.
+    flushes: BTreeMap<String, FlushReader>,
+    /// The relays by id.
+    relays: ById<String>,
 }
 
 struct Running {
@@ -107,7 +111,14 @@ struct Launched {
 
 impl Services {
     pub(crate) fn new(outbox: Outbox) -> Self {
-        Self { outbox, running: ById::new(), kept: BTreeMap::new(), ledgers: ById::new() }
+        Self {
+            outbox,
+            running: ById::new(),
+            kept: BTreeMap::new(),
+            ledgers: ById::new(),
+            flushes: BTreeMap::new(),
+            relays: ById::new(),
+        }
     }
 
     /// Starts a service. The process is made by the calling thread, which must live as long as the agent: the kernel takes the end of
@@ -121,8 +132,16 @@ impl Services {
         }
         match launch(&spec) {
             Ok(launched) => {
-                if let (ServiceKind::SmtpSink(_), Some(folder)) = (&spec.kind, &spec.folder) {
-                    self.ledgers.insert(id, LedgerReader::new(folder));
+                match (&spec.kind, &spec.folder) {
+                    (ServiceKind::SmtpSink(_), Some(folder)) => {
+                        self.ledgers.insert(id, LedgerReader::new(folder));
+                    }
+                    (ServiceKind::MailRelay(_), Some(folder)) => {
+                        let of_relay = self.flushes.entry(spec.name.clone());
+                        of_relay.or_insert_with(|| FlushReader::new(folder));
+                        self.relays.insert(id, spec.name.clone());
+                    }
+                    _ => {}
                 }
                 let running = self.watch(id, spec, launched);
                 self.running.insert(id, running);
@@ -151,6 +170,20 @@ impl Services {
         };
         match read {
             Ok(ledger) => self.outbox.send(&FromAgent::Ledger { id, ledger: Box::new(ledger) }),
+            Err(why) => self.outbox.fail(Some(id), why),
+        }
+    }
+
+    /// Tells what a relay for mail has flushed since this was asked last.
+    pub(crate) fn flushes(&mut self, id: Id, service: Id) -> io::Result<()> {
+        const WHAT: &str = "read how long a relay's flushes took";
+        let reader = self.relays.get(&service).and_then(|name| self.flushes.get_mut(name));
+        let read = match reader {
+            Some(reader) => reader.take().map_err(|error| other(WHAT, error)),
+            None => Err(other(WHAT, "there is no such relay")),
+        };
+        match read {
+            Ok(flushes) => self.outbox.send(&FromAgent::Flushes { id, flushes }),
             Err(why) => self.outbox.fail(Some(id), why),
         }
     }

@@ -135,6 +135,19 @@ pub enum HostError {
         /// What needs it.
         what: &'static str,
     },
+    /// A host's allowance needs more than this user may do.
+    #[error("host {0}: limiting what it may use needs root")]
+    HostNeedsRoot(String),
+    /// Control groups cannot limit what is to be limited.
+    #[error(
+        "host {host}: no control groups of this machine hand on the `{controller}` controller, by which it would be limited"
+    )]
+    NoController {
+        /// The host.
+        host: String,
+        /// The controller.
+        controller: &'static str,
+    },
     /// The program that makes a file system is not there.
     #[error("volume {volume}: there is no program `{program}`; it comes with the Debian package `{package}`")]
     NoMkfs {

@@ -34,6 +34,7 @@ mod caches;
 mod caretaker;
 mod control;
 mod error;
+mod group;
 mod keeper;
 mod leftovers;
 mod local;

@@ -1,7 +1,7 @@
 //! One host's processes, seen from the controller.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use plimsoll_model::experiment::HostKind;
 
 use crate::control::{ControllerEnd, Word, pair};
 use crate::error::HostError;
+use crate::group::Group;
 use crate::keeper;
 use crate::leftovers;
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
@@ -48,13 +49,19 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the keeper, which goes on by itself until the host is ready for its links.
-    pub(crate) fn start(rig: &RigSpec, host: &HostSpec, mounts: &[Mount]) -> Result<Self, HostError> {
+    pub(crate) fn start(
+        rig: &RigSpec,
+        host: &HostSpec,
+        mounts: &[Mount],
+        group: Option<&Group>,
+    ) -> Result<Self, HostError> {
         let at = |operation: &str| {
             let (host, operation) = (host.name.clone(), operation.to_owned());
             move |source| HostError::Host { host, operation, source }
         };
         let (control, theirs) = pair().map_err(at("making its control socket"))?;
-        let keeper = start_keeper(rig, host, mounts, theirs).map_err(at("starting its keeper"))?;
+        let door = group.map(Group::door).transpose().map_err(at("opening its control group"))?;
+        let keeper = start_keeper(rig, host, mounts, door, theirs).map_err(at("starting its keeper"))?;
         let (host, kind) = (host.name.clone(), host.kind);
         Ok(Self { host, kind, keeper, control: Some(control), pid: None, notes: vec![] })
     }
@@ -185,7 +192,13 @@ impl Drop for Process {
     }
 }
 
-fn start_keeper(rig: &RigSpec, host: &HostSpec, mounts: &[Mount], control: OwnedFd) -> io::Result<Child> {
+fn start_keeper(
+    rig: &RigSpec,
+    host: &HostSpec,
+    mounts: &[Mount],
+    door: Option<File>,
+    control: OwnedFd,
+) -> io::Result<Child> {
     let kind = match host.kind {
         HostKind::Namespace => keeper::NAMESPACE,
         HostKind::Local => keeper::LOCAL,
@@ -205,6 +218,17 @@ fn start_keeper(rig: &RigSpec, host: &HostSpec, mounts: &[Mount], control: Owned
         })
         // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
         .process_group(0);
+    if let Some(mut door) = door {
+        let join = move || door.write_all(b"0");
+        #[expect(
+            unsafe_code,
+            reason = "all of a host's memory counts only where its first process joins before it starts"
+        )]
+        // SAFETY: the closure makes one system call, write(2), which is async-signal-safe, and allocates nothing.
+        unsafe {
+            command.pre_exec(join);
+        }
+    }
     spawn_with(command, control)
 }
 

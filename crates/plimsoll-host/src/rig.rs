@@ -9,6 +9,7 @@ use plimsoll_model::frame::VolumePlace;
 
 use crate::access;
 use crate::error::HostError;
+use crate::group::{Allowance, Group};
 use crate::local;
 use crate::network::Job;
 use crate::process::{Pipes, Process};
@@ -33,6 +34,8 @@ pub struct Rig {
     wires: BTreeMap<usize, WireProcess>,
     /// By host; none once it was closed.
     processes: Vec<Option<Process>>,
+    /// The control groups of hosts that have one. Dropped after the processes in them.
+    groups: BTreeMap<usize, Group>,
     /// What the hosts have to store on. Dropped after the processes that use it.
     volumes: Volumes,
 }
@@ -54,6 +57,14 @@ impl Rig {
             shaped.extend(shaping::choose(link)?.map(|chosen| (number, chosen)));
         }
         let volumes = Volumes::make(&spec.volumes)?;
+        let mut groups = BTreeMap::new();
+        for (place, host) in spec.hosts.iter().enumerate() {
+            let allowance = Allowance { memory: host.memory, devices: volumes.limits(&host.name) };
+            if allowance.memory.is_some() && access::Access::detect()? != access::Access::Root {
+                return Err(HostError::HostNeedsRoot(host.name.clone()));
+            }
+            groups.extend(Group::make(&host.name, &allowance)?.map(|group| (place, group)));
+        }
         let any_local = spec.hosts.iter().any(|h| h.kind == HostKind::Local);
         let mut rig = Self {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
@@ -62,6 +73,7 @@ impl Rig {
             wires: BTreeMap::new(),
             local: any_local.then(local::Network::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
+            groups,
             volumes,
             spec: spec.clone(),
         };
@@ -74,7 +86,9 @@ impl Rig {
     fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
         for host in fresh {
             let mounts = self.volumes.mounts(&self.names[*host]);
-            self.processes[*host] = Some(Process::start(&self.spec, &self.spec.hosts[*host], &mounts)?);
+            let group = self.groups.get(host);
+            self.processes[*host] =
+                Some(Process::start(&self.spec, &self.spec.hosts[*host], &mounts, group)?);
         }
         for host in fresh {
             self.process_mut(*host)?.wait_ready()?;
@@ -256,11 +270,13 @@ impl Rig {
     /// # Errors
     /// The first of what went wrong; the other hosts are ended all the same.
     pub fn close(&mut self) -> Result<(), HostError> {
+        self.volumes.lift_limits();
         let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
         processes.iter_mut().for_each(Process::tell_to_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
         self.wires.clear();
         let ended: Result<(), HostError> = ended.into_iter().collect();
+        self.groups.clear();
         // Only now does nobody use them any more.
         ended.and(self.volumes.close())
     }

@@ -45,13 +45,15 @@ pub struct HostSpec {
     pub addresses: u32,
     /// Whose packets it translates when it forwards them.
     pub nat: Option<NatSpec>,
+    /// The memory that its processes may use, in bytes; needs root.
+    pub memory: Option<u64>,
 }
 
 impl HostSpec {
     /// A host that has nothing but its links.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
-        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None }
+        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None, memory: None }
     }
 }
 

@@ -14,5 +14,5 @@ mod text;
 mod transfer;
 
 pub use generate::{Control, run};
-pub use service::serve;
+pub use service::{FlushReader, serve};
 pub use smtp::ledger::LedgerReader;

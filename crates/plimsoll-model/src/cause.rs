@@ -54,6 +54,8 @@ catalogue! {
     ServiceStateGrows = "service.state_grows", "The service keeps state that grows with every connection";
     /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
     KernelStateGrows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
+    /// Somebody else makes the same disk flush, and whoever has to wait for flushes of his own waits for those as well.
+    DiskForeignSync = "disk.foreign_sync", "Somebody else makes the disk flush";
     /// Somebody else reads or writes the same device, and takes a part of what it can do.
     DiskCompetingIo = "disk.competing_io", "Another load competes for the same device";
 }

@@ -14,10 +14,12 @@ use crate::experiment::{
     ApacheService, BulkService, ExecService, HaproxyService, MailRelayService, NginxService, PostfixService,
     Ready, RelayService, SmtpSinkService, TcpProxyService, WebService,
 };
-use crate::observation::{CapturedFile, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot};
+use crate::observation::{
+    CapturedFile, FlushFacts, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot,
+};
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -101,6 +103,13 @@ pub enum ToAgent {
     },
     /// Read the list of a sink for mail; answered by `Ledger` or `Failed`.
     Ledger {
+        /// Repeated in the answer.
+        id: Id,
+        /// The service's id.
+        service: Id,
+    },
+    /// Read what a relay for mail has flushed since this was asked last; answered by `Flushes` or `Failed`.
+    Flushes {
         /// Repeated in the answer.
         id: Id,
         /// The service's id.
@@ -202,6 +211,13 @@ pub enum FromAgent {
         id: Id,
         /// What it has taken.
         ledger: Box<MailLedger>,
+    },
+    /// What a relay for mail has flushed since this was asked last.
+    Flushes {
+        /// From the request.
+        id: Id,
+        /// What it has flushed.
+        flushes: FlushFacts,
     },
     /// Something was done that has no result.
     Done {

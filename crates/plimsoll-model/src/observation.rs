@@ -142,6 +142,17 @@ pub struct CommandLatency {
     pub histogram: String,
 }
 
+/// How often a service made something durable, and how long each call took (fsync(2)).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlushFacts {
+    /// Calls.
+    pub count: u64,
+    /// The time that they took together, in microseconds.
+    pub spent_us: u64,
+    /// How long they took, in microseconds; as a histogram encoded as those of [`Latencies`].
+    pub histogram: String,
+}
+
 /// What a sink for mail has taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MailLedger {
@@ -558,6 +569,9 @@ pub struct Slice {
     /// The neighbours that were there meanwhile, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<String>,
+    /// What built-in relays for mail flushed meanwhile, by the service's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flushes: BTreeMap<String, FlushFacts>,
 }
 
 /// A phase that was carried out.

@@ -467,6 +467,9 @@ pub struct TrialReport {
 pub struct DiskPerMessage {
     /// Flushes of the device's cache.
     pub flushes: f64,
+    /// The time that they took, in microseconds.
+    #[serde(default)]
+    pub flush_us: f64,
     /// Transactions that the journal of the file system on it committed; 0 where it has none.
     pub commits: f64,
     /// Writes that the device was given.
@@ -475,6 +478,17 @@ pub struct DiskPerMessage {
     pub written_bytes: f64,
     /// Time in which it was busy, in microseconds.
     pub busy_us: f64,
+}
+
+/// What a built-in relay for mail made durable itself (fsync(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlushReport {
+    /// Calls for each message that was acknowledged.
+    pub per_message: f64,
+    /// The time of these calls for each message, in microseconds; calls may be under way side by side.
+    pub us_per_message: f64,
+    /// How long a call took, in microseconds, over all slices.
+    pub latency_us: Percentiles,
 }
 
 /// The mail of a minute, as postal reports it.
@@ -531,6 +545,12 @@ pub struct PhaseReport {
     /// Time in which some task of the machine waited for a disk (`/proc/pressure/io`), in microseconds for each message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_pressure_us: Option<f64>,
+    /// Bytes that the kernel wrote back from the page cache of the machine for each message (`nr_written` of `/proc/vmstat`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_back_bytes: Option<f64>,
+    /// What each built-in relay for mail flushed, by the service's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flushes: BTreeMap<String, FlushReport>,
     /// Millions of bytes read, written or received, per second of load.
     #[serde(default)]
     pub megabytes_per_second: f64,

@@ -3,42 +3,92 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::observation::{PhaseKind, Twin};
-use plimsoll_model::report::{DiskPerMessage, PhaseReport, RunReport, TrialReport};
+use plimsoll_model::report::{DiskPerMessage, FlushReport, PhaseReport, RunReport, TrialReport};
 
 use crate::number::{count, figure, median, millis, sorted};
+use crate::summary;
+
+/// A table: what it shows, its columns, and its rows.
+pub(crate) type Table = (&'static str, &'static [&'static str], Vec<Vec<String>>);
+
+/// All tables that have something to show.
+pub(crate) fn tables(report: &RunReport) -> Vec<Table> {
+    let tables: [Table; 4] = [
+        ("Mail, acknowledged against arrived", &BALANCE, balances(report)),
+        ("Disks, for each message", &DISKS, disks(report)),
+        (
+            "Waiting for disks: fsync by relays, and anybody on the machine for each message, in ms",
+            &WAITS,
+            waits(report),
+        ),
+        ("Time to answer, by command", &COMMANDS, commands(report)),
+    ];
+    tables.into_iter().filter(|(.., rows)| !rows.is_empty()).collect()
+}
 
 /// The columns of [`balances`].
-pub(crate) const BALANCE: [&str; 9] =
+const BALANCE: [&str; 9] =
     ["trial", "sink", "acknowledged", "arrived", "lost", "doubled", "corrupted", "not told", "waited s"];
 /// The columns of [`commands`].
-pub(crate) const COMMANDS: [&str; 6] = ["trial", "phase", "command", "p50 ms", "p99 ms", "max ms"];
+const COMMANDS: [&str; 6] = ["trial", "phase", "command", "p50 ms", "p99 ms", "max ms"];
 
 /// The columns of [`disks`].
-pub(crate) const DISKS: [&str; 9] =
-    ["cell", "phase", "device", "trials", "flushes", "commits", "writes", "kB written", "busy ms"];
+const DISKS: [&str; 10] = [
+    "cell",
+    "phase",
+    "device",
+    "trials",
+    "flushes",
+    "flush ms",
+    "commits",
+    "writes",
+    "kB written",
+    "busy ms",
+];
+/// The columns of [`waits`].
+const WAITS: [&str; 9] = [
+    "cell",
+    "phase",
+    "service",
+    "flushes",
+    "p50 ms",
+    "p99 ms",
+    "for a message",
+    "anybody waited",
+    "kB written back",
+];
+
+/// What a row is of: a cell, a phase, and a device or a service.
+type Of<'r> = (String, &'r str, &'r str);
+
+/// The measured and driven phases of the main rig, each with its cell.
+fn phases(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {
+    report.trials.iter().flat_map(|trial| {
+        let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main;
+        trial.phases.iter().filter(counts).map(|phase| (summary::cell_title(&trial.cell), phase))
+    })
+}
+
+fn middle<T>(of: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    median(&sorted(of.iter().map(figure))).unwrap_or(0.0)
+}
 
 /// What disks did for each message, medians over trials; the two levels of a factor stand below each other.
-pub(crate) fn disks(report: &RunReport) -> Vec<Vec<String>> {
-    let mut all: BTreeMap<(String, &str, &str), Vec<DiskPerMessage>> = BTreeMap::new();
-    for trial in &report.trials {
-        for phase in
-            trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main)
-        {
-            for (device, disk) in &phase.disks {
-                all.entry((crate::summary::cell_title(&trial.cell), &phase.name, device))
-                    .or_default()
-                    .push(*disk);
-            }
+fn disks(report: &RunReport) -> Vec<Vec<String>> {
+    let mut all: BTreeMap<Of<'_>, Vec<DiskPerMessage>> = BTreeMap::new();
+    for (cell, phase) in phases(report) {
+        for (device, disk) in &phase.disks {
+            all.entry((cell.clone(), &phase.name, device)).or_default().push(*disk);
         }
     }
     let rows = all.into_iter().map(|((cell, phase, device), disks)| {
-        let middle = |of: fn(&DiskPerMessage) -> f64| median(&sorted(disks.iter().map(of))).unwrap_or(0.0);
         let figures = [
-            middle(|disk| disk.flushes),
-            middle(|disk| disk.commits),
-            middle(|disk| disk.writes),
-            middle(|disk| disk.written_bytes / 1024.0),
-            middle(|disk| disk.busy_us / 1e3),
+            middle(&disks, |disk| disk.flushes),
+            middle(&disks, |disk| disk.flush_us / 1e3),
+            middle(&disks, |disk| disk.commits),
+            middle(&disks, |disk| disk.writes),
+            middle(&disks, |disk| disk.written_bytes / 1024.0),
+            middle(&disks, |disk| disk.busy_us / 1e3),
         ];
         let words = [cell, phase.to_owned(), device.to_owned(), disks.len().to_string()].into_iter();
         words.chain(figures.map(figure)).collect()
@@ -46,8 +96,31 @@ pub(crate) fn disks(report: &RunReport) -> Vec<Vec<String>> {
     rows.collect()
 }
 
+/// How long relays waited for what they made durable themselves, and everybody for disks; medians over trials.
+fn waits(report: &RunReport) -> Vec<Vec<String>> {
+    let mut all: BTreeMap<Of<'_>, Vec<(FlushReport, &PhaseReport)>> = BTreeMap::new();
+    for (cell, phase) in phases(report) {
+        for (service, flushes) in &phase.flushes {
+            all.entry((cell.clone(), &phase.name, service)).or_default().push((*flushes, phase));
+        }
+    }
+    let rows = all.into_iter().map(|((cell, phase, service), of)| {
+        let ms = |us: f64| figure(us / 1e3);
+        let figures = [
+            figure(middle(&of, |(flushes, _)| flushes.per_message)),
+            ms(middle(&of, |(flushes, _)| flushes.latency_us.p50 as f64)),
+            ms(middle(&of, |(flushes, _)| flushes.latency_us.p99 as f64)),
+            ms(middle(&of, |(flushes, _)| flushes.us_per_message)),
+            ms(middle(&of, |(_, phase)| phase.io_pressure_us.unwrap_or(0.0))),
+            figure(middle(&of, |(_, phase)| phase.written_back_bytes.unwrap_or(0.0) / 1024.0)),
+        ];
+        [cell, phase.to_owned(), service.to_owned()].into_iter().chain(figures).collect()
+    });
+    rows.collect()
+}
+
 /// What became of the mail, a row for each trial, sink and rig.
-pub(crate) fn balances(report: &RunReport) -> Vec<Vec<String>> {
+fn balances(report: &RunReport) -> Vec<Vec<String>> {
     let rows =
         report.trials.iter().flat_map(|trial| trial.mail.iter().map(move |balance| (trial.number, balance)));
     rows.map(|(trial, balance)| {
@@ -70,7 +143,7 @@ pub(crate) fn balances(report: &RunReport) -> Vec<Vec<String>> {
 }
 
 /// How long each command took in the last trial's measured and driven phases.
-pub(crate) fn commands(report: &RunReport) -> Vec<Vec<String>> {
+fn commands(report: &RunReport) -> Vec<Vec<String>> {
     let told = |trial: &&TrialReport| trial.phases.iter().any(|phase| !phase.commands_us.is_empty());
     let Some(trial) = report.trials.iter().rev().find(told) else { return Vec::new() };
     let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main;

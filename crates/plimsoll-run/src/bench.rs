@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::{ExecService, Experiment, HostKind, Load, Service};
 use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
-use plimsoll_model::observation::{MailLedger, Twin};
+use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
 
 use crate::error::{RunError, TrialStop};
 use crate::fleet::{Fleet, Key, off_the_mark};
@@ -196,6 +196,25 @@ impl<'e> Bench<'e> {
         }
     }
 
+    /// What relays for mail have flushed since this was asked last, by the relay's name.
+    pub(crate) fn flushes(&self, fleet: &mut Fleet<'_>) -> Result<BTreeMap<String, FlushFacts>, TrialStop> {
+        let relays = self.experiment.services.iter().filter(|(_, service)| service.mail_relay.is_some());
+        let mut all = BTreeMap::new();
+        for (name, relay) in relays {
+            let service = self.services[name].id;
+            match fleet.ask(&self.key(&relay.on), |id| ToAgent::Flushes { id, service })? {
+                FromAgent::Flushes { flushes, .. } => drop(all.insert(name.clone(), flushes)),
+                FromAgent::Failed { why, .. } => {
+                    return Err(
+                        RunError::Service { service: name.clone(), host: relay.on.clone(), why }.into()
+                    );
+                }
+                _ => return Err(off_the_mark(&relay.on)),
+            }
+        }
+        Ok(all)
+    }
+
     /// Where `from` reaches a service.
     fn reach(&self, from: &str, service: &str) -> Result<Vec<SocketAddr>, TrialStop> {
         let host = &self.experiment.services[service].on;
@@ -205,6 +224,21 @@ impl<'e> Bench<'e> {
         };
         let ports = self.services[service].spec.listen.iter().map(SocketAddr::port);
         Ok(ports.map(|port| SocketAddr::new(address, port)).collect())
+    }
+
+    /// What a service is, with its queue on the volume that it names, in a folder of its own.
+    fn on_its_volume(&self, name: &str, service: &Service) -> Result<ServiceKind, TrialStop> {
+        let mut kind = kind_of(service);
+        if let Some(volume) = service.volume() {
+            let folder = self.hosts.volume(volume)?.path.join(format!("queue-{name}"));
+            let folder = Some(folder.to_string_lossy().into_owned());
+            match &mut kind {
+                ServiceKind::MailRelay(relay) => relay.queue = folder,
+                ServiceKind::Postfix(postfix) => postfix.queue = folder,
+                _ => {}
+            }
+        }
+        Ok(kind)
     }
 
     /// A service with its names resolved. It listens on every address of a namespace, which is its host's own, and on the one address
@@ -225,7 +259,7 @@ impl<'e> Bench<'e> {
             name: name.to_owned(),
             listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
             to,
-            kind: kind_of(service),
+            kind: self.on_its_volume(name, service)?,
             folder: None,
             ready: service.ready.clone(),
         })

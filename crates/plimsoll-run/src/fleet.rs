@@ -336,6 +336,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Drained { id, .. }
         | FromAgent::Captured { id, .. }
         | FromAgent::Ledger { id, .. }
+        | FromAgent::Flushes { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
         FromAgent::Welcome { .. }

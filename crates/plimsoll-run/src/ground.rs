@@ -136,6 +136,7 @@ impl Ground for Namespaces {
         let hosts = experiment.hosts.iter().map(|(name, host)| HostSpec {
             forward: host.forward,
             addresses: host.addresses,
+            memory: host.memory.map(|memory| memory.0),
             nat: host.nat.as_ref().map(|nat| NatSpec {
                 of: nat.of.clone(),
                 ports: nat.ports.map(|ports| (ports.first, ports.last)),

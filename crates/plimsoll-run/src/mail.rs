@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::ids::IdSet;
-use plimsoll_model::observation::{MailBalance, MailLedger, Twin};
+use plimsoll_model::observation::{Fault, FaultKind, LoadResult, MailBalance, MailLedger, Twin};
 
 use crate::error::TrialStop;
 use crate::trial::Trial;
@@ -33,7 +33,7 @@ impl Trial<'_> {
     /// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
     pub(crate) fn wait_for_mail(&mut self, sink: &str, limit: Duration) -> Result<(), TrialStop> {
         for twin in self.twins().collect::<Vec<_>>() {
-            let arrival = self.arrival(twin, sink, limit)?;
+            let arrival = self.arrival(self.acknowledged(twin, sink), twin, sink, limit)?;
             let (all, seconds) = (arrival.acknowledged.len(), arrival.waited.as_secs_f64());
             let note = match arrival.missing() {
                 0 => format!("all {all} acknowledged messages had arrived at `{sink}` after {seconds:.2} s"),
@@ -56,7 +56,8 @@ impl Trial<'_> {
             let claims = experiment.claims.iter().filter_map(|claim| claim.delivery.as_ref());
             let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
             for twin in self.twins().collect::<Vec<_>>() {
-                let arrival = self.arrival(twin, sink, within.unwrap_or(PATIENCE))?;
+                let acknowledged = self.acknowledged(twin, sink);
+                let arrival = self.arrival(acknowledged, twin, sink, within.unwrap_or(PATIENCE))?;
                 if !arrival.acknowledged.is_empty() || !arrival.ledger.arrived.is_empty() {
                     self.record.mail.push(balance(sink, twin, &arrival));
                 }
@@ -65,8 +66,36 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn arrival(&mut self, twin: Twin, sink: &str, limit: Duration) -> Result<Arrival, TrialStop> {
-        let acknowledged = self.acknowledged(twin, sink);
+    /// Adds to the time of a load that was measured what it takes until all mail that was acknowledged in the trial has arrived.
+    pub(crate) fn deliver(
+        &mut self,
+        twin: Twin,
+        sink: &str,
+        result: &mut LoadResult,
+        deadline: Instant,
+    ) -> Result<(), TrialStop> {
+        let mut acknowledged = self.acknowledged(twin, sink);
+        if let Some(mail) = &result.mail {
+            acknowledged.extend(&mail.acknowledged);
+        }
+        let arrival =
+            self.arrival(acknowledged, twin, sink, deadline.saturating_duration_since(Instant::now()))?;
+        if arrival.missing() > 0 {
+            let what =
+                format!("{} messages had not arrived at `{sink}` when the time was over", arrival.missing());
+            return Err(TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what }));
+        }
+        result.elapsed_ns += u64::try_from(arrival.waited.as_nanos()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    fn arrival(
+        &mut self,
+        acknowledged: IdSet,
+        twin: Twin,
+        sink: &str,
+        limit: Duration,
+    ) -> Result<Arrival, TrialStop> {
         let start = Instant::now();
         loop {
             let (bench, fleet) = self.bench_and_fleet(twin);

@@ -141,6 +141,9 @@ impl Trial<'_> {
         if !hosts.contains(&machine_host(experiment)) {
             hosts.push(machine_host(experiment));
         }
+        // What was flushed until now is of no slice.
+        let (of_twin, fleet) = self.bench_and_fleet(twin);
+        of_twin.flushes(fleet)?;
         let before = self.snapshots(&hosts, false)?;
         let at_ns = self.now_ns();
         let id = self.fleet.id();
@@ -148,16 +151,22 @@ impl Trial<'_> {
         let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
         let mut answers =
             self.fleet.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
-        let result = match answers.pop() {
+        let mut result = match answers.pop() {
             Some(FromAgent::Finished { result, .. }) => *result,
             Some(FromAgent::Failed { why, .. }) => {
                 return Err(RunError::Load { load: name.into(), host: load.from.clone(), why }.into());
             }
             _ => return Err(off_the_mark(&load.from)),
         };
+        let phase = experiment.all_phases().find(|phase| phase.name == self.latest().name);
+        if let Some(sink) = phase.and_then(|phase| phase.until_delivered.as_ref()) {
+            self.deliver(twin, sink, &mut result, deadline)?;
+        }
         let after = self.snapshots(&hosts, false)?;
         let counters = changes(twin, &hosts, &before, &after);
-        Ok(Slice { twin, number, at_ns, result, counters, neighbours: self.neighbours_there() })
+        let (of_twin, fleet) = self.bench_and_fleet(twin);
+        let flushes = of_twin.flushes(fleet)?;
+        Ok(Slice { twin, number, at_ns, result, counters, neighbours: self.neighbours_there(), flushes })
     }
 
     /// Reads the counters of several hosts at once.

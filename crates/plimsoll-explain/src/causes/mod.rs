@@ -97,6 +97,14 @@ pub fn page(id: CauseId) -> Page {
             test: "carry the experiment out with `run.probes = false` beside it (`--audit-probes`)",
             remedy: "sample less often, capture fewer bytes of fewer packets, or measure without probes and look separately",
         },
+        CauseId::DiskForeignSync => Page {
+            evidence_for: "the device flushes, and its journal commits, more often for each operation, while the service itself asks for as \
+                           few flushes as before; it waits longer for each of them",
+            evidence_against: "the service's own flushes became as many more; the device flushes no more often than before",
+            test: "switch off who calls sync and measure again: the flushes for each operation, and the figure, are as before",
+            remedy: "find who calls sync, fsync or fdatasync (`strace -f -e trace=sync,syncfs,fsync,fdatasync`), and let him do it less \
+                     often, or on a file system and a device of his own",
+        },
         CauseId::DiskCompetingIo => Page {
             evidence_for: "measurements are in the worse mode while a neighbour is there, and in the better one while it is not; the device \
                            moved bytes that the measured load did not ask for",
@@ -145,6 +153,43 @@ pub fn of_neighbour(neighbour: &str, confidence: f64, evidence: Vec<CauseEvidenc
     let id = CauseId::DiskCompetingIo;
     let title = format!("{}: the neighbour `{neighbour}`", id.title());
     let remedy = page(id).remedy.to_owned();
+    Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
+}
+
+/// What a disk and a service that waits for it did for each operation, without a neighbour and with it.
+#[derive(Clone, Debug)]
+pub struct Flushing {
+    /// The figure that became worse.
+    pub figure: CauseEvidence,
+    /// Flushes of the device.
+    pub flushes: CauseEvidence,
+    /// Transactions that its journal committed; where it has none, both are 0.
+    pub commits: CauseEvidence,
+    /// Flushes that the service itself asked for, where it tells.
+    pub own: Option<CauseEvidence>,
+    /// Times that were spent waiting.
+    pub waiting: Vec<CauseEvidence>,
+}
+
+/// How much more often a disk has to flush to be told.
+const MORE_FLUSHES: f64 = 1.25;
+
+/// A neighbour that makes the disk flush: it was switched on and off, so it is confirmed. Named only where the disk flushed more often by a factor
+/// that the service's own flushes do not explain, and somebody waited longer.
+#[must_use]
+pub fn of_flushing(neighbour: &str, confidence: f64, what: Flushing) -> Option<Cause> {
+    let grew = |of: &CauseEvidence| if of.before > 0.0 { of.after / of.before } else { f64::INFINITY };
+    let of_service = what.own.as_ref().map_or(1.0, grew).max(1.0);
+    let more = what.flushes.after > 0.0 && grew(&what.flushes) >= MORE_FLUSHES * of_service;
+    let waited = what.waiting.iter().any(|time| time.after > 0.0 && grew(time) >= MORE_FLUSHES);
+    if !more || !waited {
+        return None;
+    }
+    let commits = Some(what.commits).filter(|commits| commits.before > 0.0 || commits.after > 0.0);
+    let evidence = [Some(what.figure), Some(what.flushes), commits, what.own].into_iter().flatten();
+    let id = CauseId::DiskForeignSync;
+    let title = format!("{}: the neighbour `{neighbour}`", id.title());
+    let (evidence, remedy) = (evidence.chain(what.waiting).collect(), page(id).remedy.to_owned());
     Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
 }
 
@@ -203,6 +248,32 @@ mod tests {
         let causes = of_state(Some(StateLivesIn::HostKernel), &[evidence("rules (level)")]);
         assert_eq!(causes[0].id, CauseId::KernelStateGrows);
         assert_eq!(causes[0].evidence[0].after, 10_003.0);
+    }
+
+    fn flushing(flushes: f64, own: f64, waiting: f64) -> Option<Cause> {
+        let evidence = |metric: &str, after: f64| CauseEvidence {
+            metric: metric.into(),
+            before: 1.0,
+            after,
+            unit: String::new(),
+        };
+        let what = Flushing {
+            figure: evidence("messages per minute", 0.4),
+            flushes: evidence("flushes", flushes),
+            commits: evidence("commits", flushes),
+            own: Some(evidence("own", own)),
+            waiting: vec![evidence("waiting", waiting)],
+        };
+        of_flushing("writer", 0.99, what)
+    }
+
+    #[test]
+    fn flushes_that_the_service_did_not_ask_for_and_waits_for_are_a_neighbours() {
+        let cause = flushing(3.0, 1.0, 3.0).expect("it was not named");
+        assert_eq!((cause.id.id(), cause.evidence.len()), ("disk.foreign_sync", 5));
+        assert_eq!(flushing(3.0, 2.9, 3.0), None, "they are its own");
+        assert_eq!(flushing(1.1, 1.0, 3.0), None, "there are hardly more");
+        assert_eq!(flushing(3.0, 1.0, 1.0), None, "nobody waits for them");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) enum Debt {
     Setting { path: PathBuf, before: String },
     /// A folder that is to go.
     Folder { path: PathBuf },
+    /// A control group that is to go, once its last process has.
+    Group { path: PathBuf },
 }
 
 impl Debt {
@@ -64,6 +66,20 @@ impl Debt {
         Ok(Self::Setting { path: path.into(), before: before.to_owned() })
     }
 
+    /// What limiting a device by this line will owe: the line that the file has for it, or that it is not limited. The lines of
+    /// `blkio.throttle.*` are a device's number and its limit.
+    pub(super) fn of_limit(path: &Path, line: &str) -> Result<Self, Refusal> {
+        let is_throttle = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("blkio.throttle.");
+        if !path.starts_with("/sys/fs/cgroup") || !path.file_name().is_some_and(is_throttle) {
+            return Err("this is no limit of a device".into());
+        }
+        let number = line.split(' ').next().unwrap_or_default();
+        let text = fs::read_to_string(path).map_err(|error| Refusal::of(&error))?;
+        let of_device = |line: &&str| line.split(' ').next() == Some(number);
+        let before = text.lines().find(of_device).map_or_else(|| format!("{number} 0"), str::to_owned);
+        Ok(Self::Setting { path: path.into(), before })
+    }
+
     /// Undoes it. What is undone already is no error.
     pub(super) fn settle(&self) -> io::Result<()> {
         match self {
@@ -72,7 +88,8 @@ impl Debt {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 other => other,
             },
-            Self::Folder { path } => remove(path),
+            Self::Folder { path } => remove(path, |path| fs::remove_dir_all(path)),
+            Self::Group { path } => remove(path, |path| fs::remove_dir(path)),
         }
     }
 
@@ -81,6 +98,7 @@ impl Debt {
         match self {
             Self::Setting { path, before } => format!("set\t{}\t{before}", path.display()),
             Self::Folder { path } => format!("folder\t{}\t", path.display()),
+            Self::Group { path } => format!("group\t{}\t", path.display()),
         }
     }
 
@@ -90,6 +108,7 @@ impl Debt {
         match what {
             "set" => Some(Self::Setting { path, before: rest.to_owned() }),
             "folder" => Some(Self::Folder { path }),
+            "group" => Some(Self::Group { path }),
             _ => None,
         }
     }
@@ -100,6 +119,7 @@ impl std::fmt::Display for Debt {
         match self {
             Self::Setting { path, before } => write!(f, "setting {}: it was {before}", path.display()),
             Self::Folder { path } => write!(f, "folder {}", path.display()),
+            Self::Group { path } => write!(f, "control group {}", path.display()),
         }
     }
 }
@@ -139,15 +159,15 @@ pub(super) fn make(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(path)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+fn remove(path: &Path, by: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     for _ in 1..TRIES {
-        match fs::remove_dir_all(path) {
+        match by(path) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(_) => thread::sleep(APART),
         }
     }
-    fs::remove_dir_all(path)
+    by(path)
 }
 
 #[cfg(test)]
@@ -168,6 +188,7 @@ mod tests {
     fn only_settings_are_written_to() {
         for path in ["/etc/passwd", "/sys/../etc/passwd"] {
             assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"));
+            assert!(Debt::of_limit(Path::new(path), "7:0 1").unwrap_err().why.contains("no limit"));
         }
         let missing = Debt::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
         assert!(missing.why.contains("no such setting"), "{missing:?}");
@@ -181,6 +202,7 @@ mod tests {
                 before: "4096\t87380\t6291456".into(),
             },
             Debt::Folder { path: "/tmp/some where".into() },
+            Debt::Group { path: "/sys/fs/cgroup/memory/some".into() },
         ];
         for debt in debts {
             assert_eq!(Debt::from_line(&debt.to_line()), Some(debt));

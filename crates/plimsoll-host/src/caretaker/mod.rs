@@ -72,6 +72,22 @@ impl Caretaker {
         self.ask("folder", path, "")
     }
 
+    /// Limits a device of the machine by a line for one of the files `blkio.throttle.*`; what stood there for it is put back in the end.
+    ///
+    /// # Errors
+    /// [`HostError::Setting`] when there is no such file, it does not take the line, or permission is missing.
+    pub(crate) fn limit(&mut self, path: &Path, line: &str) -> Result<(), HostError> {
+        self.ask("limit", path, line)
+    }
+
+    /// Makes a control group; it is removed in the end, once no process is in it.
+    ///
+    /// # Errors
+    /// [`HostError::Setting`] when it is there already, or cannot be made.
+    pub(crate) fn make_group(&mut self, path: &Path) -> Result<(), HostError> {
+        self.ask("group", path, "")
+    }
+
     fn ask(&mut self, what: &str, path: &Path, value: &str) -> Result<(), HostError> {
         let error = |why: String, forbidden| HostError::Setting {
             path: path.into(),

@@ -61,10 +61,13 @@ fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Re
     let path = Path::new(path);
     let owed = match what {
         "set" => Debt::of_setting(path, value)?,
+        "limit" => Debt::of_limit(path, value)?,
         "folder" => Debt::Folder { path: path.into() },
+        "group" => Debt::Group { path: path.into() },
         _ => return Err("this is no order".into()),
     };
-    if what == "folder" && path.exists() {
+    let is_made = matches!(owed, Debt::Folder { .. } | Debt::Group { .. });
+    if is_made && path.exists() {
         return Err("it is there already".into());
     }
     let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
@@ -73,7 +76,7 @@ fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Re
         None => journal.insert(Journal::open().map_err(unwritten)?),
     };
     journal.add(&owed).map_err(unwritten)?;
-    let done = if what == "set" { debt::write(path, value) } else { debt::make(path) };
+    let done = if is_made { debt::make(path) } else { debt::write(path, value) };
     if let Err(error) = done {
         // Nothing was changed, so nothing is owed.
         journal.rewrite(debts).map_err(unwritten)?;

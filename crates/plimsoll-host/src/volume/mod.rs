@@ -17,12 +17,13 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::stat::{major, minor};
 use nix::unistd::getpid;
-use plimsoll_model::experiment::{FolderVolume, LoopVolume, Queueing};
+use plimsoll_model::experiment::{DeviceLimit, FolderVolume, LoopVolume, Queueing};
 use plimsoll_model::frame::VolumePlace;
 
 use crate::access::Access;
 use crate::caretaker::Caretaker;
 use crate::error::HostError;
+use crate::group::{self, Hierarchy};
 use crate::spec::VolumeSpec;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;
@@ -36,6 +37,10 @@ pub(crate) struct Volumes {
     /// Devices of the machine that are written to, claimed so that nobody mounts them meanwhile.
     claims: Vec<File>,
     loops: Vec<LoopDevice>,
+    /// Limits of devices that only the group of a host can hold, each with the host.
+    host_limits: Vec<(String, (u64, u64), DeviceLimit)>,
+    /// Who lifts the limits of devices: before anybody ends, so that nothing has to wait for what is still to be written.
+    limits: Option<Caretaker>,
     /// It undoes its work last, and so comes last.
     caretaker: Option<Caretaker>,
 }
@@ -63,6 +68,17 @@ impl Volumes {
         self.places.get(name).cloned()
     }
 
+    /// What a host's own group is to limit.
+    pub(crate) fn limits(&self, host: &str) -> Vec<((u64, u64), DeviceLimit)> {
+        let of_host = self.host_limits.iter().filter(|(of, ..)| of == host);
+        of_host.map(|(_, number, limit)| (*number, *limit)).collect()
+    }
+
+    /// Lets devices do again what they can.
+    pub(crate) fn lift_limits(&mut self) {
+        self.limits = None;
+    }
+
     /// Waits until the loop devices are free again, then undoes all else.
     pub(crate) fn close(&mut self) -> Result<(), HostError> {
         let closed: Vec<_> = self.loops.drain(..).map(LoopDevice::close).collect();
@@ -82,8 +98,13 @@ impl Volumes {
             self.device(spec, &device)?;
             (device.clone(), spec.destroy, Some(device))
         };
-        if let Some(device) = device.filter(|_| !volume.queue.is_default()) {
-            self.queue(spec, &device, &volume.queue)?;
+        if let Some(device) = &device {
+            if !volume.queue.is_default() {
+                self.queue(spec, device, &volume.queue)?;
+            }
+            if !volume.limit.is_none() {
+                self.limit(spec, device, volume.limit)?;
+            }
         }
         self.places.insert(spec.name.clone(), VolumePlace { name: spec.name.clone(), path, writable });
         Ok(())
@@ -171,6 +192,21 @@ impl Volumes {
             caretaker.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
         }
         Ok(())
+    }
+
+    fn limit(&mut self, spec: &VolumeSpec, device: &Path, limit: DeviceLimit) -> Result<(), HostError> {
+        needs_root(spec, "limiting a device")?;
+        let about = fs::metadata(device).map_err(wrong(spec, "looking at its device"))?;
+        let number = (major(about.rdev()), minor(about.rdev()));
+        let Some(Hierarchy::One { root, .. }) = Hierarchy::of(Path::new("/"), "io") else {
+            self.host_limits.push((spec.volume.on.clone(), number, limit));
+            return Ok(());
+        };
+        let limits = match &mut self.limits {
+            Some(limits) => limits,
+            none => none.insert(Caretaker::start()?),
+        };
+        group::throttles(&root, number, limit).iter().try_for_each(|(path, line)| limits.limit(path, line))
     }
 
     fn caretaker(&mut self) -> Result<&mut Caretaker, HostError> {

@@ -18,7 +18,7 @@ mod pacing;
 mod protocol;
 mod smtp;
 mod storage;
-mod tally;
+pub(crate) mod tally;
 mod udp;
 
 use std::sync::OnceLock;

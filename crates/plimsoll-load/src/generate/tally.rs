@@ -188,7 +188,7 @@ impl Tally {
 }
 
 /// A histogram of latencies in microseconds.
-pub(super) fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid")
 }
 
@@ -204,7 +204,7 @@ pub(super) fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
 }
 
 /// HdrHistogram's V2 encoding in Base64; nothing where nothing was recorded.
-pub(super) fn encode(histogram: &Histogram<u64>) -> String {
+pub(crate) fn encode(histogram: &Histogram<u64>) -> String {
     if histogram.is_empty() {
         return String::new();
     }

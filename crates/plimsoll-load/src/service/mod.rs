@@ -14,6 +14,7 @@ mod web;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
+pub use mail_relay::FlushReader;
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 
 use crate::failure::other;

@@ -69,6 +69,8 @@ pub(crate) struct Dialog {
     piece: Vec<u8>,
     /// Whether the server offers PIPELINING, and the client wants it.
     together: bool,
+    /// Whether QUIT was sent behind the text.
+    quit: bool,
     /// Whether the server still knows of a message that was given up.
     dirty: bool,
     recipients: u32,
@@ -101,6 +103,7 @@ impl Default for Dialog {
             step: Step::Greeting,
             piece: Vec::new(),
             together: false,
+            quit: false,
             dirty: false,
             recipients: 1,
             accepted: 0,
@@ -125,6 +128,16 @@ impl Dialog {
     /// Whether the server has yet to say whether it takes the text that was sent.
     pub(crate) fn text_is_out(&self) -> bool {
         self.step == Step::Text
+    }
+
+    /// Whether QUIT may be sent behind the text, without waiting for the reply to that (RFC 2920, section 3.1).
+    pub(crate) fn may_quit_at_once(&self) -> bool {
+        self.together
+    }
+
+    /// QUIT is sent behind the text: the server takes no other message.
+    pub(crate) fn quit(&mut self) {
+        self.quit = true;
     }
 
     /// Recipients that were refused, of a message that is done with.
@@ -285,7 +298,7 @@ impl Dialog {
                     false => Some(Refusal(code)),
                     true => self.refusal.filter(|_| self.accepted == 0),
                 };
-                Ok(Next::Done { refusal, stays: true })
+                Ok(Next::Done { refusal, stays: !self.quit })
             }
         }
     }
@@ -424,6 +437,22 @@ mod tests {
         let (said, next) = said(&mut Dialog::default(), &replies);
         assert_eq!(said.last().unwrap(), ".|");
         assert_eq!(next, Ok(Next::Done { refusal: Some(Refusal(554)), stays: true }));
+    }
+
+    #[test]
+    fn what_answers_a_quit_that_was_sent_with_the_text_is_of_no_interest() {
+        for end in ["250 queued\r\n221 bye\r\n", "250 queued\r\n"] {
+            let mut dialog = Dialog::default();
+            let replies = [GREETING, OFFERS, "250 ok\r\n250 ok\r\n250 ok\r\n354 go\r\n"];
+            assert_eq!(said(&mut dialog, &replies).1, Ok(Next::Text));
+            assert!(dialog.may_quit_at_once());
+            dialog.quit();
+            let (_, next) = said(&mut dialog, &[end]);
+            assert_eq!(next, Ok(Next::Done { refusal: None, stays: false }));
+        }
+        let mut alone = Dialog::default();
+        assert_eq!(said(&mut alone, &[GREETING, ALONE]).1, Ok(Next::Command));
+        assert!(!alone.may_quit_at_once());
     }
 
     #[test]

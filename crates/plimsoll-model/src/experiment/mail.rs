@@ -183,10 +183,13 @@ pub struct Outage {
 pub struct MailRelayService {
     /// The service that it forwards messages to.
     pub to: String,
-    /// A folder on the host for the queue, such as a place on a volume; by default one beside the other files of services. It is made when
-    /// it is not there.
+    /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
+    /// not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
     /// How a message becomes durable before it is acknowledged.
     #[serde(default)]
     pub durability: Durability,
@@ -220,6 +223,7 @@ impl MailRelayService {
         Self {
             to: service.to_owned(),
             queue: None,
+            volume: None,
             durability: Durability::default(),
             writers: Self::default_writers(),
             deliveries: Self::default_deliveries(),

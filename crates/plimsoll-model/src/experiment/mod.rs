@@ -44,11 +44,11 @@ pub use service::{
 };
 
 pub use storage::{
-    Access, CacheState, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing, SourceClaim,
-    StorageEngine, StorageLoad, Volume, WinnerClaim,
+    Access, CacheState, DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing,
+    SourceClaim, StorageEngine, StorageLoad, SyncBy, Volume, WinnerClaim,
 };
 
-use crate::units::{PortRange, Share, Span};
+use crate::units::{ByteSize, PortRange, Share, Span};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Experiment {
     /// What is under test, or in its way, by name.
     #[serde(default)]
     pub services: BTreeMap<String, Service>,
-    /// Where storage loads read and write, by name. What is made for them is gone after the trial.
+    /// Where storage loads read and write and relays keep their queues, by name. What is made for them is gone after the trial.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<String, Volume>,
     /// The generators, by name.
@@ -134,6 +134,10 @@ pub struct Host {
     /// The CPUs that its processes may use: how many (`1`), or which (`[0, 2]`); all without it.
     #[serde(default, skip_serializing_if = "Cpus::are_all")]
     pub cpus: Cpus,
+    /// The memory that its processes may use, the page cache of what they read and write among it (from 16M); as much as there is without
+    /// it. They get no swap beside it. Needs root, and the memory controller of control groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
     /// How many addresses it has beside those of its links (0 to 250). Loads from it use them in turn, as if each were a client of its own,
     /// and `nat` takes them for its pool.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -214,6 +218,10 @@ pub struct Phase {
     /// How often to run the measured load beforehand without counting it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<u32>,
+    /// The measured time of a load of mail goes on until all mail that was acknowledged in the trial has arrived at this sink: what is measured
+    /// is then how much a relay delivers, and not only how much it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_delivered: Option<String>,
     /// Run this load for its effect: it is recorded, but is no measurement of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,

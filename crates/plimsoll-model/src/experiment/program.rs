@@ -141,10 +141,13 @@ impl Default for ApacheService {
 pub struct PostfixService {
     /// The service that it forwards messages to.
     pub to: String,
-    /// A folder on the host for the queue, such as a place on a volume; by default one beside the other files of services. It is made when
-    /// it is not there.
+    /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
+    /// not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
     /// The most processes of each kind, and so the most sessions at a time on either side (`default_process_limit`, 1 to 2000).
     #[serde(default = "PostfixService::default_processes")]
     pub processes: u32,

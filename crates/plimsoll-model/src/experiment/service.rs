@@ -291,6 +291,13 @@ impl Service {
         relay.or(proxy).or(haproxy).or(mail).or(postfix).or(self.to.as_deref())
     }
 
+    /// The volume that it keeps its queue on.
+    #[must_use]
+    pub fn volume(&self) -> Option<&str> {
+        let relay = self.mail_relay.as_ref().and_then(|relay| relay.volume.as_deref());
+        relay.or_else(|| self.postfix.as_ref()?.volume.as_deref())
+    }
+
     /// How many ports it listens on.
     #[must_use]
     pub fn listeners(&self) -> u32 {

@@ -25,6 +25,38 @@ pub struct Volume {
     /// How the kernel queues requests to it; read before, and put back afterwards. Needs root.
     #[serde(default, skip_serializing_if = "Queueing::is_default")]
     pub queue: Queueing,
+    /// How much its device may do, as if it were a slower one. Needs root.
+    #[serde(default, skip_serializing_if = "DeviceLimit::is_none")]
+    pub limit: DeviceLimit,
+}
+
+impl Volume {
+    /// Whether files can be made on it.
+    #[must_use]
+    pub fn has_files(&self) -> bool {
+        self.folder.is_some() || self.image.as_ref().is_some_and(|image| image.filesystem.is_some())
+    }
+}
+
+/// How much a block device may do. Where control groups are of version 1, everything that reaches the device counts, also what the journal of
+/// its file system writes (`blkio.throttle.*` of the root group); with version 2, what the processes of the host ask for (`io.max`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DeviceLimit {
+    /// Reads per second, and as many writes (1 to 1000000). A flush counts as a write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u32>,
+    /// Bytes per second that are read, and as many written (from 64k).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<ByteSize>,
+}
+
+impl DeviceLimit {
+    /// Whether it leaves everything as it is.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A folder in a file system that is there already.
@@ -132,9 +164,11 @@ pub struct StorageLoad {
     pub direct: bool,
     /// What is done to the page cache before the load begins.
     pub cache: CacheState,
-    /// Make what was written durable with fdatasync(2) after every so many writes of a thread; 0 never does. The call's time counts as part of
-    /// the last write's.
+    /// Make what was written durable after every so many writes of a thread; 0 never does. The call's time counts as part of the last
+    /// write's.
     pub sync_every: u32,
+    /// How it is made durable, by `sync_every` and by `sync_at_end`.
+    pub sync_by: SyncBy,
     /// Make everything durable at the end, as part of the measured time.
     pub sync_at_end: bool,
     /// How long a thread waits after each operation before it begins the next one in its place.
@@ -169,6 +203,7 @@ impl Default for StorageLoad {
             direct: false,
             cache: CacheState::AsIs,
             sync_every: 0,
+            sync_by: SyncBy::default(),
             sync_at_end: false,
             think: None,
             operations: None,
@@ -236,6 +271,21 @@ pub enum Access {
     Sequential,
     /// Each anywhere, all with the same chance.
     Random,
+}
+
+/// How what was written is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncBy {
+    /// fdatasync(2), or msync(2) of what stands in memory: the data of the thread's own file.
+    #[default]
+    Fdatasync,
+    /// fsync(2): its times and the like, too.
+    Fsync,
+    /// syncfs(2): everything on the file system, whoever wrote it.
+    Syncfs,
+    /// sync(2): everything on every file system of the machine.
+    Sync,
 }
 
 /// What is done to the page cache before a load begins.

@@ -138,6 +138,9 @@ fn hosts(experiment: &Experiment) -> Checked {
     }
     for (name, host) in &experiment.hosts {
         translation(experiment, name, host)?;
+        if let Some(memory) = host.memory {
+            in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
+        }
         if host.cpus == Cpus::Number(0) {
             return Err(problem(
                 path!["hosts", name, "cpus"],
@@ -540,6 +543,17 @@ fn check_phases<'e>(
         only_with(phase.measure.is_some(), "measure", &with_measure, &here)?;
         if let Some(most) = phase.most_slices {
             in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
+        }
+        if let Some(sink) = &phase.until_delivered {
+            mail_sink(experiment, sink, here("until_delivered"))?;
+            let load = phase.measure.as_ref().and_then(|load| experiment.loads.get(load));
+            if load.is_none_or(|load| load.smtp.is_none()) {
+                return Err(problem(
+                    here("until_delivered"),
+                    "no mail is measured",
+                    "`measure` with a load of mail",
+                ));
+            }
         }
         if phase.extend_for.is_some() && phase.most_slices.is_none() {
             return Err(problem(here("extend_for"), "there is nothing to extend", "it beside `most_slices`"));

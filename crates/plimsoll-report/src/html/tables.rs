@@ -21,18 +21,12 @@ pub(super) fn figures(report: &RunReport, cells: &[CellRows]) -> Option<Section>
 
 /// What became of the mail, and how long each command took.
 pub(super) fn mail(report: &RunReport) -> Option<Section> {
-    let (balances, commands) = (crate::mail::balances(report), crate::mail::commands(report));
-    let tables = [
-        ("Messages, acknowledged against arrived", &crate::mail::BALANCE[..], balances),
-        ("Disks, for each message", &crate::mail::DISKS[..], crate::mail::disks(report)),
-        ("Time to answer, by command", &crate::mail::COMMANDS[..], commands),
-    ];
-    let some = tables.iter().any(|(.., rows)| !rows.is_empty());
-    some.then(|| Section {
+    let tables = crate::mail::tables(report);
+    (!tables.is_empty()).then(|| Section {
         id: "mail",
         title: "Mail",
         content: html! {
-            @for (caption, titles, rows) in tables.iter().filter(|(.., rows)| !rows.is_empty()) {
+            @for (caption, titles, rows) in &tables {
                 (page::table(caption, "", &html! {
                     (page::head(&titles.iter().map(|title| (*title, true)).collect::<Vec<_>>()))
                     tbody { @for row in rows { tr { @for cell in row { td .num { (cell) } } } } }

@@ -293,24 +293,9 @@ pub(super) fn offers(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> 
 
 /// What became of the mail of each trial, and how long each command took.
 pub(super) fn mail(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
-    let rows = crate::mail::balances(report);
-    if !rows.is_empty() {
-        page.heading("Mail, acknowledged against arrived")?;
-        let columns = crate::mail::BALANCE.map(|title| column(title, Align::Right));
-        let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
-        table::write(page, &columns, &rows)?;
-    }
-    let rows = crate::mail::disks(report);
-    if !rows.is_empty() {
-        page.heading("Disks, for each message")?;
-        let columns = crate::mail::DISKS.map(|title| column(title, Align::Right));
-        let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
-        table::write(page, &columns, &rows)?;
-    }
-    let rows = crate::mail::commands(report);
-    if !rows.is_empty() {
-        page.heading("Time to answer, by command")?;
-        let columns = crate::mail::COMMANDS.map(|title| column(title, Align::Right));
+    for (caption, titles, rows) in crate::mail::tables(report) {
+        page.heading(caption)?;
+        let columns: Vec<Column> = titles.iter().map(|title| column(title, Align::Right)).collect();
         let rows: Vec<Row> = rows.into_iter().map(|cells| Row { cells, faint: false }).collect();
         table::write(page, &columns, &rows)?;
     }

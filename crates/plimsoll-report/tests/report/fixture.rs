@@ -122,6 +122,7 @@ fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: 
         },
         counters: BTreeMap::new(),
         neighbours: Vec::new(),
+        flushes: BTreeMap::new(),
     }
 }
 
@@ -251,6 +252,8 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 commands_us: BTreeMap::new(),
                 disks: BTreeMap::new(),
                 io_pressure_us: None,
+                written_back_bytes: None,
+                flushes: BTreeMap::new(),
                 megabytes_per_second: 0.0,
                 storage: None,
                 latency_us: slices[0].result.latency.percentiles,

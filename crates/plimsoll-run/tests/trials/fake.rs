@@ -9,7 +9,7 @@ use std::thread;
 use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
-use plimsoll_model::observation::{CapturedFile, LoadResult, SamplingCost, Snapshot};
+use plimsoll_model::observation::{CapturedFile, FlushFacts, LoadResult, SamplingCost, Snapshot};
 use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes, ShapedLink};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
@@ -149,6 +149,7 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
             ToAgent::Sample { .. } => continue,
             ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },
+            ToAgent::Flushes { id, .. } => FromAgent::Flushes { id, flushes: FlushFacts::default() },
             ToAgent::Ledger { id, .. } => FromAgent::Ledger { id, ledger: Box::default() },
             ToAgent::Capture { id, capture } => {
                 say(format!("capture {} on ports {:?}", capture.name, capture.ports));

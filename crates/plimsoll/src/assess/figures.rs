@@ -64,10 +64,12 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
             .map(|datagrams| datagrams.lost() as f64 / datagrams.sent as f64),
         megabytes_per_second: per_second(sum(|slice| slice.result.bytes)) / 1e6,
         storage: storage(&slices),
-        latency_us: percentiles(&slices),
+        latency_us: percentiles(slices.iter().map(|slice| slice.result.latency.total.as_str())),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
         io_pressure_us: super::mail::io_pressure(&slices),
+        written_back_bytes: super::mail::written_back(&slices),
+        flushes: super::mail::flushes(&slices),
         errors,
         offer: offer(&slices),
         cpu: cpu(&slices),
@@ -160,11 +162,11 @@ fn empty() -> Histogram<u64> {
 }
 
 /// Percentiles over all slices, from their histograms.
-fn percentiles(slices: &[&Slice]) -> Percentiles {
+pub(super) fn percentiles<'h>(histograms: impl Iterator<Item = &'h str>) -> Percentiles {
     let mut all = empty();
-    for slice in slices {
+    for encoded in histograms {
         // A histogram that resizes by itself takes every other of the same precision.
-        all.add(histogram(&slice.result.latency.total)).ok();
+        all.add(histogram(encoded)).ok();
     }
     let at = |quantile| all.value_at_quantile(quantile);
     Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: all.max() }

@@ -13,6 +13,7 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
         result,
         counters: BTreeMap::new(),
         neighbours: Vec::new(),
+        flushes: BTreeMap::new(),
     };
     PhaseRecord {
         name: name.into(),

@@ -216,6 +216,7 @@ limit = { phase = "search", at_most = "10ms" }
             result,
             counters: Default::default(),
             neighbours: Vec::new(),
+            flushes: std::collections::BTreeMap::new(),
         }
     }
 

@@ -1,14 +1,16 @@
 //! The delivery claim, and the figures of mail beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::experiment::DeliveryClaim;
-use plimsoll_model::observation::{Interval, MailBalance, Percentiles, PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{
+    FlushFacts, Interval, MailBalance, Percentiles, PhaseKind, Slice, TrialRecord, Twin,
+};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::{DiskPerMessage, MailMinute};
+use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, validity};
+use super::{figures, prefix, validity};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -116,6 +118,7 @@ pub(super) fn disks(slices: &[&Slice]) -> BTreeMap<String, DiskPerMessage> {
         };
         let sum: fn(&mut DiskPerMessage) -> &mut f64 = match (file, field) {
             ("diskstats", "flushes") => |disk: &mut DiskPerMessage| &mut disk.flushes,
+            ("diskstats", "flush_time") => |disk: &mut DiskPerMessage| &mut disk.flush_us,
             ("diskstats", "writes") => |disk: &mut DiskPerMessage| &mut disk.writes,
             ("diskstats", "written_bytes") => |disk: &mut DiskPerMessage| &mut disk.written_bytes,
             ("diskstats", "busy") => |disk: &mut DiskPerMessage| &mut disk.busy_us,
@@ -130,10 +133,46 @@ pub(super) fn disks(slices: &[&Slice]) -> BTreeMap<String, DiskPerMessage> {
 
 /// Time in which some task waited for a disk, in microseconds for each message.
 pub(super) fn io_pressure(slices: &[&Slice]) -> Option<f64> {
+    of_machine(slices, "machine.pressure.io.some")
+}
+
+/// Bytes that were written back for each message.
+pub(super) fn written_back(slices: &[&Slice]) -> Option<f64> {
+    /// What the kernel counts in pages of this size on the machines that Plimsoll is built for.
+    const PAGE: f64 = 4096.0;
+    of_machine(slices, "machine.vmstat.nr_written").map(|pages| pages * PAGE)
+}
+
+/// What a counter of the machine grew by, for each message.
+fn of_machine(slices: &[&Slice], name: &str) -> Option<f64> {
     let all = messages(slices);
     let counters = slices.iter().filter_map(|slice| slice.counters.get("machine"));
-    let waited: f64 = counters.filter_map(|counters| counters.get("machine.pressure.io.some")).sum();
-    (all > 0.0).then(|| waited / all)
+    // Counters that did not change are left out.
+    let sum: f64 = counters.filter_map(|counters| counters.get(name)).sum();
+    (all > 0.0).then(|| sum / all)
+}
+
+/// What each relay flushed.
+pub(super) fn flushes(slices: &[&Slice]) -> BTreeMap<String, FlushReport> {
+    let all = messages(slices);
+    let names: BTreeSet<&String> = slices.iter().flat_map(|slice| slice.flushes.keys()).collect();
+    let report = |name: &String| {
+        let of: Vec<&FlushFacts> = slices.iter().filter_map(|slice| slice.flushes.get(name)).collect();
+        let sum = |field: fn(&FlushFacts) -> u64| of.iter().map(|facts| field(facts)).sum::<u64>() as f64;
+        FlushReport {
+            per_message: sum(|facts| facts.count) / all,
+            us_per_message: sum(|facts| facts.spent_us) / all,
+            latency_us: figures::percentiles(of.iter().map(|facts| facts.histogram.as_str())),
+        }
+    };
+    if all == 0.0 {
+        return BTreeMap::new();
+    }
+    names
+        .into_iter()
+        .map(|name| (name.clone(), report(name)))
+        .filter(|(_, report)| report.per_message > 0.0)
+        .collect()
 }
 
 #[cfg(test)]

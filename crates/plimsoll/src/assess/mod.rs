@@ -6,6 +6,7 @@ mod evidence;
 mod figures;
 #[cfg(test)]
 mod fixture;
+mod foreign_sync;
 mod hysteresis;
 mod limit;
 mod load_curve;
@@ -119,6 +120,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
             plimsoll_explain::causes::of_state(state_lives_in, &evidence),
             probes::causes(plan, &verdicts),
             modes::causes(plan, trials),
+            foreign_sync::causes(plan, trials),
             plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
         ]),
         packets: packets::reports(trials),
@@ -150,7 +152,7 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
 }
 
 /// Causes of several kinds in one order.
-fn ranked(kinds: [Vec<Cause>; 4]) -> Vec<Cause> {
+fn ranked(kinds: [Vec<Cause>; 5]) -> Vec<Cause> {
     (1..).zip(kinds.into_iter().flatten()).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 

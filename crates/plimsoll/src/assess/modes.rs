@@ -359,6 +359,7 @@ modes = { phase = "timed" }
                 ]),
             )]),
             neighbours: if there { vec!["reader".to_owned()] } else { Vec::new() },
+            flushes: BTreeMap::new(),
         };
         let phase = PhaseRecord {
             name: "timed".into(),

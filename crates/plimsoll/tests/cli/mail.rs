@@ -1,8 +1,11 @@
 //! Mail, from its source through a relay to a sink, balanced at the end.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::lab::{Lab, verdict_of};
+use crate::machine::control_groups;
 
 /// Mail through a relay of this kind.
 fn through(relay: &str) -> String {
@@ -125,4 +128,82 @@ fn postfix_is_not_started_where_there_is_but_one_user() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("postfix.toml", &through("postfix = { to = \"sink\" }"));
     lab.plimsoll(&["run", &experiment]).exits(3).says("needs root");
+}
+
+/// What is limited: the control groups of hosts, and the devices, on a machine with control groups of version 1.
+fn limited() -> (Vec<String>, String) {
+    let limits = ["read_iops", "write_iops", "write_bps"].map(|file| {
+        fs::read_to_string(format!("/sys/fs/cgroup/blkio/blkio.throttle.{file}_device")).unwrap_or_default()
+    });
+    (control_groups(), limits.concat())
+}
+
+/// On a volume that is too small for the flood, on a device that is held to a number of operations, on a host with little memory.
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_queue_on_a_small_slow_volume_refuses_what_does_not_fit_and_loses_nothing() {
+    let lab = Lab::of_root();
+    let before = limited();
+    let text = through(
+        "mail_relay = { to = \"sink\", volume = \"disk\", retry = \"100ms\", retry_most = \"300ms\" }",
+    )
+    .replace("[hosts.relay]", "[hosts.relay]\nmemory = \"64M\"")
+    .replace("smtp = { messages", "smtp = { seed = 1, messages")
+        + "
+[volumes.disk]
+on = \"relay\"
+loop = { size = \"16M\", filesystem = \"ext4\", options = \"data=journal\" }
+limit = { iops = 3000, bandwidth = \"100M\" }
+
+[loads.sync]
+from = \"relay\"
+to = \"disk\"
+storage = { duration = \"1s\", reads = 0, size = \"64k\", sync_every = 1, sync_by = \"syncfs\" }
+
+[neighbours.sync]
+load = \"sync\"
+during = [\"mail\"]
+";
+    // More than fits must come while the sink is down.
+    let flood = "[loads.flood]\nfrom = \"source\"\nto = \"relay\"\nsmtp = { seed = 2, messages = 400, sessions = 5, messages_per_session = 10, \
+                 size = { least = \"60k\", most = \"90k\" } }\n\n[[phases]]\nname = \"mail\"";
+    let text =
+        text.replace("[[phases]]\nname = \"mail\"", flood).replace("drive = \"mail\"", "drive = \"flood\"");
+    // What is measured last goes on until all of it has arrived; so nothing is left to be waited for.
+    let text = text
+        .replace("settle = { delivered = \"sink\" }", "measure = \"mail\"\nuntil_delivered = \"sink\"")
+        .replace("delivery = { sink = \"sink\" }", "delivery = { sink = \"sink\", within = \"0s\" }");
+    let experiment = lab.file("small.toml", &text);
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "delivered", "{report}");
+    let phases = report["trials"][0]["phases"].as_array().expect("phases");
+    let deferred = phases[1]["errors"]["deferred"].as_u64();
+    assert!(deferred.is_some_and(|deferred| (50..400).contains(&deferred)), "{}", phases[1]);
+    // The file and its folder are flushed for each message; the neighbour's flushes are not the relay's.
+    let own = phases[0]["flushes"]["relay"]["per_message"].as_f64();
+    assert!(own.is_some_and(|own| (1.9..2.2).contains(&own)), "{}", phases[0]);
+    let disks = phases[0]["disks"].as_object().expect("disks");
+    let (_, disk) = disks.iter().find(|(name, _)| name.starts_with("loop")).expect("a loop device");
+    assert!(disk["flushes"].as_f64() > Some(0.5) && disk["commits"].as_f64() > Some(0.1), "{disk}");
+    assert_eq!(limited(), before);
+}
+
+#[test]
+fn a_queue_on_a_volume_that_is_not_there_for_it_is_refused_with_the_place() {
+    let lab = Lab::of_ordinary_user();
+    let volume = |relay: &str, volume: &str| {
+        let text = through(&format!("mail_relay = {{ to = \"sink\", {relay} }}"));
+        lab.file("wrong.toml", &format!("{text}\n[volumes.disk]\n{volume}\n"))
+    };
+    let folder = "on = \"relay\"\nfolder = {}";
+    for (relay, of, told) in [
+        ("volume = \"dsk\"", folder, "there is no volume `dsk`"),
+        ("volume = \"disk\"", "on = \"sink\"\nfolder = {}", "the volume `disk` is on `sink`"),
+        ("volume = \"disk\"", "on = \"relay\"\nloop = { size = \"1M\" }", "holds no files"),
+        ("volume = \"disk\", queue = \"/x\"", folder, "in a folder and on a volume"),
+        ("volume = \"disk\"", "on = \"relay\"\nfolder = {}\nlimit = { iops = 5 }", "shares its device"),
+    ] {
+        lab.plimsoll(&["check", &volume(relay, of)]).exits(2).says(told);
+    }
+    lab.plimsoll(&["run", &volume("volume = \"disk\"", folder), "--format", "json"]).exits(0);
 }

@@ -40,13 +40,15 @@ pub(super) struct Message {
 #[derive(Default)]
 pub(super) struct Session {
     dialog: Dialog,
+    /// How many messages were begun in it.
+    begun: u64,
     /// When it spoke last.
     spoke: u64,
     /// Commands, or the headers of the message.
     words: String,
     /// Whether the text follows, and its end.
     text: bool,
-    /// The last line of the text, and its end.
+    /// The last line of the text, its end, and QUIT where that need not wait.
     tail: Vec<u8>,
 }
 
@@ -91,6 +93,10 @@ impl Smtp {
         words.push_str("\r\nSubject: Plimsoll\r\n");
         self.texts.write(message.stamp, words, &mut session.tail);
         session.text = true;
+        if session.begun == self.load.messages_per_session && session.dialog.may_quit_at_once() {
+            session.tail.extend_from_slice(Self::GOODBYE);
+            session.dialog.quit();
+        }
     }
 }
 
@@ -108,6 +114,7 @@ impl Protocol for Smtp {
     }
 
     fn begin(&self, message: Message, session: &mut Session, fresh: bool) {
+        session.begun += 1;
         if fresh {
             // The server speaks first.
             session.dialog.first(self.load.recipients_per_message);

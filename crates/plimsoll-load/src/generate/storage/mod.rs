@@ -166,18 +166,19 @@ fn work(
 ) -> Result<Found, Failure> {
     let load = running.load;
     let wrong = |error| part::explain(volume, "use", &error);
+    let file = part.file.try_clone().map_err(wrong)?;
     match load.engine {
         StorageEngine::Pread => {
             let engine = Plain::new(part, load).map_err(wrong)?;
-            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
         }
         StorageEngine::Mmap => {
             let engine = Mapped::new(&part, load).map_err(wrong)?;
-            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
         }
         StorageEngine::IoUring => {
             let engine = Ring::new(part, load).map_err(|error| other("use io_uring", &error))?;
-            begin(running, Worker::new(running, engine, nth, seed), (nth, seed), ready)
+            begin(running, Worker::new(running, engine, file, nth, seed), (nth, seed), ready)
         }
     }
     .map_err(|error| part::explain(volume, "go on with", &error))

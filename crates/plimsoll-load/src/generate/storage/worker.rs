@@ -1,12 +1,14 @@
 //! One thread of a storage load: begin what is due, take what is done.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use plimsoll_model::experiment::{Access, StorageLoad};
+use nix::unistd::{sync, syncfs};
+use plimsoll_model::experiment::{Access, StorageLoad, SyncBy};
 use plimsoll_model::observation::{ErrorKind, StorageFacts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -47,6 +49,8 @@ pub(super) struct Worker<'a, E> {
     running: &'a Running<'a>,
     load: &'a StorageLoad,
     engine: E,
+    /// What the engine works on.
+    file: File,
     random: SmallRng,
     blocks: u64,
     next_block: u64,
@@ -63,13 +67,14 @@ pub(super) struct Worker<'a, E> {
 }
 
 impl<'a, E: Engine> Worker<'a, E> {
-    pub(super) fn new(running: &'a Running<'a>, engine: E, nth: u32, seed: u64) -> Self {
+    pub(super) fn new(running: &'a Running<'a>, engine: E, file: File, nth: u32, seed: u64) -> Self {
         let load = running.load;
         let depth = load.depth as usize;
         Self {
             running,
             load,
             engine,
+            file,
             random: SmallRng::seed_from_u64(seed.wrapping_add(u64::from(nth))),
             blocks: load.part_size() / load.block.0,
             next_block: 0,
@@ -238,7 +243,15 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     fn sync(&mut self) -> io::Result<()> {
         self.facts.syncs += 1;
-        self.engine.sync()
+        match self.load.sync_by {
+            SyncBy::Fdatasync => self.engine.sync(),
+            SyncBy::Fsync => self.file.sync_all(),
+            SyncBy::Syncfs => Ok(syncfs(&self.file)?),
+            SyncBy::Sync => {
+                sync();
+                Ok(())
+            }
+        }
     }
 
     /// Counts a failure; one that will not pass ends the load.

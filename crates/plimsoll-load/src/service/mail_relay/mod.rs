@@ -4,6 +4,7 @@
 //! delivers them. What is in the queue's folder is all that the relay knows; it begins with that after a crash.
 
 mod courier;
+mod flushes;
 mod queue;
 mod segment;
 mod session;
@@ -21,6 +22,8 @@ use plimsoll_model::experiment::MailRelayService;
 use plimsoll_model::frame::Failure;
 
 use self::courier::{Courier, Terms};
+pub use self::flushes::FlushReader;
+use self::flushes::Flushes;
 use self::queue::Queue;
 use self::writers::{Mail, Writers};
 use super::smtp::{self, Answer, Desk, Envelope, Reply, Ticket};
@@ -43,7 +46,9 @@ pub(super) fn serve(
     let place =
         options.queue.as_ref().map(PathBuf::from).or_else(|| folder.map(|folder| folder.join("queue")));
     let place = place.ok_or_else(|| other("start the relay", &"there is no folder for its queue"))?;
-    let (queue, found) = Queue::open(&place)
+    let flushes =
+        Flushes::open(folder).map_err(|error| other("open the list of the relay's flushes", &error))?;
+    let (queue, found) = Queue::open(&place, flushes)
         .map_err(|error| other(format!("open the queue in {}", place.display()), &error))?;
     let waker = || EventFd::new().map_err(|error| refused("make an event", error));
     let terms = Terms {

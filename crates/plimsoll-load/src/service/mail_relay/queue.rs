@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::flushes::Flushes;
 use super::segment::{self, Job};
 use super::writers::Mail;
 
@@ -17,13 +18,14 @@ pub(super) const HELD: &str = "held";
 pub(super) struct Queue {
     folder: PathBuf,
     handle: File,
+    flushes: Flushes,
     /// The number of the next file.
     next: AtomicU64,
 }
 
 impl Queue {
     /// Opens the queue in a folder, which is made when it is not there, and finds the messages in it.
-    pub(super) fn open(folder: &Path) -> io::Result<(Self, Vec<Job>)> {
+    pub(super) fn open(folder: &Path, flushes: Flushes) -> io::Result<(Self, Vec<Job>)> {
         fs::create_dir_all(folder)?;
         let mut files = Vec::new();
         let mut next = 0;
@@ -43,7 +45,8 @@ impl Queue {
         for (_, path) in files {
             jobs.extend(segment::read(path)?);
         }
-        let queue = Self { folder: folder.to_owned(), handle: File::open(folder)?, next: next.into() };
+        let handle = File::open(folder)?;
+        let queue = Self { folder: folder.to_owned(), handle, flushes, next: next.into() };
         Ok((queue, jobs))
     }
 
@@ -51,8 +54,8 @@ impl Queue {
     pub(super) fn store(&self, mails: &[Mail]) -> io::Result<Vec<Job>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{number:016x}"));
-        let stored = segment::write(path.clone(), mails).and_then(|jobs| {
-            self.handle.sync_all()?;
+        let stored = segment::write(path.clone(), mails, &self.flushes).and_then(|jobs| {
+            self.flushes.flush(&self.handle)?;
             Ok(jobs)
         });
         if stored.is_err() {

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crc32fast::Hasher;
 
+use super::flushes::Flushes;
 use super::writers::Mail;
 use crate::service::smtp::Envelope;
 
@@ -93,7 +94,7 @@ impl Job {
 }
 
 /// Writes messages to a file that is not there yet, and flushes it.
-pub(super) fn write(path: PathBuf, mails: &[Mail]) -> io::Result<Vec<Job>> {
+pub(super) fn write(path: PathBuf, mails: &[Mail], flushes: &Flushes) -> io::Result<Vec<Job>> {
     let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
     let segment = segment(path, mails.len() as u32);
     let mut out = BufWriter::with_capacity(BUFFER, file);
@@ -123,7 +124,7 @@ pub(super) fn write(path: PathBuf, mails: &[Mail]) -> io::Result<Vec<Job>> {
         });
         at = text.0 + text.1;
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    flushes.flush(&out.into_inner().map_err(io::IntoInnerError::into_error)?)?;
     Ok(jobs)
 }
 
@@ -217,6 +218,10 @@ mod tests {
         }
     }
 
+    fn unlisted() -> Flushes {
+        Flushes::open(None).unwrap()
+    }
+
     fn senders(jobs: &[Job]) -> Vec<&str> {
         jobs.iter().map(|job| std::str::from_utf8(&job.envelope.sender).unwrap()).collect()
     }
@@ -226,7 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1");
         let mails = [mail("a@x", "one\r\n.\r\n"), mail("", "two\r\n.\r\n"), mail("d@x", "three\r\n.\r\n")];
-        let mut jobs = write(path.clone(), &mails).unwrap();
+        let mut jobs = write(path.clone(), &mails, &unlisted()).unwrap();
         let found = read(path.clone()).unwrap();
         assert_eq!(senders(&found), ["a@x", "", "d@x"]);
         assert_eq!(found[1].envelope, mails[1].envelope);
@@ -246,7 +251,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1");
         let mut jobs =
-            write(path.clone(), &[mail("a@x", "one\r\n.\r\n"), mail("b@x", "two\r\n.\r\n")]).unwrap();
+            write(path.clone(), &[mail("a@x", "one\r\n.\r\n"), mail("b@x", "two\r\n.\r\n")], &unlisted())
+                .unwrap();
         jobs.remove(1).hold().unwrap();
         jobs.remove(0).done().unwrap();
         assert!(!path.exists() && path.with_extension(super::super::queue::HELD).exists());
@@ -256,7 +262,9 @@ mod tests {
     fn a_file_that_was_cut_anywhere_loses_its_last_message_alone() {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("1");
-        let jobs = write(whole.clone(), &[mail("a@x", "one\r\n.\r\n"), mail("b@x", "two\r\n.\r\n")]).unwrap();
+        let jobs =
+            write(whole.clone(), &[mail("a@x", "one\r\n.\r\n"), mail("b@x", "two\r\n.\r\n")], &unlisted())
+                .unwrap();
         let second = jobs[1].at as usize;
         let bytes = std::fs::read(&whole).unwrap();
         for cut in 0..bytes.len() {

@@ -33,7 +33,7 @@ pub(super) fn check_service(experiment: &Experiment, name: &String, service: &Se
         in_range(u64::from(relay.backlog), 1, 65_535, here("backlog"))?;
         in_range(relay.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
         check_retry(relay.retry.0.is_zero(), relay.retry > relay.retry_most, here("retry"))?;
-        check_queue(relay.queue.as_deref(), here("queue"))?;
+        check_queue(experiment, service, relay.queue.as_deref(), here)?;
     }
     if let Some(postfix) = &service.postfix {
         let here = |key: &str| path!["services", name, "postfix", key];
@@ -41,7 +41,7 @@ pub(super) fn check_service(experiment: &Experiment, name: &String, service: &Se
         in_range(u64::from(postfix.processes), 1, 2000, here("processes"))?;
         in_range(postfix.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
         check_retry(postfix.retry.0.is_zero(), postfix.retry > postfix.retry_most, here("retry"))?;
-        check_queue(postfix.queue.as_deref(), here("queue"))?;
+        check_queue(experiment, service, postfix.queue.as_deref(), here)?;
         for (setting, value) in &postfix.settings {
             let word = !setting.is_empty() && setting.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if !word || value.contains('\n') {
@@ -64,13 +64,37 @@ fn check_retry(is_zero: bool, too_long: bool, path: impl Into<Vec<Part>>) -> Che
     Ok(())
 }
 
-fn check_queue(queue: Option<&str>, path: impl Into<Vec<Part>>) -> Checked {
-    match queue {
-        Some(folder) if !folder.starts_with('/') => {
-            Err(problem(path, format!("`{folder}` is no whole path"), "a path that starts with `/`"))
-        }
-        _ => Ok(()),
+/// Where a queue lies: in a folder, or on a volume of the same host that files can be made on.
+fn check_queue(
+    experiment: &Experiment,
+    service: &Service,
+    queue: Option<&str>,
+    here: impl Fn(&str) -> [Part; 4],
+) -> Checked {
+    if let Some(folder) = queue.filter(|folder| !folder.starts_with('/')) {
+        let expected = "a path that starts with `/`";
+        return Err(problem(here("queue"), format!("`{folder}` is no whole path"), expected));
     }
+    let Some(name) = service.volume() else { return Ok(()) };
+    let here = here("volume");
+    if queue.is_some() {
+        return Err(problem(
+            here,
+            "the queue lies in a folder and on a volume",
+            "either `queue` or `volume`",
+        ));
+    }
+    declared(name, &experiment.volumes, "volume", here.clone())?;
+    let volume = &experiment.volumes[name];
+    if volume.on != service.on {
+        let expected = format!("a volume on `{}`", service.on);
+        return Err(problem(here, format!("the volume `{name}` is on `{}`", volume.on), expected));
+    }
+    if volume.has_files() {
+        return Ok(());
+    }
+    let expected = "a `folder`, or a `loop` with a `filesystem`";
+    Err(problem(here, format!("the volume `{name}` holds no files"), expected))
 }
 
 pub(super) fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {

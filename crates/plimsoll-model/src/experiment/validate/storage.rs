@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{Checked, check_open, declared, in_range, margin, measured, one_of, problem};
 use crate::experiment::parse::Part;
 use crate::experiment::{
-    Claim, Experiment, Filesystem, HostKind, Load, LoopVolume, Neighbour, StorageEngine, StorageLoad, Volume,
+    Claim, Experiment, Filesystem, HostKind, Load, LoopVolume, Neighbour, StorageEngine, StorageLoad, SyncBy,
+    Volume,
 };
 
 /// The smallest XFS that its mkfs makes, in bytes.
@@ -61,6 +62,7 @@ fn check_volume(experiment: &Experiment, name: &String, volume: &Volume) -> Chec
             "`queue` beside `loop` or `device`",
         ));
     }
+    check_limit(name, volume)?;
     if let Some(depth) = volume.queue.depth {
         in_range(u64::from(depth), 1, 65_536, path!["volumes", name, "queue", "depth"])?;
     }
@@ -68,6 +70,22 @@ fn check_volume(experiment: &Experiment, name: &String, volume: &Volume) -> Chec
         in_range(ahead.0, 0, 1 << 30, path!["volumes", name, "queue", "read_ahead"])?;
     }
     Ok(())
+}
+
+fn check_limit(name: &String, volume: &Volume) -> Checked {
+    let limit = &volume.limit;
+    let here = |key: &str| path!["volumes", name, "limit", key];
+    if volume.folder.is_some() && !limit.is_none() {
+        return Err(problem(
+            path!["volumes", name, "limit"],
+            "a folder shares its device with everybody",
+            "`limit` beside `loop` or `device`",
+        ));
+    }
+    if let Some(iops) = limit.iops {
+        in_range(u64::from(iops), 1, 1_000_000, here("iops"))?;
+    }
+    limit.bandwidth.map_or(Ok(()), |bytes| in_range(bytes.0, 64 << 10, 1 << 40, here("bandwidth")))
 }
 
 fn check_loop(experiment: &Experiment, name: &String, volume: &Volume, image: &LoopVolume) -> Checked {
@@ -141,6 +159,15 @@ pub(super) fn check_load(
             here("block"),
             "direct operations are of whole blocks of the device",
             "a multiple of 512",
+        ));
+    }
+    let target = &experiment.volumes[&load.to];
+    if storage.sync_by == SyncBy::Syncfs && !target.has_files() {
+        let expected = "another way, or a volume with files";
+        return Err(problem(
+            here("sync_by"),
+            format!("the volume `{}` has no file system", load.to),
+            expected,
         ));
     }
     if let Some(operations) = storage.operations {

@@ -1,0 +1,107 @@
+//! How long the relay's flushes take: a list in its folder that grows by four bytes for each, the microseconds of the call.
+//!
+//! It is a file, and not something to ask the relay for, so that what was flushed before a crash is known, too.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+use plimsoll_model::observation::FlushFacts;
+
+use crate::generate::tally::{encode, histogram};
+
+/// The name of the list in the relay's folder.
+const NAME: &str = "flushes";
+/// The length of a record.
+const RECORD: usize = 4;
+
+/// Times flushes.
+#[derive(Debug)]
+pub(super) struct Flushes {
+    /// None where the relay has no folder.
+    list: Option<File>,
+}
+
+impl Flushes {
+    /// Goes on with the list in a folder, or begins one.
+    pub(super) fn open(folder: Option<&Path>) -> io::Result<Self> {
+        let open = |folder: &Path| OpenOptions::new().create(true).append(true).open(folder.join(NAME));
+        Ok(Self { list: folder.map(open).transpose()? })
+    }
+
+    /// Makes what was written to a file, or what changed in a folder, durable.
+    pub(super) fn flush(&self, file: &File) -> io::Result<()> {
+        let start = Instant::now();
+        file.sync_all()?;
+        let took = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
+        if let Some(mut list) = self.list.as_ref() {
+            // One write of a few bytes at the end is never torn by another thread's. The message is durable, whether that is noted or not.
+            list.write_all(&took.to_le_bytes()).ok();
+        }
+        Ok(())
+    }
+}
+
+/// Reads what a relay has flushed.
+pub struct FlushReader {
+    path: PathBuf,
+    file: Option<File>,
+    /// What was read of a record that is not complete yet.
+    piece: Vec<u8>,
+}
+
+impl FlushReader {
+    /// Reads the list in a relay's folder.
+    #[must_use]
+    pub fn new(folder: &Path) -> Self {
+        Self { path: folder.join(NAME), file: None, piece: Vec::new() }
+    }
+
+    /// What was flushed since this was called last.
+    ///
+    /// # Errors
+    /// When the list cannot be read. That there is none yet is no error.
+    pub fn take(&mut self) -> io::Result<FlushFacts> {
+        if self.file.is_none() {
+            self.file = match File::open(&self.path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FlushFacts::default()),
+                opened => Some(opened?),
+            };
+        }
+        if let Some(file) = &mut self.file {
+            file.read_to_end(&mut self.piece)?;
+        }
+        let whole = self.piece.len() / RECORD * RECORD;
+        let mut times: Histogram<u64> = histogram();
+        let mut spent_us = 0;
+        for record in self.piece[..whole].as_chunks::<RECORD>().0 {
+            let took = u64::from(u32::from_le_bytes(*record));
+            times.saturating_record(took);
+            spent_us += took;
+        }
+        self.piece.drain(..whole);
+        Ok(FlushFacts { count: times.len(), spent_us, histogram: encode(&times) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flush_is_told_once_also_those_of_a_relay_that_was_started_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reader = FlushReader::new(folder.path());
+        assert_eq!(reader.take().unwrap(), FlushFacts::default());
+        let file = File::create(folder.path().join("some")).unwrap();
+        for flushes in [1, 3] {
+            let relay = Flushes::open(Some(folder.path())).unwrap();
+            (0..flushes).for_each(|_| relay.flush(&file).unwrap());
+            assert_eq!(reader.take().unwrap().count, flushes);
+        }
+        assert_eq!(reader.take().unwrap(), FlushFacts::default());
+        Flushes::open(None).unwrap().flush(&file).unwrap();
+    }
+}

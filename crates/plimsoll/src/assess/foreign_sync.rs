@@ -1,0 +1,90 @@
+//! Whether a neighbour that a factor switches makes the disk flush that others wait for.
+
+use plimsoll_explain::causes::{self, Flushing};
+use plimsoll_judge::stats::median;
+use plimsoll_model::cause::{Cause, CauseEvidence};
+use plimsoll_model::experiment::DifferenceClaim;
+use plimsoll_model::observation::{Slice, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::{DiskPerMessage, FlushReport};
+use plimsoll_model::verdict::Outcome;
+
+use super::{contrast, mail, recovery};
+
+/// The neighbours that made a figure of mail worse by making the disk flush.
+pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference.as_ref());
+    claims.filter_map(|claim| of_claim(plan, claim, trials)).collect()
+}
+
+fn of_claim(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Option<Cause> {
+    let factor = claim.factor.as_ref()?;
+    let neighbour = switched(plan, factor)?;
+    let verdicts = contrast::differences(plan, claim, trials);
+    let slower = verdicts.iter().find(|verdict| verdict.outcome == Outcome::Slower)?;
+    let side = |level: &str| -> Vec<&TrialRecord> {
+        let of_level = |trial: &&TrialRecord| trial.cell.get(factor).is_some_and(|of| of == level);
+        trials.iter().filter(of_level).filter(|trial| trial.faults.is_empty()).collect()
+    };
+    let (without, with) = (side("false"), side("true"));
+    let both = |metric: &str, unit: &str, of: &dyn Fn(&Facts) -> f64| {
+        let median = |trials: &[&TrialRecord]| {
+            let values: Vec<f64> = trials.iter().map(|trial| of(&Facts::of(trial, claim))).collect();
+            (!values.is_empty()).then(|| median(&values))
+        };
+        let (before, after) = (median(&without)?, median(&with)?);
+        Some(CauseEvidence { metric: metric.into(), before, after, unit: unit.into() })
+    };
+    let own = both("flushes that the relay asked for, each message", "", &|facts| facts.own.per_message)?;
+    let waiting = [
+        both("the relay's time in its flushes, each message", "ms", &|facts| facts.own.us_per_message / 1e3),
+        both("somebody waited for a disk, each message", "ms", &|facts| facts.waited_us / 1e3),
+    ];
+    let what = Flushing {
+        figure: both(&claim.metric.name().replace('_', " "), "", &|facts| facts.figure)?,
+        flushes: both("flushes of the device, each message", "", &|facts| facts.disk.flushes)?,
+        commits: both("commits of its journal, each message", "", &|facts| facts.disk.commits)?,
+        own: Some(own).filter(|own| own.before > 0.0),
+        waiting: waiting.into_iter().flatten().collect(),
+    };
+    causes::of_flushing(neighbour, slower.confidence, what)
+}
+
+/// The neighbour that a factor switches, if it does that.
+fn switched<'p>(plan: &'p Plan, factor: &str) -> Option<&'p str> {
+    plan.experiment.factors[factor].set.iter().find_map(|path| {
+        let name = path.strip_prefix("neighbours.")?.strip_suffix(".present")?;
+        plan.experiment.neighbours.contains_key(name).then_some(name)
+    })
+}
+
+/// What was seen of disks in a trial, for each message.
+struct Facts {
+    figure: f64,
+    /// The device that flushed most; what stands below it flushed as often.
+    disk: DiskPerMessage,
+    own: FlushReport,
+    waited_us: f64,
+}
+
+impl Facts {
+    fn of(trial: &TrialRecord, claim: &DifferenceClaim) -> Self {
+        let phases = recovery::measured(trial, &claim.phase);
+        let slices: Vec<&Slice> =
+            phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main).collect();
+        let disks = mail::disks(&slices);
+        let most = |of: fn(&DiskPerMessage) -> f64| disks.values().map(of).fold(0.0, f64::max);
+        let disk = DiskPerMessage {
+            flushes: most(|disk| disk.flushes),
+            commits: most(|disk| disk.commits),
+            ..DiskPerMessage::default()
+        };
+        let own = mail::flushes(&slices).into_values().max_by(|a, b| a.per_message.total_cmp(&b.per_message));
+        Self {
+            figure: contrast::figure(trial, &claim.phase, claim.metric).unwrap_or(0.0),
+            disk,
+            own: own.unwrap_or_default(),
+            waited_us: mail::io_pressure(&slices).unwrap_or(0.0),
+        }
+    }
+}
