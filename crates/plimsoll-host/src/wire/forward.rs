@@ -19,8 +19,13 @@ use super::shaper::{Drop, Shaper};
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
 /// So many frames are taken in before due ones are let out.
 const AT_A_TIME: usize = 64;
-/// The kernel wakes a process some microseconds late; it is woken so much earlier and waits for the rest without sleeping.
+/// The kernel wakes a process some microseconds late; it is woken so much earlier, at the least, and waits for the rest without sleeping.
 const AWAKE_BEFORE: u64 = 30_000;
+/// An idle processor falls asleep, the more deeply the longer it is idle, and its hypervisor with it: a long sleep ends earlier, by this part
+/// of it ..
+const AWAKE_BEFORE_PART: u64 = 16;
+/// .. but by no more than this.
+const AWAKE_BEFORE_MOST: u64 = 250_000;
 /// A frame that comes out this much too late was held up by the wire itself.
 const LATE: u64 = 1_000_000;
 
@@ -48,6 +53,8 @@ pub(super) struct Wire {
     spare: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     counts: WireCounts,
+    /// How long before the next frame is due it does not sleep any more, in nanoseconds.
+    awake_before: u64,
 }
 
 impl Wire {
@@ -59,6 +66,7 @@ impl Wire {
             spare: Vec::new(),
             buffer: vec![0; LONGEST_FRAME],
             counts: WireCounts::default(),
+            awake_before: AWAKE_BEFORE,
         }
     }
 
@@ -140,17 +148,20 @@ impl Wire {
     }
 
     /// Sleeps until a frame comes, one is due, or the controller says something.
-    fn wait(&self, control: &UnixStream) -> io::Result<Heard> {
+    fn wait(&mut self, control: &UnixStream) -> io::Result<Heard> {
         let due = self.directions.iter().filter_map(|d| Some(d.travelling.peek()?.0.due)).min();
         let left = match due {
             None => None,
             Some(due) => Some(due.saturating_sub(now(ClockId::CLOCK_MONOTONIC)?)),
         };
-        if left.is_some_and(|left| left <= AWAKE_BEFORE) {
+        if left.is_some_and(|left| left <= self.awake_before) {
             std::hint::spin_loop();
             return Ok(Heard::Nothing);
         }
-        let sleep = left.map(|left| TimeSpec::from(Duration::from_nanos(left - AWAKE_BEFORE)));
+        if let Some(left) = left {
+            self.awake_before = awake_before(left);
+        }
+        let sleep = left.map(|left| TimeSpec::from(Duration::from_nanos(left - self.awake_before)));
         let [a, b] = &self.ends;
         let mut wait = [
             PollFd::new(a.as_fd(), PollFlags::POLLIN),
@@ -171,6 +182,11 @@ impl Wire {
             _ => Heard::End,
         })
     }
+}
+
+/// How much earlier a sleep has to end after which a frame is due in so many nanoseconds.
+fn awake_before(left: u64) -> u64 {
+    (left / AWAKE_BEFORE_PART).clamp(AWAKE_BEFORE, AWAKE_BEFORE_MOST)
 }
 
 /// What the controller said.

@@ -14,6 +14,7 @@ mod forward;
 mod packet;
 mod report;
 mod shaper;
+mod slice;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -73,6 +74,8 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     };
     // Waking up late would delay every frame. The default is 50 µs (prctl(2), PR_SET_TIMERSLACK); a kernel that refuses keeps it.
     nix::sys::prctl::set_timerslack(1).ok();
+    // A kernel before 6.12 knows no slices of a process's own; the wire is then as late as others.
+    slice::shorten().ok();
     control.say(&Word::Started);
     let shapers = [Shaper::new(&there, seed), Shaper::new(&back, !seed)];
     let answer = |counts: &WireCounts| control.say(&Word::Note(counts.to_string()));
