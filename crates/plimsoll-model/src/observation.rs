@@ -1,6 +1,7 @@
 //! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
 
 mod capture;
+mod hops;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, LEAST_STALL_SHARE, Traffic};
+pub use hops::{ProbedHop, ProbedPath, ProbedSize};
 
 use crate::experiment::{Metric, Rung};
 use crate::ids::IdSet;
@@ -109,6 +111,9 @@ pub struct LoadResult {
     /// What became of the datagrams of a load that sends such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// The answers to the probes of a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<ProbedPath>,
     /// What a load of mail knows beside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<MailFacts>,

@@ -19,6 +19,7 @@ pub mod text;
 
 mod mail;
 mod number;
+mod path;
 mod search;
 mod steps;
 mod summary;

@@ -1,5 +1,6 @@
 //! Models of queues, scaling and lossy paths, fitted to measured points, with the residuals that say where reality leaves them.
 
+pub mod hops;
 pub mod load_curve;
 pub mod loss;
 pub mod queueing;

@@ -11,6 +11,7 @@ mod deadlines;
 mod dialer;
 mod engine;
 mod habit;
+mod hops;
 mod http;
 mod intervals;
 mod offering;
@@ -88,6 +89,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         LoadKind::Smtp(load) => run_loop(spec, &load.into(), control, |seed| Smtp::new(load, seed)),
         LoadKind::Bulk(load) => bulk::run(spec, load, control),
         LoadKind::Udp(load) => udp::run(spec, load, control),
+        LoadKind::Hops(load) => hops::run(spec, load, control),
         LoadKind::Storage(load) => storage::run(spec, load, control),
     }
 }

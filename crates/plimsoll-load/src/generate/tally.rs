@@ -181,6 +181,7 @@ impl Tally {
             offer: self.offering.map(Offering::into_offer),
             streams: Vec::new(),
             datagrams: None,
+            path: None,
             mail: self.mail.map(MailTally::into_facts),
             storage: None,
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::bulk::{BulkLoad, UdpLoad};
+use super::hops::HopsLoad;
 use super::mail::SmtpLoad;
 use super::open_loop::OpenLoop;
 use super::storage::StorageLoad;
@@ -30,6 +31,9 @@ pub struct Load {
     /// Datagrams at a rate, to a service of kind `bulk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpLoad>,
+    /// Probes that find the hops of the path to the host of a service. The service itself is left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<HopsLoad>,
     /// Messages over SMTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smtp: Option<SmtpLoad>,
@@ -48,6 +52,8 @@ pub enum LoadKind {
     Bulk(BulkLoad),
     /// Datagrams at a rate.
     Udp(UdpLoad),
+    /// Probes of the hops of a path.
+    Hops(HopsLoad),
     /// Messages over SMTP.
     Smtp(SmtpLoad),
     /// Reads and writes.
@@ -61,9 +67,10 @@ impl Load {
         let http = self.http.clone().map(LoadKind::Http);
         let bulk = || self.bulk.clone().map(LoadKind::Bulk);
         let udp = || self.udp.clone().map(LoadKind::Udp);
+        let hops = || self.hops.clone().map(LoadKind::Hops);
         let smtp = || self.smtp.clone().map(LoadKind::Smtp);
         let storage = || self.storage.clone().map(LoadKind::Storage);
-        http.or_else(bulk).or_else(udp).or_else(smtp).or_else(storage)
+        http.or_else(bulk).or_else(udp).or_else(hops).or_else(smtp).or_else(storage)
     }
 }
 
@@ -79,6 +86,7 @@ impl LoadKind {
             }),
             Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
             Self::Udp(udp) => Self::Udp(udp.part(number)),
+            Self::Hops(hops) => Self::Hops(hops.part(place, number)),
             Self::Smtp(smtp) => Self::Smtp(smtp.part(place, number)),
             Self::Storage(storage) => Self::Storage(storage.part(place, number)),
         }
@@ -92,6 +100,7 @@ impl LoadKind {
             Self::Http(_) => Metric::RequestsPerSecond,
             Self::Bulk(_) => Metric::BitsPerSecond,
             Self::Udp(_) => Metric::PacketsPerSecond,
+            Self::Hops(_) => Metric::RequestsPerSecond,
             Self::Smtp(_) => Metric::MessagesPerMinute,
             Self::Storage(_) => Metric::MegabytesPerSecond,
         }
@@ -105,7 +114,7 @@ impl LoadKind {
                 let open = http.open.as_ref().filter(|open| open.is_constant())?;
                 Some(Self::Http(HttpLoad { open: Some(OpenLoop { rate, ..open.clone() }), ..http.clone() }))
             }
-            Self::Bulk(_) | Self::Udp(_) | Self::Smtp(_) | Self::Storage(_) => None,
+            Self::Bulk(_) | Self::Udp(_) | Self::Hops(_) | Self::Smtp(_) | Self::Storage(_) => None,
         }
     }
 
@@ -118,6 +127,7 @@ impl LoadKind {
             }
             Self::Bulk(bulk) => Self::Bulk(bulk.window(connections)),
             Self::Udp(udp) => Self::Udp(udp.window(connections)),
+            Self::Hops(hops) => Self::Hops(hops.window(connections)),
             Self::Smtp(smtp) => Self::Smtp(smtp.window(connections)),
             Self::Storage(storage) => Self::Storage(storage.window(connections)),
         }
@@ -134,6 +144,8 @@ impl LoadKind {
                 Self::Bulk(BulkLoad { total: None, duration: Some(duration), ..bulk.clone() })
             }
             Self::Udp(udp) => Self::Udp(UdpLoad { duration, ..udp.clone() }),
+            // It ends when its probes are answered; a neighbour of that kind begins anew.
+            Self::Hops(_) => self.clone(),
             Self::Smtp(smtp) => {
                 Self::Smtp(SmtpLoad { messages: None, duration: Some(duration), ..smtp.clone() })
             }

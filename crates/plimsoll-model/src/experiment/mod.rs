@@ -6,6 +6,7 @@
 pub mod bulk;
 pub mod capture;
 pub mod cpus;
+pub mod hops;
 pub mod hysteresis;
 pub mod limit;
 pub mod link;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use capture::Capture;
 pub use cpus::Cpus;
+pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
 pub use limit::{LimitClaim, Search};
 pub use link::{Link, LinkShaper, Way};
@@ -367,6 +369,9 @@ pub struct Claim {
     /// TCP's rate over the loss of a path keeps to the formulas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_curve: Option<LossCurveClaim>,
+    /// The hops of a path can be told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<HopsClaim>,
     /// So many requests per second are the most that hold a bound of latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitClaim>,

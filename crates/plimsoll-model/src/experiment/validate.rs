@@ -7,6 +7,7 @@ macro_rules! path {
 
 mod bulk;
 mod capture;
+mod hops;
 mod limit;
 mod mail;
 mod storage;
@@ -397,6 +398,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ("http", load.http.is_some()),
         ("bulk", load.bulk.is_some()),
         ("udp", load.udp.is_some()),
+        ("hops", load.hops.is_some()),
         ("smtp", load.smtp.is_some()),
         ("storage", load.storage.is_some()),
     ];
@@ -406,6 +408,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     }
     declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
     bulk::check_load(experiment, name, load)?;
+    hops::check_load(name, load)?;
     mail::check_load(experiment, name, load)?;
     let Some(http) = &load.http else { return Ok(()) };
     if http.connections.is_some() == http.duration.is_some() {
@@ -724,6 +727,7 @@ fn check_claim(
         ("delivery", claim.delivery.is_some()),
         ("load_curve", claim.load_curve.is_some()),
         ("loss_curve", claim.loss_curve.is_some()),
+        ("hops", claim.hops.is_some()),
         ("limit", claim.limit.is_some()),
         ("modes", claim.modes.is_some()),
         ("source", claim.source.is_some()),
@@ -760,6 +764,9 @@ fn check_claim(
     }
     if let Some(loss_curve) = &claim.loss_curve {
         loss_curve_claim(experiment, loss_curve, index, names)?;
+    }
+    if let Some(claim) = &claim.hops {
+        hops::check_claim(experiment, claim, index, names)?;
     }
     if let Some(claim) = &claim.limit {
         limit::check_claim(experiment, claim, index)?;

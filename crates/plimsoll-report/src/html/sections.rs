@@ -9,7 +9,7 @@ use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{
-    Figure, bars, cpu, cycles, latency, load, load_curve, loss_curve, modes, probes, rate, steps, sweep,
+    Figure, bars, cpu, cycles, hops, latency, load, load_curve, loss_curve, modes, probes, rate, steps, sweep,
 };
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
@@ -42,6 +42,7 @@ pub(super) fn body(
         up_and_down(report),
         queues(report),
         lossy(report),
+        paths(report),
         rates(report, &cells, records, claims),
         over_time(report, records),
         latencies(&cells),
@@ -260,6 +261,17 @@ fn queues(report: &RunReport) -> Option<Section> {
 fn lossy(report: &RunReport) -> Option<Section> {
     let charts = (1..).zip(&report.loss_curves).map(|(n, curve)| loss_curve::chart(n, curve));
     figures("lossy", "Rate over loss", charts)
+}
+
+/// The hops of paths, drawn and in figures.
+fn paths(report: &RunReport) -> Option<Section> {
+    let content = html! {
+        @for (n, path) in (1..).zip(&report.paths) {
+            (hops::chart(n, path).markup())
+            (tables::hops(path))
+        }
+    };
+    (!report.paths.is_empty()).then_some(Section { id: "paths", title: "Hops", content })
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {

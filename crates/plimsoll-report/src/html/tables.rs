@@ -1,7 +1,7 @@
 //! Every figure of the charts as a table, and what else there is to know of a run.
 
 use maud::{Markup, html};
-use plimsoll_model::report::{CpuShares, RunReport};
+use plimsoll_model::report::{CpuShares, PathReport, RunReport};
 
 use super::page;
 use super::sections::Section;
@@ -78,6 +78,18 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
             td .num { (count(f.failed())) }
             @for share in shares { td .num { (share) } }
         }
+    }
+}
+
+/// The hops of a path.
+pub(super) fn hops(path: &PathReport) -> Markup {
+    let titles = crate::path::COLUMNS.map(|title| (title, true));
+    html! {
+        p .soft { (crate::path::how_to_read(path)) }
+        (page::table(&crate::path::title(path), "", &html! {
+            (page::head(&titles))
+            tbody { @for hop in &path.hops { tr { @for cell in crate::path::cells(hop) { td .num { (cell) } } } } }
+        }))
     }
 }
 

@@ -89,6 +89,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::steps(&mut page, report)?;
     sections::load_curves(&mut page, report)?;
     sections::loss_curves(&mut page, report)?;
+    sections::paths(&mut page, report)?;
     sections::searches(&mut page, report)?;
     sections::offers(&mut page, report)?;
     sections::mail(&mut page, report)?;

@@ -4,14 +4,15 @@ use std::io;
 
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
-    LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport, StepReport,
-    TrialReport,
+    HopReport, LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport,
+    StepReport, TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
 use crate::number::{NONE, count, figure, millis, percent, ratio, times};
+use crate::path;
 use crate::search;
 use crate::summary::{self, CONTROL, Figures};
 use crate::wording;
@@ -225,6 +226,18 @@ pub(super) fn loss_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result
             faint: false,
         };
         table::write(page, &columns, &curve.points.iter().map(row).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The hops of paths.
+pub(super) fn paths(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = path::COLUMNS.map(|title| column(title, Align::Right));
+    for path in &report.paths {
+        page.heading(&path::title(path))?;
+        let row = |hop: &HopReport| Row { cells: path::cells(hop).to_vec(), faint: hop.address.is_none() };
+        table::write(page, &columns, &path.hops.iter().map(row).collect::<Vec<_>>())?;
+        page.item(&path::how_to_read(path))?;
     }
     Ok(())
 }

@@ -333,6 +333,7 @@ pub(crate) fn empty() -> RunReport {
         alike: None,
         load_curves: Vec::new(),
         loss_curves: Vec::new(),
+        paths: Vec::new(),
         verdicts: Vec::new(),
         recovery: None,
         searches: Vec::new(),

@@ -7,6 +7,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod foreign_sync;
+mod hops;
 mod hysteresis;
 mod limit;
 mod load_curve;
@@ -47,7 +48,9 @@ pub(crate) struct Judge;
 
 impl plimsoll_run::Judge for Judge {
     fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
-        recovery::sure_enough(plan, slices) && modes::sure_enough(plan, phase, slices)
+        recovery::sure_enough(plan, slices)
+            && modes::sure_enough(plan, phase, slices)
+            && hops::sure_enough(plan, phase, slices)
     }
 
     fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
@@ -113,6 +116,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         recovery: recovery::facts(plan, trials),
         load_curves: load_curve::reports(plan, trials),
         loss_curves: loss_curve::reports(plan, trials),
+        paths: hops::reports(plan, trials),
         searches: limit::searches(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
@@ -172,6 +176,8 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         load_curve::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.loss_curve {
         loss_curve::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.hops {
+        hops::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.limit {
         limit::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.modes {

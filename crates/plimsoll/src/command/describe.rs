@@ -124,6 +124,10 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
             let flows = count(udp.flows, "flow");
             writeln!(out, "  {name}: datagrams from {from} to {to}, {flows}, {}", udp.duration)?;
         }
+        if let Some(hops) = &load.hops {
+            let probes = u64::from(hops.probes) * u64::from(hops.sizes);
+            writeln!(out, "  {name}: {probes} probes to each hop of the path from {from} to {to}")?;
+        }
         if let Some(smtp) = &load.smtp {
             let many = smtp.messages.map(|n| format!("{n} messages"));
             let amount = many.or(smtp.duration.map(|span| span.to_string())).unwrap_or_default();
@@ -288,6 +292,8 @@ fn wording(claim: &Claim) -> String {
         format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
     } else if let Some(curve) = &claim.loss_curve {
         format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
+    } else if let Some(hops) = &claim.hops {
+        format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
     } else if let Some(limit) = &claim.limit {
         let least = limit.at_least.map_or("the highest rate".to_owned(), |rate| format!("{rate} requests/s"));
         format!(

@@ -127,3 +127,79 @@ fn a_claim_about_queues_needs_steps_at_random() {
     let short = lab.file("short.toml", &QUEUE.replace(", 140, 180", ""));
     lab.plimsoll(&["check", &short]).exits(2).says("at least five different `open.steps`");
 }
+
+/// A chain of three links, the last of which is too fast to be seen behind the others.
+const CHAIN: &str = r#"
+question = "How wide is each link?"
+
+[hosts.client]
+
+[hosts.near]
+forward = true
+sysctls = { "net.ipv4.icmp_ratemask" = 0 }
+
+[hosts.far]
+forward = true
+sysctls = { "net.ipv4.icmp_ratemask" = 0 }
+
+[hosts.server]
+sysctls = { "net.ipv4.icmp_ratemask" = 0 }
+
+[[links]]
+between = ["client", "near"]
+rate = "10Mbit"
+delay = "1ms"
+
+[[links]]
+between = ["near", "far"]
+rate = "3Mbit"
+delay = "8ms"
+
+[[links]]
+between = ["far", "server"]
+rate = "100Gbit"
+
+[services.end]
+on = "server"
+bulk = {}
+
+[loads.probes]
+from = "client"
+to = "end"
+hops = { probes = 14, sizes = 8 }
+
+[[phases]]
+name = "probed"
+measure = "probes"
+slices = 2
+
+[[claims]]
+hops = { phase = "probed" }
+
+[run]
+max_trials = 1
+"#;
+
+#[test]
+fn the_hops_of_a_chain_are_told_apart_and_one_that_hides_is_not_measurable() {
+    let lab = Lab::new();
+    let chain = lab.file("chain.toml", CHAIN);
+    lab.plimsoll(&["run", &chain, "--format", "json"]);
+    let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
+    assert_eq!(verdict_of(&report)["claim"], "hops");
+    let path = &report["paths"][0];
+    assert_eq!(path["reached"], true, "{report}");
+    let hops = path["hops"].as_array().expect("hops");
+    assert_eq!(hops.len(), 3, "{report}");
+    // A busy machine widens the intervals, up to none; but it moves no estimate this far.
+    for (hop, known) in hops.iter().zip([10e6, 3e6]) {
+        let rate = hop["bits_per_second"].as_f64().unwrap_or_else(|| number(hop, "at_least_bits_per_second"));
+        assert!((0.6..1.5).contains(&(rate / known)), "{known}: {report}");
+    }
+    assert_eq!(hops[2]["bits_per_second"], Value::Null, "{report}");
+    assert!((6.0..14.0).contains(&number(&hops[1], "latency_ms")), "{report}");
+    lab.plimsoll(&["show", "latest"]).prints("Hops, probed").prints("over ");
+    lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"hops-1\"");
+    let bulk = lab.file("bulk.toml", &CHAIN.replace("hops = { probes = 14, sizes = 8 }", "udp = {}"));
+    lab.plimsoll(&["check", &bulk]).exits(2).says("does not probe a path");
+}

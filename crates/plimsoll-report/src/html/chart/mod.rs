@@ -11,6 +11,7 @@ pub(super) mod cpu;
 pub(super) mod cycles;
 pub(super) mod flow;
 pub(super) mod forest;
+pub(super) mod hops;
 pub(super) mod latency;
 pub(super) mod load;
 pub(super) mod load_curve;

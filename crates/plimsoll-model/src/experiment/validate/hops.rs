@@ -1,0 +1,43 @@
+//! What must hold of probes of a path, and of claims about them.
+
+use std::collections::BTreeMap;
+
+use super::{Checked, in_range, margin, measured, problem};
+use crate::experiment::parse::Part;
+use crate::experiment::{Experiment, HopsClaim, Load};
+use crate::units::Span;
+
+pub(super) fn check_load(name: &String, load: &Load) -> Checked {
+    let Some(hops) = &load.hops else { return Ok(()) };
+    let here = |key: &str| path!["loads", name, "hops", key];
+    in_range(u64::from(hops.probes), 1, 100_000, here("probes"))?;
+    in_range(u64::from(hops.sizes), 6, 64, here("sizes"))?;
+    in_range(u64::from(hops.largest), 700, 65_535, here("largest"))?;
+    in_range(u64::from(hops.most_hops), 1, 64, here("most_hops"))?;
+    in_range(u64::from(hops.port), 1024, 49_152, here("port"))?;
+    for (key, span) in [("spacing", hops.spacing), ("timeout", hops.timeout)] {
+        if span > Span::secs(10) || (key == "timeout" && span.0.is_zero()) {
+            return Err(problem(
+                here(key),
+                format!("{span} is out of range"),
+                "a length of time of at most 10 s",
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_claim(
+    experiment: &Experiment,
+    claim: &HopsClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "hops", key];
+    measured(&claim.phase, names, here("phase"))?;
+    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    if load.is_none_or(|load| load.hops.is_none()) {
+        return Err(problem(here("phase"), "this phase does not probe a path", "a load with `hops`"));
+    }
+    margin(claim.within.0, here("within"))
+}

@@ -1,0 +1,99 @@
+//! The chain of hops: how wide each link is, and how long.
+
+use plimsoll_model::report::{HopReport, PathReport};
+use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode, Position};
+use plotly::layout::AxisType;
+use plotly::{Scatter, Trace};
+
+use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use crate::escape::chart as escaped;
+use crate::number::figure;
+use crate::path;
+
+const HEIGHT: usize = 380;
+
+const CAPTION: &str = "Each bar is a link, at its rate; the scale is logarithmic. Above it stands how long a packet travels on it. Dashed: not \
+measurable, the rate is at least so high. Lines across: the interval of the rate.";
+
+/// The chart of one path.
+pub(in crate::html) fn chart(number: usize, path: &PathReport) -> Figure {
+    let narrowest = path.hops.iter().filter_map(|hop| hop.bits_per_second).min_by(f64::total_cmp);
+    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    for hop in &path.hops {
+        let color =
+            if hop.bits_per_second.is_some() && hop.bits_per_second == narrowest { FLOODED } else { CONTROL };
+        traces.extend(link(hop, color));
+    }
+    traces.push(labels(path));
+    let hops = axis("hop").dtick(1.0).range(vec![0.4, path.hops.len() as f64 + 0.6]);
+    let layout = layout(HEIGHT).show_legend(false).x_axis(hops).y_axis(axis("Mbit/s").type_(AxisType::Log));
+    Figure {
+        id: format!("hops-{number}"),
+        title: path::title(path),
+        description: description(path),
+        caption: CAPTION.into(),
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(traces, layout)),
+    }
+}
+
+/// Where a hop is drawn, in Mbit/s; nothing where nothing is known of its rate.
+fn height(hop: &HopReport) -> Option<f64> {
+    Some(drawn(hop.bits_per_second.or(hop.at_least_bits_per_second)? / 1e6))
+}
+
+/// A link, and its interval.
+fn link(hop: &HopReport, color: &'static str) -> Vec<Box<dyn Trace>> {
+    let (Some(rate), place) = (height(hop), f64::from(hop.hop)) else { return Vec::new() };
+    let dash = if hop.bits_per_second.is_some() { DashType::Solid } else { DashType::Dot };
+    let bar = Scatter::new(vec![place - 0.42, place, place + 0.42], vec![rate; 3])
+        .mode(Mode::Lines)
+        .line(Line::new().color(color).width(9.0).dash(dash))
+        .hover_text(told(hop))
+        .hover_info(HoverInfo::Text);
+    let Some(interval) = hop.rate_interval else { return vec![bar] };
+    let error = ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(vec![drawn(interval.hi() / 1e6 - rate).max(0.0)])
+        .array_minus(vec![drawn(rate - interval.lo() / 1e6).max(0.0)])
+        .color("var(--ink)");
+    let across = Scatter::new(vec![place], vec![rate])
+        .mode(Mode::Markers)
+        .marker(Marker::new().color("var(--ink)").size(3))
+        .error_y(error)
+        .hover_info(HoverInfo::Skip);
+    vec![bar, across]
+}
+
+/// The latency of each link, above it.
+fn labels(path: &PathReport) -> Box<dyn Trace> {
+    let shown: Vec<(f64, f64, String)> = path
+        .hops
+        .iter()
+        .filter_map(|hop| Some((f64::from(hop.hop), height(hop)?, format!("{} ms", figure(hop.latency_ms?)))))
+        .collect();
+    Scatter::new(
+        shown.iter().map(|(place, ..)| *place).collect(),
+        shown.iter().map(|(_, rate, _)| *rate).collect(),
+    )
+    .mode(Mode::Text)
+    .text_array(shown.into_iter().map(|(.., text)| escaped(&text)).collect())
+    .text_position(Position::TopCenter)
+    .text_font(plotly::common::Font::new().color(SOFT))
+    .hover_info(HoverInfo::Skip)
+}
+
+fn told(hop: &HopReport) -> String {
+    let rate = path::rate(hop).unwrap_or_default();
+    let address = hop.address.as_deref().unwrap_or("silent");
+    let latency = hop.latency_ms.map_or_else(String::new, |ms| format!(", {} ms", figure(ms)));
+    escaped(&format!("hop {}, {address}: {rate} Mbit/s{latency}", hop.hop))
+}
+
+fn description(path: &PathReport) -> String {
+    let mut text = String::from("The rate and the latency of each hop.");
+    for hop in &path.hops {
+        text.push_str(&format!(" {}.", told(hop)));
+    }
+    text
+}
