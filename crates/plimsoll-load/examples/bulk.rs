@@ -42,7 +42,7 @@ fn main() -> Outcome<()> {
 
 fn show(result: &LoadResult) {
     let figure = |metric| result.figure(metric).unwrap_or(f64::NAN);
-    println!("rate         {:.3} Gbit/s", figure(Metric::BitsPerSecond) / 1e9);
+    println!("rate         {:.6} Gbit/s", figure(Metric::BitsPerSecond) / 1e9);
     if let Some(datagrams) = &result.datagrams {
         println!("datagrams    {} sent, {:.0} received/s", datagrams.sent, figure(Metric::PacketsPerSecond));
         println!("lost         {:.3} %", figure(Metric::LossShare) * 100.0);

@@ -1,6 +1,7 @@
 //! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
 
 mod capture;
+mod diagnosis;
 mod hops;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, LEAST_STALL_SHARE, Traffic};
+pub use diagnosis::{PathFacts, TcpLimits, Train};
 pub use hops::{ProbedHop, ProbedPath, ProbedSize};
 
 use crate::experiment::{Metric, Rung};
@@ -114,6 +116,9 @@ pub struct LoadResult {
     /// The answers to the probes of a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<ProbedPath>,
+    /// What a path has for TCP, of a load that looks at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_facts: Option<PathFacts>,
     /// What a load of mail knows beside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<MailFacts>,

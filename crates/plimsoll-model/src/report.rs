@@ -53,6 +53,12 @@ pub struct RunReport {
     /// The hops of each path that was probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathReport>,
+    /// What was found of each path that is to carry TCP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnoses: Vec<DiagnosisReport>,
+    /// The loss of datagrams over the rate that was offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knees: Vec<KneeReport>,
     /// The probes of each search for a limit: one for each of the verdicts on limits, in their order.
     #[serde(default)]
     pub searches: Vec<SearchReport>,
@@ -196,6 +202,76 @@ pub struct HopReport {
     pub latency_interval: Option<Interval>,
     /// How much longer a probe waits here than the fastest do, in milliseconds: the median.
     pub queue_ms: Option<f64>,
+}
+
+/// What was found of a path that is to carry TCP at a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DiagnosisReport {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// The rate that is wanted, in bit/s of data.
+    pub target_bits_per_second: f64,
+    /// The round-trip time for which it is wanted, in milliseconds.
+    pub target_rtt_ms: f64,
+    /// What TCP would reach over such a round trip, by the worst of the checks, in bit/s; no more than is wanted.
+    pub reaches_bits_per_second: f64,
+    /// What TCP carried over this path, in bit/s; null where it carried nothing.
+    pub tcp_bits_per_second: Option<f64>,
+    /// The shortest round-trip time of this path, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// The congestion control of the sender's host.
+    pub congestion: String,
+    /// The checks.
+    pub checks: Vec<CheckReport>,
+}
+
+/// What one check of a path found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReport {
+    /// `rate`, `loss`, `buffer`, `send_buffer`, `receive_buffer` or `window_scaling`.
+    pub check: String,
+    /// Whether it is good enough; null where that is not sure.
+    pub passes: Option<bool>,
+    /// What there is, in `unit`.
+    pub measured: f64,
+    /// What is needed, likewise.
+    pub needed: f64,
+    /// `bit/s`, `share` or `bytes`.
+    pub unit: String,
+    /// What was found, in words.
+    pub told: String,
+    /// What to do about it; empty where it passes.
+    pub advice: String,
+}
+
+/// The loss of datagrams over the rate that was offered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeReport {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// The offered rate from which on more is lost, in bit/s; null where there is no knee.
+    pub knee_bits_per_second: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The points, by rising rate.
+    pub points: Vec<KneePointReport>,
+    /// Pairs of offered bit/s and the share that a link of that rate loses, to be drawn; empty where there is no knee.
+    pub curve: Vec<[f64; 2]>,
+}
+
+/// What became of datagrams at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneePointReport {
+    /// What was sent, in bit/s of datagrams.
+    pub offered_bits_per_second: f64,
+    /// What arrived, likewise.
+    pub arrived_bits_per_second: f64,
+    /// The share that did not arrive.
+    pub loss: f64,
 }
 
 /// How far a run came.

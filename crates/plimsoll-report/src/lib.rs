@@ -17,6 +17,7 @@ pub mod markdown;
 pub mod postal;
 pub mod text;
 
+mod diagnosis;
 mod mail;
 mod number;
 mod path;

@@ -1,6 +1,8 @@
 //! Models of queues, scaling and lossy paths, fitted to measured points, with the residuals that say where reality leaves them.
 
+pub mod diagnosis;
 pub mod hops;
+pub mod knee;
 pub mod load_curve;
 pub mod loss;
 pub mod queueing;

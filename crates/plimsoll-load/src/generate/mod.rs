@@ -8,6 +8,7 @@ mod bulk;
 mod connection;
 mod course;
 mod deadlines;
+mod diagnose;
 mod dialer;
 mod engine;
 mod habit;
@@ -90,6 +91,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         LoadKind::Bulk(load) => bulk::run(spec, load, control),
         LoadKind::Udp(load) => udp::run(spec, load, control),
         LoadKind::Hops(load) => hops::run(spec, load, control),
+        LoadKind::Diagnose(load) => diagnose::run(spec, load, control),
         LoadKind::Storage(load) => storage::run(spec, load, control),
     }
 }

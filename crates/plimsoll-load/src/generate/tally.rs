@@ -182,6 +182,7 @@ impl Tally {
             streams: Vec::new(),
             datagrams: None,
             path: None,
+            path_facts: None,
             mail: self.mail.map(MailTally::into_facts),
             storage: None,
         }

@@ -9,6 +9,7 @@ mod pace;
 pub(crate) mod packet;
 mod pipe;
 pub(crate) mod socket;
+pub(crate) mod tcp_limits;
 pub(crate) mod tcp_state;
 
 pub(crate) use inlet::Inlet;

@@ -36,6 +36,8 @@ pub(crate) enum Opening {
         /// Their numbers.
         ids: Vec<u64>,
     },
+    /// What TCP may use on the service's host, answered by [`TcpLimits`](plimsoll_model::observation::TcpLimits).
+    Limits,
     /// Datagrams with this number will come; what became of them is answered when the load sends another byte.
     Datagrams {
         /// Chosen at random.

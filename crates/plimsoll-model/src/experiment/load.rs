@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::bulk::{BulkLoad, UdpLoad};
+use super::diagnose::DiagnoseLoad;
 use super::hops::HopsLoad;
 use super::mail::SmtpLoad;
 use super::open_loop::OpenLoop;
@@ -34,6 +35,9 @@ pub struct Load {
     /// Probes that find the hops of the path to the host of a service. The service itself is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<HopsLoad>,
+    /// What the path to a service of kind `bulk` has for TCP at a rate and a round-trip time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnose: Option<DiagnoseLoad>,
     /// Messages over SMTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smtp: Option<SmtpLoad>,
@@ -54,6 +58,8 @@ pub enum LoadKind {
     Udp(UdpLoad),
     /// Probes of the hops of a path.
     Hops(HopsLoad),
+    /// Datagrams and TCP over a path that is looked at.
+    Diagnose(DiagnoseLoad),
     /// Messages over SMTP.
     Smtp(SmtpLoad),
     /// Reads and writes.
@@ -68,9 +74,10 @@ impl Load {
         let bulk = || self.bulk.clone().map(LoadKind::Bulk);
         let udp = || self.udp.clone().map(LoadKind::Udp);
         let hops = || self.hops.clone().map(LoadKind::Hops);
+        let diagnose = || self.diagnose.clone().map(LoadKind::Diagnose);
         let smtp = || self.smtp.clone().map(LoadKind::Smtp);
         let storage = || self.storage.clone().map(LoadKind::Storage);
-        http.or_else(bulk).or_else(udp).or_else(hops).or_else(smtp).or_else(storage)
+        http.or_else(bulk).or_else(udp).or_else(hops).or_else(diagnose).or_else(smtp).or_else(storage)
     }
 }
 
@@ -87,6 +94,8 @@ impl LoadKind {
             Self::Bulk(bulk) => Self::Bulk(bulk.part(place, number)),
             Self::Udp(udp) => Self::Udp(udp.part(number)),
             Self::Hops(hops) => Self::Hops(hops.part(place, number)),
+            // A part of a diagnosis is none.
+            Self::Diagnose(_) => self.clone(),
             Self::Smtp(smtp) => Self::Smtp(smtp.part(place, number)),
             Self::Storage(storage) => Self::Storage(storage.part(place, number)),
         }
@@ -98,7 +107,7 @@ impl LoadKind {
         match self {
             Self::Http(http) if http.requests_per_connection == 1 => Metric::ConnectionsPerSecond,
             Self::Http(_) => Metric::RequestsPerSecond,
-            Self::Bulk(_) => Metric::BitsPerSecond,
+            Self::Bulk(_) | Self::Diagnose(_) => Metric::BitsPerSecond,
             Self::Udp(_) => Metric::PacketsPerSecond,
             Self::Hops(_) => Metric::RequestsPerSecond,
             Self::Smtp(_) => Metric::MessagesPerMinute,
@@ -114,7 +123,12 @@ impl LoadKind {
                 let open = http.open.as_ref().filter(|open| open.is_constant())?;
                 Some(Self::Http(HttpLoad { open: Some(OpenLoop { rate, ..open.clone() }), ..http.clone() }))
             }
-            Self::Bulk(_) | Self::Udp(_) | Self::Hops(_) | Self::Smtp(_) | Self::Storage(_) => None,
+            Self::Bulk(_)
+            | Self::Udp(_)
+            | Self::Hops(_)
+            | Self::Diagnose(_)
+            | Self::Smtp(_)
+            | Self::Storage(_) => None,
         }
     }
 
@@ -128,6 +142,7 @@ impl LoadKind {
             Self::Bulk(bulk) => Self::Bulk(bulk.window(connections)),
             Self::Udp(udp) => Self::Udp(udp.window(connections)),
             Self::Hops(hops) => Self::Hops(hops.window(connections)),
+            Self::Diagnose(_) => self.clone(),
             Self::Smtp(smtp) => Self::Smtp(smtp.window(connections)),
             Self::Storage(storage) => Self::Storage(storage.window(connections)),
         }
@@ -145,7 +160,7 @@ impl LoadKind {
             }
             Self::Udp(udp) => Self::Udp(UdpLoad { duration, ..udp.clone() }),
             // It ends when its probes are answered; a neighbour of that kind begins anew.
-            Self::Hops(_) => self.clone(),
+            Self::Hops(_) | Self::Diagnose(_) => self.clone(),
             Self::Smtp(smtp) => {
                 Self::Smtp(SmtpLoad { messages: None, duration: Some(duration), ..smtp.clone() })
             }

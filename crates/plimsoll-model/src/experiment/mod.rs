@@ -6,8 +6,10 @@
 pub mod bulk;
 pub mod capture;
 pub mod cpus;
+pub mod diagnose;
 pub mod hops;
 pub mod hysteresis;
+pub mod knee;
 pub mod limit;
 pub mod link;
 pub mod load;
@@ -31,8 +33,10 @@ use serde::{Deserialize, Serialize};
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use capture::Capture;
 pub use cpus::Cpus;
+pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
 pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
+pub use knee::KneeClaim;
 pub use limit::{LimitClaim, Search};
 pub use link::{Link, LinkShaper, Way};
 pub use load::{HttpLoad, Load, LoadKind};
@@ -372,6 +376,12 @@ pub struct Claim {
     /// The hops of a path can be told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<HopsClaim>,
+    /// A path is good enough for TCP at a rate and a round-trip time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnose: Option<DiagnoseClaim>,
+    /// Datagrams are lost from an offered rate on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<KneeClaim>,
     /// So many requests per second are the most that hold a bound of latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitClaim>,

@@ -7,6 +7,7 @@ macro_rules! path {
 
 mod bulk;
 mod capture;
+mod diagnose;
 mod hops;
 mod limit;
 mod mail;
@@ -15,6 +16,7 @@ mod storage;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::hysteresis::{self, HysteresisClaim};
+use super::knee::KneeClaim;
 use super::load_curve::LoadCurveClaim;
 use super::loss_curve::LossCurveClaim;
 use super::open_loop::{Arrivals, OpenLoop};
@@ -399,6 +401,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ("bulk", load.bulk.is_some()),
         ("udp", load.udp.is_some()),
         ("hops", load.hops.is_some()),
+        ("diagnose", load.diagnose.is_some()),
         ("smtp", load.smtp.is_some()),
         ("storage", load.storage.is_some()),
     ];
@@ -409,6 +412,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
     bulk::check_load(experiment, name, load)?;
     hops::check_load(name, load)?;
+    diagnose::check_load(experiment, name, load)?;
     mail::check_load(experiment, name, load)?;
     let Some(http) = &load.http else { return Ok(()) };
     if http.connections.is_some() == http.duration.is_some() {
@@ -728,6 +732,8 @@ fn check_claim(
         ("load_curve", claim.load_curve.is_some()),
         ("loss_curve", claim.loss_curve.is_some()),
         ("hops", claim.hops.is_some()),
+        ("diagnose", claim.diagnose.is_some()),
+        ("knee", claim.knee.is_some()),
         ("limit", claim.limit.is_some()),
         ("modes", claim.modes.is_some()),
         ("source", claim.source.is_some()),
@@ -764,6 +770,12 @@ fn check_claim(
     }
     if let Some(loss_curve) = &claim.loss_curve {
         loss_curve_claim(experiment, loss_curve, index, names)?;
+    }
+    if let Some(claim) = &claim.diagnose {
+        diagnose::check_claim(experiment, claim, index, names)?;
+    }
+    if let Some(claim) = &claim.knee {
+        knee_claim(experiment, claim, index, names)?;
     }
     if let Some(claim) = &claim.hops {
         hops::check_claim(experiment, claim, index, names)?;
@@ -856,13 +868,32 @@ fn loss_curve_claim(
             "a load with `bulk` that sends",
         ));
     }
-    if claim.over.is_empty() {
-        return Err(problem(here("over"), "a curve needs points", "the name of at least one factor"));
+    points_of(experiment, &claim.over, &here("over"))
+}
+
+fn knee_claim(
+    experiment: &Experiment,
+    claim: &KneeClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "knee", key];
+    measured(&claim.phase, names, here("phase"))?;
+    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    if load.is_none_or(|load| load.udp.is_none()) {
+        return Err(problem(here("phase"), "this phase does not send datagrams", "a load with `udp`"));
     }
-    for (place, factor) in claim.over.iter().enumerate() {
-        declared(factor, &experiment.factors, "factor", path!["claims", index, "loss_curve", "over", place])?;
+    points_of(experiment, &claim.over, &here("over"))
+}
+
+/// The factors whose levels are points of a curve.
+fn points_of(experiment: &Experiment, over: &[String], at: &[Part]) -> Checked {
+    if over.is_empty() {
+        return Err(problem(at.to_vec(), "a curve needs points", "the name of at least one factor"));
     }
-    Ok(())
+    over.iter().enumerate().try_for_each(|(place, factor)| {
+        declared(factor, &experiment.factors, "factor", [at, &path![place]].concat())
+    })
 }
 
 fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {

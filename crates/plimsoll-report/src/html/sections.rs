@@ -9,7 +9,8 @@ use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{
-    Figure, bars, cpu, cycles, hops, latency, load, load_curve, loss_curve, modes, probes, rate, steps, sweep,
+    Figure, bars, cpu, cycles, hops, knee, latency, load, load_curve, loss_curve, modes, probes, rate, steps,
+    sweep,
 };
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
@@ -43,6 +44,8 @@ pub(super) fn body(
         queues(report),
         lossy(report),
         paths(report),
+        tables::diagnoses(report),
+        knees(report),
         rates(report, &cells, records, claims),
         over_time(report, records),
         latencies(&cells),
@@ -261,6 +264,11 @@ fn queues(report: &RunReport) -> Option<Section> {
 fn lossy(report: &RunReport) -> Option<Section> {
     let charts = (1..).zip(&report.loss_curves).map(|(n, curve)| loss_curve::chart(n, curve));
     figures("lossy", "Rate over loss", charts)
+}
+
+/// The loss of datagrams over the rate that was offered.
+fn knees(report: &RunReport) -> Option<Section> {
+    figures("knees", "Loss over rate", (1..).zip(&report.knees).map(|(n, found)| knee::chart(n, found)))
 }
 
 /// The hops of paths, drawn and in figures.

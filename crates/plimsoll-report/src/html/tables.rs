@@ -5,6 +5,7 @@ use plimsoll_model::report::{CpuShares, PathReport, RunReport};
 
 use super::page;
 use super::sections::Section;
+use crate::diagnosis;
 use crate::number::{NONE, count, figure, millis, percent};
 use crate::summary::{self, CONTROL, CellRows, Figures, Row};
 use crate::wording;
@@ -79,6 +80,36 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
             @for share in shares { td .num { (share) } }
         }
     }
+}
+
+/// What was found of paths that are to carry TCP, and what to do about it.
+pub(super) fn diagnoses(report: &RunReport) -> Option<Section> {
+    let left = |title: &&str| ["check", "verdict", "found"].contains(title);
+    let titles = diagnosis::COLUMNS.map(|title| (title, !left(&title)));
+    (!report.diagnoses.is_empty()).then(|| Section {
+        id: "diagnoses",
+        title: "Is the path good enough?",
+        content: html! {
+            @for found in &report.diagnoses {
+                h3 { (diagnosis::title(found)) }
+                (page::table(&diagnosis::title(found), "", &html! {
+                    (page::head(&titles))
+                    tbody {
+                        @for check in &found.checks {
+                            tr {
+                                @for (cell, (_, number)) in diagnosis::cells(check).iter().zip(titles) {
+                                    td .num[number] { (cell) }
+                                }
+                            }
+                        }
+                    }
+                }))
+                p .soft { (diagnosis::carried(found)) }
+                @let advised: Vec<_> = found.checks.iter().filter(|check| !check.advice.is_empty()).collect();
+                @if !advised.is_empty() { ul { @for check in advised { li { (diagnosis::advice(check)) } } } }
+            }
+        },
+    })
 }
 
 /// The hops of a path.

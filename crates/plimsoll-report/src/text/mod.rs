@@ -90,6 +90,8 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::load_curves(&mut page, report)?;
     sections::loss_curves(&mut page, report)?;
     sections::paths(&mut page, report)?;
+    sections::diagnoses(&mut page, report)?;
+    sections::knees(&mut page, report)?;
     sections::searches(&mut page, report)?;
     sections::offers(&mut page, report)?;
     sections::mail(&mut page, report)?;

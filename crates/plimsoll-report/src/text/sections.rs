@@ -4,13 +4,14 @@ use std::io;
 
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
-    HopReport, LoadFit, LoadPointReport, LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport,
-    StepReport, TrialReport,
+    CheckReport, HopReport, KneePointReport, LoadFit, LoadPointReport, LossPointReport, OfferReport,
+    PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
+use crate::diagnosis;
 use crate::number::{NONE, count, figure, millis, percent, ratio, times};
 use crate::path;
 use crate::search;
@@ -238,6 +239,53 @@ pub(super) fn paths(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
         let row = |hop: &HopReport| Row { cells: path::cells(hop).to_vec(), faint: hop.address.is_none() };
         table::write(page, &columns, &path.hops.iter().map(row).collect::<Vec<_>>())?;
         page.item(&path::how_to_read(path))?;
+    }
+    Ok(())
+}
+
+/// What was found of paths that are to carry TCP.
+pub(super) fn diagnoses(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let titles = diagnosis::COLUMNS;
+    let columns = [
+        column(titles[0], Align::Left),
+        column(titles[1], Align::Left),
+        column(titles[2], Align::Right),
+        column(titles[3], Align::Right),
+        Column { title: titles[4], align: Align::Left, expendable: 1 },
+    ];
+    for found in &report.diagnoses {
+        page.heading(&diagnosis::title(found))?;
+        let row = |check: &CheckReport| Row {
+            cells: diagnosis::cells(check).to_vec(),
+            faint: check.passes == Some(true),
+        };
+        table::write(page, &columns, &found.checks.iter().map(row).collect::<Vec<_>>())?;
+        page.item(&diagnosis::carried(found))?;
+        for check in found.checks.iter().filter(|check| !check.advice.is_empty()) {
+            page.item(&diagnosis::advice(check))?;
+        }
+    }
+    Ok(())
+}
+
+/// The loss of datagrams at each rate.
+pub(super) fn knees(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = [
+        column("offered Mbit/s", Align::Right),
+        column("arrived Mbit/s", Align::Right),
+        column("lost %", Align::Right),
+    ];
+    for knee in &report.knees {
+        page.heading(&summary::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell))?;
+        let row = |point: &KneePointReport| Row {
+            cells: vec![
+                figure(point.offered_bits_per_second / 1e6),
+                figure(point.arrived_bits_per_second / 1e6),
+                percent(point.loss),
+            ],
+            faint: false,
+        };
+        table::write(page, &columns, &knee.points.iter().map(row).collect::<Vec<_>>())?;
     }
     Ok(())
 }

@@ -334,6 +334,8 @@ pub(crate) fn empty() -> RunReport {
         load_curves: Vec::new(),
         loss_curves: Vec::new(),
         paths: Vec::new(),
+        diagnoses: Vec::new(),
+        knees: Vec::new(),
         verdicts: Vec::new(),
         recovery: None,
         searches: Vec::new(),

@@ -10,7 +10,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{LossCurveReport, LossPointReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, validity};
+use super::{curve, prefix, validity};
 
 /// What is estimated: C of Mathis' formula.
 const METRIC: &str = "mathis_constant";
@@ -21,7 +21,7 @@ const EPISODES: [&str; 3] =
 /// One verdict for each curve.
 pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
     let verdict = |group: BTreeMap<String, String>| {
-        let of_group = of_group(&group, trials);
+        let of_group = curve::of_group(&group, trials);
         let mut verdict = match validity::objection_to_load(&of_group) {
             Some(reason) => Verdict::bare("loss", METRIC, Outcome::Invalid, of_group.len(), reason),
             None => fitted(plan, claim, &of_group).1.map_or_else(
@@ -32,15 +32,16 @@ pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecor
         verdict.reason = prefix(&group) + &verdict.reason;
         verdict
     };
-    groups(plan, claim).into_iter().map(verdict).collect()
+    curve::groups(plan, &claim.over).into_iter().map(verdict).collect()
 }
 
 /// What there is to draw and to list: the points of each curve, and the fitted formulas.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<LossCurveReport> {
     let claims = plan.experiment.claims.iter().filter_map(|claim| claim.loss_curve.as_ref());
-    let each = claims.flat_map(|claim| groups(plan, claim).into_iter().map(move |group| (claim, group)));
+    let each = claims
+        .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |group| (claim, group)));
     let report = |(claim, group): (&LossCurveClaim, BTreeMap<String, String>)| {
-        let (points, curve) = fitted(plan, claim, &of_group(&group, trials));
+        let (points, curve) = fitted(plan, claim, &curve::of_group(&group, trials));
         let modelled = |formula: Formula, point: &LossPoint| {
             let constant = curve.as_ref().ok()?.of(formula)?.constant;
             Some(constant * formula.rate(point.rtt, point.loss, point.mss))
@@ -63,26 +64,6 @@ pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<LossCurveRepor
         }
     };
     each.map(report).filter(|report| !report.points.is_empty()).collect()
-}
-
-/// Every combination of levels of the factors that do not make points, in the order of the plan.
-fn groups(plan: &Plan, claim: &LossCurveClaim) -> Vec<BTreeMap<String, String>> {
-    let mut groups = Vec::new();
-    for cell in &plan.cells {
-        let mut group = cell.levels.clone();
-        group.retain(|factor, _| !claim.over.contains(factor));
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
-}
-
-fn of_group<'t>(group: &BTreeMap<String, String>, trials: &'t [TrialRecord]) -> Vec<&'t TrialRecord> {
-    trials
-        .iter()
-        .filter(|trial| group.iter().all(|(factor, level)| trial.cell.get(factor) == Some(level)))
-        .collect()
 }
 
 /// The points, by rising loss, and the formulas fitted to them.

@@ -2,6 +2,8 @@
 
 mod alike;
 mod contrast;
+mod curve;
+mod diagnose;
 mod evidence;
 mod figures;
 #[cfg(test)]
@@ -9,6 +11,7 @@ mod fixture;
 mod foreign_sync;
 mod hops;
 mod hysteresis;
+mod knee;
 mod limit;
 mod load_curve;
 mod loss_curve;
@@ -117,6 +120,8 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         load_curves: load_curve::reports(plan, trials),
         loss_curves: loss_curve::reports(plan, trials),
         paths: hops::reports(plan, trials),
+        diagnoses: diagnose::reports(plan, trials),
+        knees: knee::reports(plan, trials),
         searches: limit::searches(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
@@ -176,6 +181,10 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         load_curve::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.loss_curve {
         loss_curve::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.diagnose {
+        diagnose::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.knee {
+        knee::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.hops {
         hops::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.limit {

@@ -128,6 +128,13 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
             let probes = u64::from(hops.probes) * u64::from(hops.sizes);
             writeln!(out, "  {name}: {probes} probes to each hop of the path from {from} to {to}")?;
         }
+        if let Some(diagnose) = &load.diagnose {
+            writeln!(
+                out,
+                "  {name}: the path from {from} to {to} is looked at for TCP at {} over {}",
+                diagnose.rate, diagnose.rtt
+            )?;
+        }
         if let Some(smtp) = &load.smtp {
             let many = smtp.messages.map(|n| format!("{n} messages"));
             let amount = many.or(smtp.duration.map(|span| span.to_string())).unwrap_or_default();
@@ -292,6 +299,10 @@ fn wording(claim: &Claim) -> String {
         format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
     } else if let Some(curve) = &claim.loss_curve {
         format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
+    } else if let Some(diagnose) = &claim.diagnose {
+        format!("the path of {} is good enough for TCP as its load wants it", diagnose.phase)
+    } else if let Some(knee) = &claim.knee {
+        format!("datagrams of {} are lost from a rate on, over {}", knee.phase, knee.over.join(" and "))
     } else if let Some(hops) = &claim.hops {
         format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
     } else if let Some(limit) = &claim.limit {

@@ -21,6 +21,7 @@ mod mail;
 mod models;
 mod offered;
 mod own_services;
+mod paths;
 mod programs;
 mod settings;
 mod storage;

@@ -6,15 +6,16 @@
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, send, sendmmsg, setsockopt, sockopt};
 use plimsoll_model::experiment::UdpLoad;
 use plimsoll_model::frame::LoadSpec;
+use plimsoll_model::observation::Train;
 
-use super::Running;
+use super::{Running, Spacing};
 use crate::clock::{self, CpuTime};
 use crate::generate::bulk::{kind_of_io, number};
 use crate::generate::tally::Tally;
@@ -34,7 +35,7 @@ const BURST_NS: u64 = 1_000_000;
 const LONGEST_SLEEP: u64 = 50_000_000;
 
 /// A flow that is announced.
-pub(super) struct Flow {
+pub(in crate::generate) struct Flow {
     number: u64,
     socket: UdpSocket,
     /// The connection over which it was announced, and will be counted.
@@ -58,7 +59,7 @@ pub(super) struct Done {
 
 impl Flow {
     /// Opens the `nth` flow of a load and announces it.
-    pub(super) fn open(spec: &LoadSpec, load: &UdpLoad, nth: usize) -> io::Result<Self> {
+    pub(in crate::generate) fn open(spec: &LoadSpec, load: &UdpLoad, nth: usize) -> io::Result<Self> {
         let target = *spec
             .targets
             .get(nth % spec.targets.len().max(1))
@@ -83,6 +84,27 @@ impl Flow {
             && setsockopt(&socket, sockopt::UdpGsoSegment, &(load.size as i32)).is_ok();
         let batch = (load.batch as usize).max(1).min(if gso { segments } else { usize::MAX });
         Ok(Self { number, socket, control, size, buffer: vec![0; size * batch], batch, gso })
+    }
+
+    /// Sends so many datagrams at this spacing, and asks what arrived.
+    pub(in crate::generate) fn train(
+        mut self,
+        count: u64,
+        spacing: Spacing,
+        abort: &AtomicBool,
+    ) -> io::Result<Train> {
+        let began = clock::now();
+        let (mut sent, mut due, mut last) = (0, began, began);
+        let together = if spacing.nominal == 0 { self.batch as u64 } else { 1 };
+        while sent < count && !abort.load(Ordering::Relaxed) {
+            if spacing.nominal > 0 {
+                due = spacing.wait(due);
+            }
+            last = clock::now();
+            sent += self.hand_over((count - sent).min(together) as usize, sent, last)? as u64;
+        }
+        let received = self.counts()?.received;
+        Ok(Train { sent, received, elapsed_ns: last - began })
     }
 
     /// Sends for as long as the load says, and asks what arrived.

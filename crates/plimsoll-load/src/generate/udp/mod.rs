@@ -1,6 +1,7 @@
 //! Datagrams at a rate: flows side by side, each a socket and a thread.
 
 mod flow;
+mod train;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,7 +11,8 @@ use plimsoll_model::experiment::UdpLoad;
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 
-use self::flow::Flow;
+pub(super) use self::flow::Flow;
+pub(super) use self::train::Spacing;
 use super::Control;
 use super::tally::Tally;
 use crate::failure::other;

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
+use std::path::Path;
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use plimsoll_model::experiment::{BulkLoad, BulkService, Direction};
 use super::desk::{Desk, MOST_FLOWS};
 use crate::transfer::exchange::Exchange;
 use crate::transfer::opening::{self, MAGIC, Opening};
-use crate::transfer::{Inlet, Patience, Stop, socket, tcp_state};
+use crate::transfer::{Inlet, Patience, Stop, socket, tcp_limits, tcp_state};
 
 /// How long datagrams may still be on their way when their sender has done.
 const QUIET: Duration = Duration::from_millis(150);
@@ -41,6 +42,13 @@ pub(super) fn attend(mut stream: TcpStream, options: &BulkService, desk: &Desk) 
             opening::ready(&mut stream)?;
             opening::send(&mut stream, &desk.states(&ids))
         }
+        Opening::Limits => match tcp_limits::read(Path::new("/")) {
+            Ok(limits) => {
+                opening::ready(&mut stream)?;
+                opening::send(&mut stream, &limits)
+            }
+            Err(error) => opening::refuse(&mut stream, &error),
+        },
         Opening::Datagrams { flow, .. } => {
             if !desk.begin(flow) {
                 return opening::refuse(&mut stream, &format!("{MOST_FLOWS} flows are under way already"));

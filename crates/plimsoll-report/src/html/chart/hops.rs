@@ -12,6 +12,9 @@ use crate::path;
 
 const HEIGHT: usize = 380;
 
+/// How far above a bar its text stands, on a logarithmic scale.
+const ABOVE: f64 = 1.08;
+
 const CAPTION: &str = "Each bar is a link, at its rate; the scale is logarithmic. Above it stands how long a packet travels on it. Dashed: not \
 measurable, the rate is at least so high. Lines across: the interval of the rate.";
 
@@ -74,7 +77,7 @@ fn labels(path: &PathReport) -> Box<dyn Trace> {
         .collect();
     Scatter::new(
         shown.iter().map(|(place, ..)| *place).collect(),
-        shown.iter().map(|(_, rate, _)| *rate).collect(),
+        shown.iter().map(|(_, rate, _)| ABOVE * rate).collect(),
     )
     .mode(Mode::Text)
     .text_array(shown.into_iter().map(|(.., text)| escaped(&text)).collect())

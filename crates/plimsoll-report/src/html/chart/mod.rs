@@ -12,6 +12,7 @@ pub(super) mod cycles;
 pub(super) mod flow;
 pub(super) mod forest;
 pub(super) mod hops;
+pub(super) mod knee;
 pub(super) mod latency;
 pub(super) mod load;
 pub(super) mod load_curve;

@@ -1,0 +1,77 @@
+//! Whether a path is good enough for TCP at a rate: what is measured of it, and the claim.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitRate, Span};
+
+/// What a path, and the hosts at its ends, have for TCP: losses among datagrams that are far apart, what arrives at the rate that is wanted, the
+/// longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one: its round-trip time is then
+/// shorter than `rtt`, and it must be as good as the whole has to be (Mathis, Heffner, O'Neil & Siemsen 2008, *Pathdiag*). The service is of
+/// kind `bulk`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseLoad {
+    /// The rate that TCP is to reach over the whole path, in bits of data per second (10kbit to 10Gbit).
+    pub rate: BitRate,
+    /// The round-trip time of the whole path (100us to 10s).
+    pub rtt: Span,
+    /// The segment size of TCP, in bytes of data (256 to 8948).
+    #[serde(default = "DiagnoseLoad::default_segment")]
+    pub segment: u32,
+    /// C of Mathis' formula: rate = C·MSS / (RTT·√loss) (0.1 to 10).
+    #[serde(default = "DiagnoseLoad::default_constant")]
+    pub constant: f64,
+    /// How many datagrams are sent far apart, to count losses (100 to 10000000). Fewer than three times as many as one of which may be
+    /// lost cannot show that a path is good.
+    #[serde(default = "DiagnoseLoad::default_packets")]
+    pub packets: u32,
+    /// How long the rate is offered, and how long TCP sends (at most 10m).
+    #[serde(default = "DiagnoseLoad::default_duration")]
+    pub duration: Span,
+    /// How many bursts are sent (1 to 1000).
+    #[serde(default = "DiagnoseLoad::default_bursts")]
+    pub bursts: u32,
+}
+
+impl DiagnoseLoad {
+    fn default_segment() -> u32 {
+        1448
+    }
+    fn default_constant() -> f64 {
+        0.7
+    }
+    fn default_packets() -> u32 {
+        8000
+    }
+    fn default_duration() -> Span {
+        Span::secs(3)
+    }
+    fn default_bursts() -> u32 {
+        9
+    }
+
+    /// The headers of a segment: IP, TCP and its timestamps, in bytes.
+    pub const HEADERS: u32 = 52;
+
+    /// What is under way at that rate within that time, in bytes of data: the window that TCP needs, and the queue.
+    #[must_use]
+    pub fn window(&self) -> f64 {
+        self.rate.0 as f64 * self.rtt.0.as_secs_f64() / 8.0
+    }
+
+    /// How many datagrams a burst has: twice as many bytes as the queue is to take, and some.
+    #[must_use]
+    pub fn burst(&self) -> u32 {
+        (2.0 * self.window() / f64::from(self.segment)).ceil() as u32 + 4
+    }
+}
+
+/// The path of a measured load `diagnose` is good enough for TCP at the rate and the round-trip time that the load names, and so are the hosts at
+/// its ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseClaim {
+    /// The measured phase.
+    pub phase: String,
+}
