@@ -19,6 +19,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
     let points = timeline::points(trials.len());
     let count: fn(&Interval) -> f64 = match metric {
         Metric::RequestsPerSecond => |i| i.requests as f64,
+        Metric::MessagesPerMinute => |i| i.requests as f64 * 60.0,
         Metric::BitsPerSecond => |i| i.bytes as f64 * 8.0,
         Metric::MegabytesPerSecond => |i| i.bytes as f64 / 1e6,
         _ => |i| i.connections as f64,
