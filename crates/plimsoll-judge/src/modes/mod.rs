@@ -2,8 +2,9 @@
 //!
 //! A mixture of normal distributions is fitted; a second component counts as a mode when it pays (ΔBIC above 10), when it is apart (Ashman's
 //! D above 2.6; Ashman, Bird & Zepf 1994, *Detecting bimodality in astronomical datasets*) and when it is no mere tail (more than 8 % of
-//! the values, and a valley before it). A flat top counts as one mode, by a uniform distribution that competes with the mixture. Hartigan's dip test is reported beside it, as support: alone, it misses most second modes at such sizes. A level
-//! that shifted in time is taken out first, for a step is no second mode.
+//! the values, and a valley before it). A flat top counts as one mode, by a uniform distribution that competes with the mixture. Hartigan's dip
+//! test is reported beside it, as support: alone, it misses most second modes at such sizes; where it is very sure, the second component need
+//! not pay as much. A level that shifted in time is taken out first, for a step is no second mode.
 
 mod dip;
 mod mixture;
@@ -24,6 +25,11 @@ use serde::Serialize;
 pub const LEAST_VALUES: usize = 31;
 /// What a further component must gain in Schwarz's criterion (Kass & Raftery 1995: above 10 is very strong evidence).
 const BIC_GAIN: f64 = 10.0;
+/// What a second one must gain where the dip test, which knows nothing of normal distributions, is surer than [`DIP_SURE`]: values that scatter
+/// widely about each of two places are nearly as well described by a flat top over both.
+const BIC_GAIN_WITH_DIP: f64 = 6.0;
+/// The dip test's probability below which there is more than one mode.
+const DIP_SURE: f64 = 0.001;
 /// How far apart two modes must be, in their pooled standard deviations.
 const SEPARATION: f64 = 2.6;
 /// The smallest share of the values that is a mode.
@@ -84,14 +90,20 @@ pub fn find_modes(values: &[f64]) -> Result<Modes, JudgeError> {
     }
     let shifts = find_changes(values)?.changes;
     let ordered = sorted(&levelled(values, &shifts));
-    let dip = Some(dip_test(&ordered));
+    let dip = dip_test(&ordered);
     let half_range = ordered[n - 1] / 2.0 - ordered[0] / 2.0;
     if half_range == 0.0 {
-        return Ok(Modes { modes: vec![Mode { center: ordered[0], weight: 1.0 }], shifts, dip, ..none });
+        return Ok(Modes {
+            modes: vec![Mode { center: ordered[0], weight: 1.0 }],
+            shifts,
+            dip: Some(dip),
+            ..none
+        });
     }
     let middle = ordered[n / 2];
     let scaled = ordered.iter().map(|x| (x / 2.0 - middle / 2.0) / half_range).collect();
-    let grown = Grown::from(&Sample::new(scaled, tick(&ordered) / 2.0 / half_range), n);
+    let least_gain = if dip.p <= DIP_SURE { BIC_GAIN_WITH_DIP } else { BIC_GAIN };
+    let grown = Grown::from(&Sample::new(scaled, tick(&ordered) / 2.0 / half_range), n, least_gain);
     let mode =
         |c: &Component| Mode { center: middle + c.mean * half_range + c.mean * half_range, weight: c.weight };
     Ok(Modes {
@@ -99,7 +111,7 @@ pub fn find_modes(values: &[f64]) -> Result<Modes, JudgeError> {
         shifts,
         bic_gain: Some(grown.bic_gain),
         separation: Some(grown.separation),
-        dip,
+        dip: Some(dip),
         n,
     })
 }
@@ -123,7 +135,8 @@ struct Grown {
 }
 
 impl Grown {
-    fn from(sample: &Sample, n: usize) -> Self {
+    /// A second component must gain `least_gain`, further ones [`BIC_GAIN`].
+    fn from(sample: &Sample, n: usize, least_gain: f64) -> Self {
         let single = sample.fit_one();
         let pair = sample.fit_two();
         // Two normal components describe a flat top better than one does, yet it is one mode.
@@ -132,8 +145,9 @@ impl Grown {
         let mut separation = nearest(&pair);
         let mut mixture = single;
         let mut candidate = pair;
-        let mut bic = single_bic;
-        while bic - candidate.bic(n) > BIC_GAIN && distinct(&candidate) {
+        let (mut bic, mut least_gain) = (single_bic, least_gain);
+        while bic - candidate.bic(n) > least_gain && distinct(&candidate) {
+            least_gain = BIC_GAIN;
             bic = candidate.bic(n);
             mixture = candidate;
             separation = nearest(&mixture);

@@ -38,6 +38,19 @@ fn one_mode_stays_one() {
 }
 
 #[test]
+fn two_places_about_which_values_scatter_widely_are_two_modes() {
+    // 10 to 50 and 200 to 500: a flat top over both describes them nearly as well as two normal distributions.
+    let mut rng = SmallRng::new(7);
+    let values: Vec<f64> = (0..100)
+        .map(
+            |_| if rng.uniform() < 0.5 { 10.0 + 40.0 * rng.uniform() } else { 200.0 + 300.0 * rng.uniform() },
+        )
+        .collect();
+    let found = find_modes(&values).unwrap();
+    assert_eq!(found.modes.len(), 2, "{found:?}");
+}
+
+#[test]
 fn a_step_in_time_is_no_second_mode() {
     let mut values = drawn(200, &[(20.0, 1.0)], 4);
     values[90..].iter_mut().for_each(|v| *v += 8.0);
