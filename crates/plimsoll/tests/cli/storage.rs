@@ -210,12 +210,18 @@ fn a_device_that_fails_under_a_load_is_an_input_output_error() {
     let attached = lab.script(&format!("losetup --find --show {}", image.display())).exits(0);
     let device = attached.stdout.trim().to_owned();
     let _detached = Detach(&lab, &device);
-    // What the loop device stands on becomes shorter than it.
-    fs::OpenOptions::new().write(true).open(&image).and_then(|file| file.set_len(4096)).expect("allowed");
     let volume = format!("device = \"{device}\"");
-    let storage = "{ size = \"8M\", direct = true, access = \"random\", operations = 4000 }";
+    let storage = "{ size = \"8M\", direct = true, access = \"random\", duration = \"60s\" }";
     let file = lab.file("short.toml", &experiment(&volume, storage, ""));
-    lab.plimsoll(&["run", &file]).exits(3).says("its device cannot read or write (input/output error)");
+    let told = "the volume `disk`: its device cannot read or write (input/output error)";
+    let run = lab.start(&["run", &file]);
+    let stat = format!("/sys/block/{}/stat", device.trim_start_matches("/dev/"));
+    let reads = || fs::read_to_string(&stat).ok()?.split_whitespace().next()?.parse::<u64>().ok();
+    wait_until("the load is under way", || reads().is_some_and(|reads| reads > 500));
+    // What the loop device stands on becomes shorter than it, under the load and before the next.
+    fs::OpenOptions::new().write(true).open(&image).and_then(|file| file.set_len(4096)).expect("allowed");
+    run.ends().exits(3).says(told);
+    lab.plimsoll(&["run", &file]).exits(3).says(told);
 }
 
 /// A neighbour that is there for every other stretch of measurements.
