@@ -28,6 +28,7 @@ use outbox::Outbox;
 use service::Services;
 
 pub use exec::main as exec_main;
+pub use load::main as load_main;
 
 /// How often connections are counted while waiting for the last to go.
 const DRAIN_POLL: Duration = Duration::from_millis(20);

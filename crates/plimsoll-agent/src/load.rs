@@ -1,4 +1,7 @@
-//! Loads: each in a thread of the agent, until it is done or the agent ends.
+//! Loads: each in a thread of the agent, until it is done or the agent ends. One that forks runs in a process of its own, which is small and
+//! has one thread.
+
+mod apart;
 
 use std::io;
 use std::sync::Arc;
@@ -7,10 +10,13 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_load::Control;
-use plimsoll_model::frame::{FromAgent, Id, LoadSpec};
+use plimsoll_model::frame::{Failure, FromAgent, Id, LoadKind, LoadSpec};
+use plimsoll_model::observation::LoadResult;
 
 use crate::ById;
 use crate::outbox::Outbox;
+
+pub use apart::main;
 
 /// How often the controller is told where a load stands.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -34,10 +40,8 @@ impl Loads {
         let flag = Arc::clone(&abort);
         thread::Builder::new().name("load".into()).spawn(move || {
             let tell = |progress| outbox.send_or_drop(&FromAgent::Progress { id, progress });
-            let answer = match plimsoll_load::run(
-                &spec,
-                &Control { abort: &flag, progress: &tell, every: PROGRESS },
-            ) {
+            let control = Control { abort: &flag, progress: &tell, every: PROGRESS };
+            let answer = match carry_out(&spec, &control) {
                 Ok(result) => FromAgent::Finished { id, result: Box::new(result) },
                 Err(why) => FromAgent::Failed { id: Some(id), why },
             };
@@ -52,6 +56,13 @@ impl Loads {
         if let Some(abort) = self.running.remove(&id) {
             abort.store(true, Ordering::Release);
         }
+    }
+}
+
+fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    match spec.kind {
+        LoadKind::Messaging(_) => apart::run(spec, control),
+        _ => plimsoll_load::run(spec, control),
     }
 }
 

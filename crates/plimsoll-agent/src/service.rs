@@ -65,7 +65,8 @@ pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn tell(told: &Told) -> io::Result<()> {
+/// Tells the agent something, as one line of JSON on stdout.
+pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     serde_json::to_writer(&mut stdout, told)?;
     stdout.write_all(b"\n")?;

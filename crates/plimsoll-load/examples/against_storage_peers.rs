@@ -9,7 +9,9 @@
 //! A pair is both programs one right after the other, in an order that changes with each pair. The ratio of each pair is ours over theirs;
 //! the median over pairs stands with the interval of order statistics that holds it with about 95 %.
 
-use std::error::Error;
+#[path = "shared/pairs.rs"]
+mod pairs;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
@@ -21,7 +23,7 @@ use plimsoll_model::frame::{LoadKind, LoadSpec, VolumePlace};
 use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::{ByteSize, Span};
 
-type Answer<T> = Result<T, Box<dyn Error>>;
+use pairs::{Answer, report};
 
 /// How long each side of a pair works.
 const LENGTH: Duration = Duration::from_secs(2);
@@ -46,57 +48,20 @@ fn compare() -> Answer<()> {
         "memory" => {
             let ours = || per_cpu_second(&ours(place, false, CacheState::Warmed)?);
             for (name, batched) in [("fio", false), ("fio, in batches of 32", true)] {
-                report(name, "operations per CPU second", pairs, ours, || fio_memory(place, batched))?;
+                report(name, "operations per CPU second", 0, pairs, ours, || fio_memory(place, batched))?;
             }
         }
         "device" => {
             let ours = || rate(&ours(place, true, CacheState::Dropped)?);
-            report("fio", "operations per second", pairs, ours, || Ok(fio(place, true, false)?.iops))?;
+            report("fio", "operations per second", 0, pairs, ours, || Ok(fio(place, true, false)?.iops))?;
         }
         "hdparm" => {
-            report("hdparm -T", "MB/s", pairs, || timed(place, true), || hdparm(place, "-T"))?;
-            report("hdparm -t", "MB/s", pairs, || timed(place, false), || hdparm(place, "-t"))?;
+            report("hdparm -T", "MB/s", 0, pairs, || timed(place, true), || hdparm(place, "-T"))?;
+            report("hdparm -t", "MB/s", 0, pairs, || timed(place, false), || hdparm(place, "-t"))?;
         }
         other => return Err(format!("`{other}` is nothing to compare").into()),
     }
     Ok(())
-}
-
-/// Measures pairs, and prints both sides and their ratio.
-fn report(
-    name: &str,
-    unit: &str,
-    pairs: usize,
-    ours: impl Fn() -> Answer<f64>,
-    theirs: impl Fn() -> Answer<f64>,
-) -> Answer<()> {
-    let mut found = Vec::new();
-    for pair in 0..pairs {
-        let (a, b);
-        if pair % 2 == 0 {
-            a = ours()?;
-            b = theirs()?;
-        } else {
-            b = theirs()?;
-            a = ours()?;
-        }
-        found.push((a, b));
-    }
-    let (mine, low, high) = middle(found.iter().map(|(a, _)| *a));
-    let (peer, ..) = middle(found.iter().map(|(_, b)| *b));
-    println!("plimsoll {mine:.0} [{low:.0}, {high:.0}], {name} {peer:.0} {unit} (medians of {pairs})");
-    let (ratio, low, high) = middle(found.iter().map(|(a, b)| a / b));
-    println!("  ratio {ratio:.3} [{low:.3}, {high:.3}]");
-    Ok(())
-}
-
-/// The median, and the values that enclose it with about 95 % (David & Nagaraja, Order Statistics, section 7.1).
-fn middle(values: impl Iterator<Item = f64>) -> (f64, f64, f64) {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    let depth = ((n as f64 - 1.96 * (n as f64).sqrt()) / 2.0).max(0.0) as usize;
-    (values[n / 2], values[depth], values[n - 1 - depth])
 }
 
 fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {

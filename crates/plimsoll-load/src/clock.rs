@@ -1,6 +1,6 @@
 //! Time, and what a thread used of the CPU.
 
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
@@ -20,7 +20,17 @@ pub(crate) struct CpuTime {
 impl CpuTime {
     /// What the calling thread has used so far.
     pub(crate) fn of_this_thread() -> Self {
-        let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask about itself");
+        Self::of(getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask about itself"))
+    }
+
+    /// What this process has used so far, with all of its threads, and with those of its processes that have ended and were waited for.
+    pub(crate) fn of_this_process_and_those_ended() -> Self {
+        let of = |who| Self::of(getrusage(who).expect("a process may ask about itself and its own"));
+        let (own, ended) = (of(UsageWho::RUSAGE_SELF), of(UsageWho::RUSAGE_CHILDREN));
+        Self { user_us: own.user_us + ended.user_us, system_us: own.system_us + ended.system_us }
+    }
+
+    fn of(usage: Usage) -> Self {
         let micros = |time: nix::sys::time::TimeVal| u64::try_from(time.num_microseconds()).unwrap_or(0);
         Self { user_us: micros(usage.user_time()), system_us: micros(usage.system_time()) }
     }

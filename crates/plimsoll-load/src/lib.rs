@@ -8,6 +8,7 @@ mod date;
 mod descriptors;
 mod failure;
 mod generate;
+mod process;
 mod service;
 mod smtp;
 mod text;

@@ -125,6 +125,31 @@ pub struct LoadResult {
     /// What a storage load did beside answering requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageFacts>,
+    /// What a messaging load did. Its requests are messages; the time of a request is that of a round, and `elapsed_ns` that of all rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messaging: Option<MessagingFacts>,
+}
+
+/// What a messaging load did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagingFacts {
+    /// Workers in a round, senders and receivers.
+    pub workers: u64,
+    /// Rounds.
+    pub rounds: u64,
+    /// The memory of all workers of the first round while they waited for its start; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<WorkersMemory>,
+}
+
+/// Memory that workers need before they send anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersMemory {
+    /// Pages of the workers themselves in bytes, shared ones in equal parts (`Pss` of `/proc/PID/smaps_rollup`).
+    pub own_bytes: u64,
+    /// What the kernel's stacks, page tables and other structures grew by meanwhile, in bytes (`KernelStack`, `PageTables` and `SUnreclaim` of
+    /// `/proc/meminfo`). It is that of the whole machine, so that others may be in it.
+    pub kernel_bytes: u64,
 }
 
 /// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
 use crate::observation::{
-    ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost, StorageFacts, Twin,
+    ErrorKind, Fault, MailBalance, MessagingFacts, Percentiles, PhaseKind, SamplingCost, StorageFacts, Twin,
 };
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
@@ -59,6 +59,9 @@ pub struct RunReport {
     /// The loss of datagrams over the rate that was offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knees: Vec<KneeReport>,
+    /// What claims about growth rest on: the points of each curve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growths: Vec<GrowthReport>,
     /// The probes of each search for a limit: one for each of the verdicts on limits, in their order.
     #[serde(default)]
     pub searches: Vec<SearchReport>,
@@ -274,6 +277,45 @@ pub struct KneePointReport {
     pub loss: f64,
 }
 
+/// The time of messaging over the number of workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthReport {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// How the time grows: `constant`, `linear`, `power` or `knee`; null where there are too few points.
+    pub kind: Option<String>,
+    /// The number of workers from which on it grows faster; null where there is no such knee.
+    pub knee: Option<f64>,
+    /// The interval of the knee.
+    pub knee_interval: Option<Interval>,
+    /// Memory that each further worker needs before it sends anything, in bytes: the median of the slopes between points. Null where the kernel
+    /// does not tell.
+    pub bytes_per_worker: Option<f64>,
+    /// The cells, by rising number of workers.
+    pub points: Vec<GrowthPointReport>,
+    /// Pairs of workers and milliseconds of what was fitted, to be drawn.
+    pub curve: Vec<[f64; 2]>,
+}
+
+/// What workers of one number took, over all trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthPointReport {
+    /// How many workers there were.
+    pub workers: u64,
+    /// In how many trials they were measured.
+    pub trials: usize,
+    /// The time of a round in milliseconds, the median over trials.
+    pub ms: f64,
+    /// The least of any trial.
+    pub least_ms: f64,
+    /// The most.
+    pub most_ms: f64,
+    /// The memory of all workers before they sent anything, their own and the kernel's, in bytes; the median over trials.
+    pub memory_bytes: Option<f64>,
+}
+
 /// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -347,6 +389,28 @@ pub struct SearchReport {
     pub share: f64,
     /// The probes of all trials, in order.
     pub probes: Vec<ProbeReport>,
+    /// What light load says of the limit; null where the claim does not ask, or there was too little of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<PredictedLimit>,
+}
+
+/// A limit that was predicted from light load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedLimit {
+    /// The measured phase that it was predicted from.
+    pub from: String,
+    /// How many steps of all trials.
+    pub points: usize,
+    /// The highest rate of them, in requests per second.
+    pub highest_per_second: f64,
+    /// The time that the service works for a request as they imply it, in milliseconds.
+    pub service_ms: f64,
+    /// Its interval.
+    pub service_interval: Interval,
+    /// The rate up to which the bound would be held; null where the service would break it even when idle.
+    pub per_second: Option<f64>,
+    /// Its interval, if the model is right.
+    pub interval: Option<Interval>,
 }
 
 /// One probe of a search.
@@ -676,6 +740,9 @@ pub struct PhaseReport {
     /// What storage loads did, over all slices; null where there was none.
     #[serde(default)]
     pub storage: Option<StorageFacts>,
+    /// What messaging loads did, over all slices; null where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messaging: Option<MessagingFacts>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
     /// Failures, by kind.

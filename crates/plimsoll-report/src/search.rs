@@ -1,6 +1,7 @@
 //! Searches for a limit: the probes of all trials of one cell, put together by the rate that was offered.
 
 use plimsoll_model::report::{ProbeFinding, ProbeReport, SearchReport};
+use plimsoll_model::verdict::{Interval, Verdict};
 
 use crate::number::{figure, median, sorted};
 use crate::summary;
@@ -78,8 +79,34 @@ pub(crate) fn how_to_read(search: &SearchReport) -> String {
     )
 }
 
+/// What light load says of the limit, beside what the search says; nothing where nobody asked.
+pub(crate) fn prediction(search: &SearchReport, verdict: Option<&Verdict>) -> Option<String> {
+    let predicted = search.predicted.as_ref()?;
+    let range = |interval: Interval| format!("{} to {}", figure(interval.lo()), figure(interval.hi()));
+    let from = format!(
+        "{} steps of `{}`, up to {}/s, at {} ms for a request",
+        predicted.points,
+        predicted.from,
+        figure(predicted.highest_per_second),
+        figure(predicted.service_ms)
+    );
+    let Some(rate) = predicted.per_second else {
+        return Some(format!("Predicted from {from}: the bound breaks even when idle."));
+    };
+    let around = predicted.interval.map_or_else(String::new, |interval| format!(" ({})", range(interval)));
+    let told = format!("Predicted from {from}: {}/s{around}.", figure(rate));
+    let measured = verdict.and_then(|verdict| Some((verdict.estimate?, verdict.interval?)));
+    let Some((found, interval)) = measured else { return Some(told) };
+    let apart = predicted.interval.is_some_and(|own| own.lo() > interval.hi() || own.hi() < interval.lo());
+    let verdict = if apart { "they disagree: something else than this queue decides" } else { "they agree" };
+    Some(format!("{told} Measured: {}/s ({}); {verdict}.", figure(found), range(interval)))
+}
+
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::report::PredictedLimit;
+    use plimsoll_model::verdict::Outcome;
+
     use super::*;
 
     fn probe(rate: f64, finding: ProbeFinding) -> ProbeReport {
@@ -101,6 +128,7 @@ mod tests {
                 probe(1020.0, ProbeFinding::Broken),
                 probe(5000.0, ProbeFinding::NotOffered),
             ],
+            predicted: None,
         };
         let bands = bands(&search);
         let counts: Vec<_> = bands.iter().map(|b| (b.rates(), b.held, b.broken, b.not_offered)).collect();
@@ -113,5 +141,40 @@ mod tests {
             ]
         );
         assert_eq!((bands[0].took_ms, bands[1].took_ms), (Some(2.0), None));
+    }
+
+    #[test]
+    fn what_was_predicted_stands_beside_what_was_measured() {
+        let mut search = SearchReport {
+            phase: "search".into(),
+            cell: Default::default(),
+            at_most_ms: 20.0,
+            share: 0.95,
+            probes: Vec::new(),
+            predicted: Some(PredictedLimit {
+                from: "light".into(),
+                points: 4,
+                highest_per_second: 160.0,
+                service_ms: 2.1,
+                service_interval: Interval(2.0, 2.2),
+                per_second: Some(410.0),
+                interval: Some(Interval(395.0, 430.0)),
+            }),
+        };
+        let limit = |lo: f64, hi: f64| Verdict {
+            estimate: Some(f64::midpoint(lo, hi)),
+            interval: Some(Interval(lo, hi)),
+            ..Verdict::bare("limit", "requests_per_second", Outcome::Estimated, 3, "")
+        };
+        let told = prediction(&search, Some(&limit(380.0, 420.0))).unwrap();
+        assert!(
+            told.contains("410/s (395 to 430)")
+                && told.ends_with("Measured: 400/s (380 to 420); they agree."),
+            "{told}"
+        );
+        assert!(prediction(&search, Some(&limit(300.0, 320.0))).unwrap().contains("they disagree"));
+        assert!(prediction(&search, None).unwrap().ends_with("(395 to 430)."));
+        search.predicted = search.predicted.map(|predicted| PredictedLimit { per_second: None, ..predicted });
+        assert!(prediction(&search, None).unwrap().contains("even when idle"));
     }
 }

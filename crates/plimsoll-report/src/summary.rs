@@ -119,7 +119,7 @@ pub(crate) const FLOODED: &str = "flooded";
 /// The rig that is spared it.
 pub(crate) const CONTROL: &str = "control";
 
-/// Which rate is told: of storage, bytes; messages where they were sent; bits or datagrams of loads that are about those; else that of the
+/// Which rate is told: of storage, bytes; messages of workers, and mail where it was sent; bits or datagrams of loads that are about those; else that of the
 /// claims, and when they are about neither,
 /// requests where some were offered at a rate, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
@@ -127,6 +127,9 @@ pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
     if any(|phase| phase.storage.is_some()) {
         return Metric::MegabytesPerSecond;
+    }
+    if any(|phase| phase.messaging.is_some()) {
+        return Metric::RequestsPerSecond;
     }
     if any(|phase| !phase.commands_us.is_empty()) && !claimed(Metric::ConnectionsPerSecond) {
         return Metric::MessagesPerMinute;
@@ -177,7 +180,11 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
         !matches!(p.kind, PhaseKind::Settle | PhaseKind::WarmUp)
-            && (p.connections > 0 || p.bits_per_second > 0.0 || p.storage.is_some() || !p.errors.is_empty())
+            && (p.connections > 0
+                || p.bits_per_second > 0.0
+                || p.storage.is_some()
+                || p.messaging.is_some()
+                || !p.errors.is_empty())
     };
     let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();
     for phase in trials.iter().copied().flatten().filter(counts) {

@@ -175,9 +175,16 @@ impl<'e> Bench<'e> {
             HostKind::Local => vec![self.hosts.address(&load.from, &load.from)?],
             HostKind::Namespace => self.hosts.own_addresses(&load.from)?,
         };
-        let is_storage = matches!(kind, LoadKind::Storage(_));
-        let volume = if is_storage { Some(self.hosts.volume(&load.to)?) } else { None };
-        let targets = if is_storage { Vec::new() } else { self.reach(&load.from, &load.to)? };
+        let (volume, targets) = match kind {
+            LoadKind::Storage(_) => (Some(self.hosts.volume(&load.to)?), Vec::new()),
+            LoadKind::Messaging(_) => (None, Vec::new()),
+            LoadKind::Http(_)
+            | LoadKind::Bulk(_)
+            | LoadKind::Udp(_)
+            | LoadKind::Hops(_)
+            | LoadKind::Diagnose(_)
+            | LoadKind::Smtp(_) => (None, self.reach(&load.from, &load.to)?),
+        };
         Ok(LoadSpec { name: name.to_owned(), targets, sources, volume, kind })
     }
 

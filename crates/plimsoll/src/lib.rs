@@ -17,6 +17,7 @@ mod neighbours;
 mod output;
 mod packets;
 mod progress;
+mod quantiles;
 mod shipped;
 mod state;
 

@@ -6,6 +6,7 @@ mod batch;
 mod changes;
 mod compare;
 mod factors;
+mod growth;
 mod load_curve;
 mod loss;
 mod modes;
@@ -31,6 +32,8 @@ pub enum Test {
     Compare,
     /// Do factors interact: `{"rows": [{..}], "factors"?, "value"?, "block"?}`.
     Factors,
+    /// Time over the number of workers: `{"rows": [{"n", "time"}]}`.
+    Growth,
     /// Load against utilisation: `{"rows": [{"utilisation", "load"}], "cpus"?}`.
     LoadCurve,
     /// TCP over a lossy path: `{"rows": [{"rtt", "loss", "mss", "rate"}]}`, or `{"target": {"rate", "rtt", "mss"?, "c"?}}`.
@@ -46,10 +49,11 @@ pub enum Test {
 
 impl Test {
     /// Every test, in the order of the reference.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Changes,
         Self::Compare,
         Self::Factors,
+        Self::Growth,
         Self::LoadCurve,
         Self::Loss,
         Self::Modes,
@@ -64,6 +68,7 @@ impl Test {
             Self::Changes => "changes",
             Self::Compare => "compare",
             Self::Factors => "factors",
+            Self::Growth => "growth",
             Self::LoadCurve => "load-curve",
             Self::Loss => "loss",
             Self::Modes => "modes",
@@ -128,6 +133,7 @@ pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
         Test::Changes => line_answer::<changes::ChangesRequest>(line),
         Test::Compare => line_answer::<compare::CompareRequest>(line),
         Test::Factors => line_answer::<factors::FactorsRequest>(line),
+        Test::Growth => line_answer::<growth::GrowthRequest>(line),
         Test::LoadCurve => line_answer::<load_curve::LoadCurveRequest>(line),
         Test::Loss => line_answer::<loss::LossRequest>(line),
         Test::Modes => line_answer::<modes::ModesRequest>(line),
@@ -147,6 +153,7 @@ pub fn judge_table(test: Test, text: &str) -> Result<Value, JudgeError> {
         Test::Changes => table_answer::<changes::ChangesRequest>(&table),
         Test::Compare => table_answer::<compare::CompareRequest>(&table),
         Test::Factors => table_answer::<factors::FactorsRequest>(&table),
+        Test::Growth => table_answer::<growth::GrowthRequest>(&table),
         Test::LoadCurve => table_answer::<load_curve::LoadCurveRequest>(&table),
         Test::Loss => table_answer::<loss::LossRequest>(&table),
         Test::Modes => table_answer::<modes::ModesRequest>(&table),

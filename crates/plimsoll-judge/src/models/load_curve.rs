@@ -4,8 +4,13 @@
 //! one server (M/M/1), cρ + C(c, cρ)·ρ/(1-ρ) for one queue with c servers (M/M/c; C is Erlang's formula of 1917), and cρ/(1-ρ) for c
 //! queues with one server each. Errors are measured on ln(1 + load), which for M/M/1 is -ln(1-ρ): near saturation a small error
 //! of utilisation is a large one of load.
+//!
+//! A queue that was watched for some time had a mean length that is not the one of the long run. For M/M/1 the variance of that mean is
+//! 2ρ(1+ρ)/((1-ρ)⁴μT) after a time T (Reynolds 1975, Whitt 1989, *Planning queueing simulations*), so that on ln(1 + load) it goes with
+//! ρ(1+ρ)/(1-ρ)²: a point at 88 % is 17 times as uncertain as one at 20 %, as long as both were watched for as long. Points are weighed by that,
+//! beside an uncertainty that all of them share; otherwise chance at the busiest ones hides what the others tell.
 
-use super::{aicc, rms, without};
+use super::{aicc, without};
 use crate::input::JudgeError;
 use crate::wording::{figure, percent};
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -15,6 +20,8 @@ use serde::{Deserialize, Serialize};
 const TELLS: f64 = 4.0;
 /// A fit is believed when its residuals, on ln(1 + load), stay below this.
 const BELIEVED: f64 = 0.25;
+/// The uncertainty that all points share, as the utilisation at which that of the queue's own is as large.
+const EVEN: f64 = 0.5;
 /// The fewest points that can tell models apart.
 const LEAST_POINTS: usize = 5;
 
@@ -85,7 +92,7 @@ pub struct QueueFit {
     pub background: f64,
     /// Akaike's corrected criterion; lower is better.
     pub aicc: f64,
-    /// The leave-one-out error, a root mean square on ln(1 + load).
+    /// The leave-one-out error, a weighed root mean square on ln(1 + load).
     pub left_out_error: f64,
     /// Measured minus modelled ln(1 + load), in the order of the points.
     pub residuals: Vec<f64>,
@@ -104,6 +111,8 @@ pub struct LoadCurve {
     pub hurts_at_load: f64,
     /// By how much 10 % more work than at the busiest point would lengthen the response time; absent when it would not fit at all.
     pub next_tenth: Option<f64>,
+    /// What the best model is off by: a weighed root mean square on ln(1 + load).
+    pub error: f64,
     /// How many points there are.
     pub n: usize,
 }
@@ -125,7 +134,8 @@ pub fn fit_load_curve(points: &[LoadPoint], cpus: usize) -> Result<LoadCurve, Ju
     let next_tenth =
         (busiest > 0.0 && 1.1 * busiest < 1.0).then(|| response(1.1 * busiest) / response(busiest));
     let hurts_at_load = best.queue.load(hurts_at_utilisation, cpus) + best.background;
-    Ok(LoadCurve { cpus, hurts_at_utilisation, hurts_at_load, next_tenth, n: points.len(), fits })
+    let error = spread(&best.residuals, points);
+    Ok(LoadCurve { cpus, hurts_at_utilisation, hurts_at_load, next_tenth, error, n: points.len(), fits })
 }
 
 fn check(points: &[LoadPoint], cpus: usize) -> Result<(), JudgeError> {
@@ -169,7 +179,7 @@ fn fit(queue: Queue, points: &[LoadPoint], cpus: usize) -> QueueFit {
             queue,
             name: queue.name(cpus),
             background,
-            aicc: aicc(residuals.iter().map(|r| r * r).sum(), points.len(), parameters),
+            aicc: aicc(squares(&residuals, points), points.len(), parameters),
             left_out_error: 0.0,
             residuals,
         }
@@ -182,17 +192,34 @@ fn fit(queue: Queue, points: &[LoadPoint], cpus: usize) -> QueueFit {
         residuals(queue, &points[i..=i], cpus, background)[0]
     };
     let errors: Vec<f64> = (0..points.len()).map(left_out).collect();
-    QueueFit { left_out_error: rms(&errors), ..if with_background { lifted } else { plain } }
+    QueueFit { left_out_error: spread(&errors, points), ..if with_background { lifted } else { plain } }
 }
 
 fn residuals(queue: Queue, points: &[LoadPoint], cpus: usize, background: f64) -> Vec<f64> {
     points.iter().map(|p| p.load.ln_1p() - (queue.load(p.utilisation, cpus) + background).ln_1p()).collect()
 }
 
+/// The weight of a point: 1 at an idle machine, and the less the nearer it is to saturation.
+fn weight(point: &LoadPoint) -> f64 {
+    let uncertainty = |u: f64| u * (1.0 + u) / (1.0 - u).powi(2);
+    let shared = uncertainty(EVEN);
+    shared / (shared + uncertainty(point.utilisation))
+}
+
+/// The weighed sum of the squares of residuals, in the order of the points.
+fn squares(residuals: &[f64], points: &[LoadPoint]) -> f64 {
+    residuals.iter().zip(points).map(|(residual, point)| weight(point) * residual * residual).sum()
+}
+
+/// The weighed root mean square.
+fn spread(residuals: &[f64], points: &[LoadPoint]) -> f64 {
+    (squares(residuals, points) / points.iter().map(weight).sum::<f64>()).sqrt()
+}
+
 /// The background load of least squares, found by golden section between 0 and the largest load.
 fn background(queue: Queue, points: &[LoadPoint], cpus: usize) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_8;
-    let cost = |b: f64| rms(&residuals(queue, points, cpus, b));
+    let cost = |b: f64| squares(&residuals(queue, points, cpus, b), points);
     let (mut low, mut high) = (0.0, points.iter().map(|p| p.load).fold(0.0, f64::max));
     for _ in 0..60 {
         let (left, right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
@@ -206,7 +233,7 @@ impl LoadCurve {
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let best = &self.fits[0];
-        let error = rms(&best.residuals);
+        let error = self.error;
         let rival =
             self.fits.get(1).filter(|r| r.aicc - best.aicc < TELLS || r.left_out_error < best.left_out_error);
         let (outcome, told) = if error > BELIEVED {
@@ -222,12 +249,14 @@ impl LoadCurve {
         } else {
             let told = format!(
                 "{} describes {} points within {} of 1 + load; from {} utilisation on, at a load of {}, 10 % more work doubles the \
-                 response time",
+                 response time; 10 % more than the most that was measured {}",
                 best.name,
                 self.n,
                 percent(error),
                 percent(self.hurts_at_utilisation),
                 figure(self.hurts_at_load),
+                self.next_tenth
+                    .map_or_else(|| "do not fit".into(), |times| format!("multiply it by {}", figure(times))),
             );
             (Outcome::Estimated, told)
         };
@@ -291,6 +320,13 @@ mod tests {
         let curve = fit_load_curve(&measured(Queue::Single, 1, 0.0, 2), 1).unwrap();
         assert!((curve.hurts_at_utilisation - 1.0 / 1.2).abs() < 1e-9);
         assert!((curve.hurts_at_load - 5.0).abs() < 1e-6);
+        // From 90 % to 99 %: ten times as long.
+        assert!((curve.next_tenth.unwrap() - 10.0).abs() < 1e-6);
+        let reason = curve.verdict("load").reason;
+        assert!(
+            reason.ends_with("10 % more than the most that was measured multiply it by 10.0"),
+            "{reason}"
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Models of queues, scaling and lossy paths, fitted to measured points, with the residuals that say where reality leaves them.
 
 pub mod diagnosis;
+pub mod growth;
 pub mod hops;
 pub mod knee;
+mod least_squares;
 pub mod load_curve;
 pub mod loss;
 pub mod queueing;

@@ -4,6 +4,7 @@
 //! for others (contention), β the cost of keeping all consistent (coherency). Throughput peaks at N = √((1-α)/β). N/X is linear in its
 //! coefficients, so the fit is a weighted least squares on relative errors with α, β ≥ 0, and needs no starting values.
 
+use super::least_squares::{self, Row};
 use super::{aicc, without};
 use crate::input::JudgeError;
 use crate::stats::dist::{normal_quantile, t_quantile};
@@ -185,8 +186,7 @@ fn simplest(points: &[ScalingPoint]) -> Shape {
         .map_or(Shape::Coherency, |(shape, _)| shape)
 }
 
-/// Weighted least squares of N/X on 1, N-1 and N(N-1), the last two kept from going below 0 by leaving them out. Weights are
-/// the inverse squares of the modelled value, so that errors are relative ones.
+/// Least squares of N/X on 1, N-1 and N(N-1), the last two kept from going below 0 by leaving them out.
 fn fit(points: &[ScalingPoint], terms: &[usize]) -> Law {
     let candidates: &[&[usize]] = match terms.len() {
         1 => &[&[0]],
@@ -194,66 +194,12 @@ fn fit(points: &[ScalingPoint], terms: &[usize]) -> Law {
         _ => &[&[0, 1, 2], &[0, 2], &[0, 1], &[0]],
     };
     let allowed = |c: &[f64; 3]| c[0] > 0.0 && c[1] >= 0.0 && c[2] >= 0.0;
-    let fitted = candidates.iter().filter_map(|terms| {
-        let mut weights: Vec<f64> = points.iter().map(|p| (p.throughput / p.n).powi(2)).collect();
-        let mut found = solve(points, &weights, terms)?;
-        for _ in 0..3 {
-            weights = points.iter().map(|p| value(&found, p.n).powi(-2)).collect();
-            found = solve(points, &weights, terms)?;
-        }
-        Some((error(points, &found), found))
-    });
-    let best = fitted.filter(|(_, c)| allowed(c)).min_by(|a, b| a.0.total_cmp(&b.0));
+    let row =
+        |p: &ScalingPoint| Row { terms: [1.0, p.n - 1.0, p.n * (p.n - 1.0)], value: p.n / p.throughput };
+    let rows: Vec<Row> = points.iter().map(row).collect();
     let rate = points.iter().map(|p| p.throughput / p.n).sum::<f64>() / points.len() as f64;
-    let [c0, c1, c2] = best.map_or([1.0 / rate, 0.0, 0.0], |(_, c)| c);
+    let [c0, c1, c2] = least_squares::fit(&rows, candidates, allowed).unwrap_or([1.0 / rate, 0.0, 0.0]);
     Law { gamma: 1.0 / c0, alpha: c1 / c0, beta: c2 / c0 }
-}
-
-fn basis(n: f64) -> [f64; 3] {
-    [1.0, n - 1.0, n * (n - 1.0)]
-}
-
-fn value(coefficients: &[f64; 3], n: f64) -> f64 {
-    basis(n).iter().zip(coefficients).map(|(b, c)| b * c).sum()
-}
-
-fn error(points: &[ScalingPoint], coefficients: &[f64; 3]) -> f64 {
-    points.iter().map(|p| (p.n / p.throughput / value(coefficients, p.n) - 1.0).powi(2)).sum()
-}
-
-/// Solves the normal equations by elimination with pivots; the terms left out are 0.
-fn solve(points: &[ScalingPoint], weights: &[f64], terms: &[usize]) -> Option<[f64; 3]> {
-    let k = terms.len();
-    let largest = points.iter().map(|p| p.n).fold(1.0, f64::max);
-    let scale = [1.0, largest, largest * largest];
-    let mut rows = vec![vec![0.0; k + 1]; k];
-    for (point, weight) in points.iter().zip(weights) {
-        let b = basis(point.n);
-        for i in 0..k {
-            let left = weight * b[terms[i]] / scale[terms[i]];
-            for j in 0..k {
-                rows[i][j] += left * b[terms[j]] / scale[terms[j]];
-            }
-            rows[i][k] += left * point.n / point.throughput;
-        }
-    }
-    for column in 0..k {
-        let pivot = (column..k).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
-        rows.swap(column, pivot);
-        if rows[column][column] == 0.0 {
-            return None;
-        }
-        let pivot = rows[column].clone();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(r, _)| *r != column) {
-            let factor = row[column] / pivot[column];
-            row.iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
-        }
-    }
-    let mut coefficients = [0.0; 3];
-    for (i, &term) in terms.iter().enumerate() {
-        coefficients[term] = rows[i][k] / rows[i][i] / scale[term];
-    }
-    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
 }
 
 /// Fits to points made of the law and residuals drawn with replacement, widened for the three coefficients that they were fitted

@@ -56,6 +56,15 @@ pub fn median_in_place(values: &mut [f64]) -> f64 {
     midpoint(lower, upper)
 }
 
+/// The median of the slopes between all pairs of points with different x (Theil 1950, Sen 1968); nothing where there is no such pair.
+#[must_use]
+pub fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
+    let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
+    let mut slopes: Vec<f64> =
+        pairs.filter(|(a, b)| a.0 != b.0).map(|(a, b)| (b.1 - a.1) / (b.0 - a.0)).collect();
+    (!slopes.is_empty()).then(|| median_in_place(&mut slopes))
+}
+
 /// The `q` quantile of values that are sorted already, interpolated between neighbours (type 7 of Hyndman & Fan 1996,
 /// the default of R and NumPy). `q` is clamped to 0..=1; NaN for an empty slice.
 #[must_use]

@@ -15,6 +15,7 @@ mod habit;
 mod hops;
 mod http;
 mod intervals;
+mod messaging;
 mod offering;
 mod pacing;
 mod protocol;
@@ -49,7 +50,8 @@ const DESCRIPTORS: u64 = 2;
 
 /// A hand on a load while it runs.
 pub struct Control<'a> {
-    /// Set it to end the load early: what is under way is dropped, within about 0.1 s, and not counted.
+    /// Set it to end the load early: what is under way is dropped, within about 0.1 s, and not counted. A messaging load finishes its round;
+    /// it runs in a process of its own, which can be ended.
     pub abort: &'a AtomicBool,
     /// Told how far the load is; called from the thread that called [`run`].
     pub progress: &'a dyn Fn(Progress),
@@ -75,7 +77,7 @@ impl Shared<'_> {
     }
 }
 
-/// Runs a load to its end, in threads of its own.
+/// Runs a load to its end, in threads of its own. A messaging load takes a process whose only thread is the calling one, since it forks.
 ///
 /// Failures of single connections are counted in the result; they do not end the load.
 ///
@@ -93,6 +95,7 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         LoadKind::Hops(load) => hops::run(spec, load, control),
         LoadKind::Diagnose(load) => diagnose::run(spec, load, control),
         LoadKind::Storage(load) => storage::run(spec, load, control),
+        LoadKind::Messaging(load) => messaging::run(load, control),
     }
 }
 

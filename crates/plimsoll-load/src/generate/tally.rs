@@ -108,6 +108,17 @@ impl Tally {
         self.end = self.end.max(now);
     }
 
+    /// So many messages, each of so many bytes, had arrived at `now`.
+    pub(super) fn messages(&mut self, number: u64, size: u64, now: u64) {
+        let bytes = number.saturating_mul(size);
+        self.requests += number;
+        self.bytes += bytes;
+        let interval = self.intervals.at(now);
+        interval.requests += number;
+        interval.bytes += bytes;
+        self.end = self.end.max(now);
+    }
+
     /// A connection that was begun at `begun` was established at `now`.
     pub(super) fn connected(&mut self, begun: u64, now: u64) {
         record(&mut self.connect, begun, now);
@@ -185,6 +196,7 @@ impl Tally {
             path_facts: None,
             mail: self.mail.map(MailTally::into_facts),
             storage: None,
+            messaging: None,
         }
     }
 }

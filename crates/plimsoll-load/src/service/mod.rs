@@ -3,7 +3,6 @@
 mod bulk;
 mod listen;
 mod mail_relay;
-mod process;
 mod relay;
 mod shuttle;
 mod smtp;
@@ -18,6 +17,7 @@ pub use mail_relay::FlushReader;
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 
 use crate::failure::other;
+use crate::process;
 
 /// Serves `spec` from this process, until it is killed.
 ///
@@ -35,7 +35,7 @@ pub fn serve(
     spec: &ServiceSpec,
     on_listening: impl FnOnce(&[SocketAddr]) -> std::io::Result<()>,
 ) -> Result<Infallible, Failure> {
-    process::require_single_thread()?;
+    process::require_single_thread("start the service")?;
     let (backlog, shared) = match &spec.kind {
         ServiceKind::Web(web) => (web.backlog, web.reuse_port),
         ServiceKind::Relay(relay) => (relay.backlog, false),

@@ -52,6 +52,44 @@ pub struct LimitClaim {
     /// How far the interval may reach from the limit, as a share of it (more than 0, less than 1).
     #[serde(default = "LimitClaim::default_precision")]
     pub precision: Share,
+    /// Predict the limit from light load as well, and show both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predict: Option<Predict>,
+}
+
+/// How to predict a limit from load that is far below it. The service is taken as a queue; how long it works for a request follows from the mean
+/// response times at the steps, and the limit from a simulation of that queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Predict {
+    /// The measured phase whose load has at least three different `open.steps` and `arrivals = "poisson"`, and aims where the search aims.
+    pub from: String,
+    /// How many requests are worked on at a time: the CPUs, or fewer where the service has fewer processes (1 to 1024).
+    #[serde(default = "Predict::default_servers")]
+    pub servers: u32,
+    /// Who is served while more requests than that are there.
+    #[serde(default)]
+    pub discipline: Serving,
+}
+
+impl Predict {
+    /// The fewest different steps that tell how far the prediction can be trusted.
+    pub const LEAST_STEPS: usize = 3;
+
+    fn default_servers() -> u32 {
+        1
+    }
+}
+
+/// Who is served while more requests are there than servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Serving {
+    /// Who came first: one process that takes request after request.
+    #[default]
+    Queue,
+    /// All in short turns: a process for each request, under the scheduler.
+    Shared,
 }
 
 impl LimitClaim {

@@ -11,6 +11,7 @@ use super::bulk::{BulkLoad, UdpLoad};
 use super::diagnose::DiagnoseLoad;
 use super::hops::HopsLoad;
 use super::mail::SmtpLoad;
+use super::messaging::MessagingLoad;
 use super::open_loop::OpenLoop;
 use super::storage::StorageLoad;
 use crate::units::Span;
@@ -21,7 +22,8 @@ use crate::units::Span;
 pub struct Load {
     /// The host that it runs on.
     pub from: String,
-    /// The service that it aims at; of a storage load, the volume. There is no other way to name a target.
+    /// The service that it aims at; of a storage load, the volume; of a messaging load, nothing. There is no other way to name a target.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub to: String,
     /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +46,9 @@ pub struct Load {
     /// Reads and writes of a volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageLoad>,
+    /// Messages between workers of one host, as hackbench sends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messaging: Option<MessagingLoad>,
 }
 
 /// What a load is.
@@ -64,6 +69,8 @@ pub enum LoadKind {
     Smtp(SmtpLoad),
     /// Reads and writes.
     Storage(StorageLoad),
+    /// Messages between workers.
+    Messaging(MessagingLoad),
 }
 
 impl Load {
@@ -77,7 +84,14 @@ impl Load {
         let diagnose = || self.diagnose.clone().map(LoadKind::Diagnose);
         let smtp = || self.smtp.clone().map(LoadKind::Smtp);
         let storage = || self.storage.clone().map(LoadKind::Storage);
-        http.or_else(bulk).or_else(udp).or_else(hops).or_else(diagnose).or_else(smtp).or_else(storage)
+        let messaging = || self.messaging.clone().map(LoadKind::Messaging);
+        http.or_else(bulk)
+            .or_else(udp)
+            .or_else(hops)
+            .or_else(diagnose)
+            .or_else(smtp)
+            .or_else(storage)
+            .or_else(messaging)
     }
 }
 
@@ -98,6 +112,7 @@ impl LoadKind {
             Self::Diagnose(_) => self.clone(),
             Self::Smtp(smtp) => Self::Smtp(smtp.part(place, number)),
             Self::Storage(storage) => Self::Storage(storage.part(place, number)),
+            Self::Messaging(messaging) => Self::Messaging(messaging.part(place, number)),
         }
     }
 
@@ -106,7 +121,7 @@ impl LoadKind {
     pub fn usual_metric(&self) -> Metric {
         match self {
             Self::Http(http) if http.requests_per_connection == 1 => Metric::ConnectionsPerSecond,
-            Self::Http(_) => Metric::RequestsPerSecond,
+            Self::Http(_) | Self::Messaging(_) => Metric::RequestsPerSecond,
             Self::Bulk(_) | Self::Diagnose(_) => Metric::BitsPerSecond,
             Self::Udp(_) => Metric::PacketsPerSecond,
             Self::Hops(_) => Metric::RequestsPerSecond,
@@ -128,7 +143,8 @@ impl LoadKind {
             | Self::Hops(_)
             | Self::Diagnose(_)
             | Self::Smtp(_)
-            | Self::Storage(_) => None,
+            | Self::Storage(_)
+            | Self::Messaging(_) => None,
         }
     }
 
@@ -145,6 +161,7 @@ impl LoadKind {
             Self::Diagnose(_) => self.clone(),
             Self::Smtp(smtp) => Self::Smtp(smtp.window(connections)),
             Self::Storage(storage) => Self::Storage(storage.window(connections)),
+            Self::Messaging(messaging) => Self::Messaging(messaging.window(connections)),
         }
     }
 
@@ -165,6 +182,7 @@ impl LoadKind {
                 Self::Smtp(SmtpLoad { messages: None, duration: Some(duration), ..smtp.clone() })
             }
             Self::Storage(storage) => Self::Storage(storage.lasting(duration)),
+            Self::Messaging(messaging) => Self::Messaging(messaging.lasting(duration)),
         }
     }
 }

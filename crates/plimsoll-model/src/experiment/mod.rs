@@ -16,6 +16,7 @@ pub mod load;
 pub mod load_curve;
 pub mod loss_curve;
 pub mod mail;
+pub mod messaging;
 pub mod open_loop;
 pub mod program;
 pub mod service;
@@ -37,12 +38,13 @@ pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
 pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
 pub use knee::KneeClaim;
-pub use limit::{LimitClaim, Search};
+pub use limit::{LimitClaim, Predict, Search};
 pub use link::{Link, LinkShaper, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;
 pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
+pub use messaging::{GrowthClaim, MessagingLoad};
 pub use parse::{FileError, Override, nearest, parse, parse_value};
 pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
 pub use service::{
@@ -391,6 +393,9 @@ pub struct Claim {
     /// What was read came from memory, or from the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceClaim>,
+    /// The time of a messaging load grows in a known way with the number of its workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthClaim>,
     /// One level of a factor is the best, for each phase and each combination of the others' levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<WinnerClaim>,
@@ -509,7 +514,7 @@ pub enum Metric {
     RequestsPerSecond,
     /// Messages acknowledged, per minute.
     MessagesPerMinute,
-    /// The median time of a request, in milliseconds.
+    /// The median time of a request (of messaging: of a round), in milliseconds.
     MedianMs,
     /// The 99th percentile of the time of a request, in milliseconds.
     P99Ms,

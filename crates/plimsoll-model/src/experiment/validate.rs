@@ -11,6 +11,7 @@ mod diagnose;
 mod hops;
 mod limit;
 mod mail;
+mod messaging;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -404,8 +405,16 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ("diagnose", load.diagnose.is_some()),
         ("smtp", load.smtp.is_some()),
         ("storage", load.storage.is_some()),
+        ("messaging", load.messaging.is_some()),
     ];
     one_of(&kinds, &format!("the load `{name}`"), path!["loads", name])?;
+    if let Some(messaging) = &load.messaging {
+        return messaging::check_load(name, load, messaging);
+    }
+    if load.to.is_empty() {
+        let message = format!("the load `{name}` does not say what it aims at");
+        return Err(problem(path!["loads", name], message, "`to`: a service, or a volume"));
+    }
     if let Some(storage) = &load.storage {
         return storage::check_load(experiment, name, load, storage);
     }
@@ -736,6 +745,7 @@ fn check_claim(
         ("knee", claim.knee.is_some()),
         ("limit", claim.limit.is_some()),
         ("modes", claim.modes.is_some()),
+        ("growth", claim.growth.is_some()),
         ("source", claim.source.is_some()),
         ("winner", claim.winner.is_some()),
     ];
@@ -780,8 +790,11 @@ fn check_claim(
     if let Some(claim) = &claim.hops {
         hops::check_claim(experiment, claim, index, names)?;
     }
+    if let Some(growth) = &claim.growth {
+        messaging::check_claim(experiment, growth, index, names)?;
+    }
     if let Some(claim) = &claim.limit {
-        limit::check_claim(experiment, claim, index)?;
+        limit::check_claim(experiment, claim, index, names)?;
     }
     if let Some(interaction) = &claim.interaction {
         margin(interaction.margin.0, path!["claims", index, "interaction", "margin"])?;
@@ -837,12 +850,7 @@ fn load_curve_claim(
     measured(&claim.phase, names, here("phase"))?;
     declared(&claim.host, &experiment.hosts, "host", here("host"))?;
     let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
-    let open = load.and_then(|load| load.http.as_ref()?.open.as_ref());
-    let mut steps = open.map_or_else(Vec::new, |open| open.steps.clone());
-    steps.sort_unstable_by(f64::total_cmp);
-    steps.dedup();
-    if steps.len() < LoadCurveClaim::LEAST_STEPS || open.is_none_or(|open| open.arrivals != Arrivals::Poisson)
-    {
+    if random_steps(load) < LoadCurveClaim::LEAST_STEPS {
         return Err(problem(
             here("phase"),
             "the load of this phase does not show how a queue grows",
@@ -850,6 +858,16 @@ fn load_curve_claim(
         ));
     }
     Ok(())
+}
+
+/// How many different steps a load has whose requests come at random.
+fn random_steps(load: Option<&Load>) -> usize {
+    let open = load.and_then(|load| load.http.as_ref()?.open.as_ref());
+    let random = open.filter(|open| open.arrivals == Arrivals::Poisson);
+    let mut steps = random.map_or_else(Vec::new, |open| open.steps.clone());
+    steps.sort_unstable_by(f64::total_cmp);
+    steps.dedup();
+    steps.len()
 }
 
 fn loss_curve_claim(

@@ -9,8 +9,8 @@ use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{
-    Figure, bars, cpu, cycles, hops, knee, latency, load, load_curve, loss_curve, modes, probes, rate, steps,
-    sweep,
+    Figure, bars, cpu, cycles, growth, hops, knee, latency, load, load_curve, loss_curve, modes, probes,
+    rate, steps, sweep,
 };
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
@@ -43,6 +43,7 @@ pub(super) fn body(
         up_and_down(report),
         queues(report),
         lossy(report),
+        growing(report),
         paths(report),
         tables::diagnoses(report),
         knees(report),
@@ -280,6 +281,12 @@ fn paths(report: &RunReport) -> Option<Section> {
         }
     };
     (!report.paths.is_empty()).then_some(Section { id: "paths", title: "Hops", content })
+}
+
+/// Time over the number of workers, with what was fitted.
+fn growing(report: &RunReport) -> Option<Section> {
+    let charts = (1..).zip(&report.growths).map(|(n, curve)| growth::chart(n, curve));
+    figures("growing", "Time over workers", charts)
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {

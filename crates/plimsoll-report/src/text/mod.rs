@@ -92,6 +92,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::paths(&mut page, report)?;
     sections::diagnoses(&mut page, report)?;
     sections::knees(&mut page, report)?;
+    sections::growths(&mut page, report)?;
     sections::searches(&mut page, report)?;
     sections::offers(&mut page, report)?;
     sections::mail(&mut page, report)?;

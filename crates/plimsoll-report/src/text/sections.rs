@@ -4,8 +4,8 @@ use std::io;
 
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
-    CheckReport, HopReport, KneePointReport, LoadFit, LoadPointReport, LossPointReport, OfferReport,
-    PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
+    CheckReport, GrowthPointReport, HopReport, KneePointReport, LoadFit, LoadPointReport, LossPointReport,
+    OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
@@ -290,6 +290,40 @@ pub(super) fn knees(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     Ok(())
 }
 
+/// The time of messaging by the number of workers, and what they need.
+pub(super) fn growths(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let columns = [
+        column("workers", Align::Right),
+        column("trials", Align::Right),
+        column("ms", Align::Right),
+        column("least ms", Align::Right),
+        column("most ms", Align::Right),
+        column("memory MB", Align::Right),
+    ];
+    for growth in &report.growths {
+        page.heading(&summary::titled(&format!("Time over workers, {}", growth.phase), &growth.cell))?;
+        let row = |point: &GrowthPointReport| Row {
+            cells: vec![
+                count(point.workers),
+                count(point.trials as u64),
+                figure(point.ms),
+                figure(point.least_ms),
+                figure(point.most_ms),
+                point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
+            ],
+            faint: false,
+        };
+        table::write(page, &columns, &growth.points.iter().map(row).collect::<Vec<_>>())?;
+        if let Some(bytes) = growth.bytes_per_worker {
+            page.item(&format!(
+                "Each further worker needs {} KB, of its own and of the kernel's.",
+                figure(bytes / 1e3)
+            ))?;
+        }
+    }
+    Ok(())
+}
+
 /// The probes by which limits were searched, by the rate that was offered.
 pub(super) fn searches(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     let columns = [
@@ -300,9 +334,13 @@ pub(super) fn searches(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
         column("in time %", Align::Right),
         column("took ms", Align::Right),
     ];
+    let mut verdicts = report.verdicts.iter().filter(|verdict| verdict.claim == "limit");
     for search in &report.searches {
         page.heading(&search::title(search))?;
         page.item(&search::how_to_read(search))?;
+        if let Some(prediction) = search::prediction(search, verdicts.next()) {
+            page.item(&prediction)?;
+        }
         let row = |band: search::Band| Row {
             cells: vec![
                 band.rates(),

@@ -256,6 +256,7 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 flushes: BTreeMap::new(),
                 megabytes_per_second: 0.0,
                 storage: None,
+                messaging: None,
                 latency_us: slices[0].result.latency.percentiles,
                 errors: if flooded {
                     BTreeMap::from([(ErrorKind::Reset, 12), (ErrorKind::ConnectTimeout, 3)])
@@ -336,6 +337,7 @@ pub(crate) fn empty() -> RunReport {
         paths: Vec::new(),
         diagnoses: Vec::new(),
         knees: Vec::new(),
+        growths: Vec::new(),
         verdicts: Vec::new(),
         recovery: None,
         searches: Vec::new(),

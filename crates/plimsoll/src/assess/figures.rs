@@ -7,7 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use plimsoll_model::observation::{
-    Datagrams, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts, TrialRecord, Twin,
+    Datagrams, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts,
+    TrialRecord, Twin,
 };
 use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
 
@@ -64,6 +65,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
             .map(|datagrams| datagrams.lost() as f64 / datagrams.sent as f64),
         megabytes_per_second: per_second(sum(|slice| slice.result.bytes)) / 1e6,
         storage: storage(&slices),
+        messaging: messaging(&slices),
         latency_us: percentiles(slices.iter().map(|slice| slice.result.latency.total.as_str())),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
@@ -113,6 +115,16 @@ fn storage(slices: &[&Slice]) -> Option<StorageFacts> {
         (Some(facts), requests + of)
     });
     sum.filter(|_| requests > 0)
+}
+
+/// What messaging loads did, over all slices: the rounds of all, and the memory of the first.
+fn messaging(slices: &[&Slice]) -> Option<MessagingFacts> {
+    let all = slices.iter().filter_map(|slice| slice.result.messaging);
+    all.reduce(|sum, next| MessagingFacts {
+        rounds: sum.rounds + next.rounds,
+        memory: sum.memory.or(next.memory),
+        ..sum
+    })
 }
 
 /// What open loops offered, over all slices.

@@ -1,5 +1,7 @@
 //! The limit claim: from the probes of a search to the judge's, and back to a verdict and to the next rate.
 
+mod light;
+
 use plimsoll_judge::limit::{self, LimitSettings, Probe};
 use plimsoll_model::experiment::{Experiment, LimitClaim};
 use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
@@ -129,7 +131,8 @@ pub(super) fn searches(plan: &Plan, trials: &[TrialRecord]) -> Vec<SearchReport>
             cell: cell.levels.clone(),
             at_most_ms: task.claim.at_most.0.as_secs_f64() * 1e3,
             share: task.claim.share.0,
-            probes: of_cell.flat_map(|trial| of_trial(&task, &claim.phase, trial)).collect(),
+            probes: of_cell.clone().flat_map(|trial| of_trial(&task, &claim.phase, trial)).collect(),
+            predicted: light::predicted(&cell.experiment, task.claim, of_cell),
         })
     };
     pairs.filter_map(report).collect()

@@ -37,7 +37,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &LoadCurveClaim, trials: &[TrialRecor
 
 fn verdict(cell: &Cell, claim: &LoadCurveClaim, trials: &[TrialRecord]) -> Verdict {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-    let mut verdict = match validity::objection_to_load(&of_cell) {
+    let mut verdict = match validity::objection_to_queue(&of_cell) {
         Some(reason) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, of_cell.len(), reason),
         None => fitted(cell, claim, &of_cell).map_or_else(
             |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, error.to_string()),

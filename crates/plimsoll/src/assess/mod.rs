@@ -9,6 +9,7 @@ mod figures;
 #[cfg(test)]
 mod fixture;
 mod foreign_sync;
+mod growth;
 mod hops;
 mod hysteresis;
 mod knee;
@@ -122,6 +123,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         paths: hops::reports(plan, trials),
         diagnoses: diagnose::reports(plan, trials),
         knees: knee::reports(plan, trials),
+        growths: growth::reports(plan, trials),
         searches: limit::searches(plan, trials),
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
@@ -187,6 +189,8 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         knee::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.hops {
         hops::verdicts(plan, claim, trials)
+    } else if let Some(claim) = &claim.growth {
+        growth::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.limit {
         limit::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.modes {

@@ -11,6 +11,8 @@ const BEHIND: f64 = 0.99;
 /// A hypervisor that takes more than this share of the CPUs' time decides the figures. What is compared is measured in turns and loses alike:
 /// less widens the interval, which tells of it.
 const STOLEN: f64 = 0.5;
+/// More than this, and a queue for the CPUs is longer than theory says.
+const HARDLY_STOLEN: f64 = 0.05;
 /// A generator that gives up more than this share of what it was to send does not offer the rate.
 const NOT_OFFERED: f64 = 0.01;
 /// A generator that sends half of its requests later than this, in microseconds ..
@@ -32,6 +34,11 @@ pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
         .or_else(|| saturated(&measured))
         .or_else(|| behind(&measured))
         .or_else(|| stolen(&measured))
+}
+
+/// The same where tasks that wait for a CPU are counted: while the hypervisor has the CPU they wait for it, too, and it looks busy.
+pub(super) fn objection_to_queue(trials: &[&TrialRecord]) -> Option<String> {
+    objection_to_load(trials).or_else(|| taken(&measured(trials, PhaseKind::Measure), HARDLY_STOLEN))
 }
 
 /// The same for searches, whose probes are looked at one by one.
@@ -90,11 +97,15 @@ fn median(values: &mut [u64]) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The ends of a bulk load are part of what is measured, so they may be busy; and so is a load that reads from memory.
+/// The ends of a bulk load are part of what is measured, so they may be busy; and so are a load that reads from memory and workers that send each
+/// other messages.
 fn saturated(slices: &[&Slice]) -> Option<String> {
     let generated = |slice: &&&Slice| {
         let result = &slice.result;
-        result.streams.is_empty() && result.datagrams.is_none() && result.storage.is_none()
+        result.streams.is_empty()
+            && result.datagrams.is_none()
+            && result.storage.is_none()
+            && result.messaging.is_none()
     };
     let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
     let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
@@ -122,8 +133,13 @@ fn behind(slices: &[&Slice]) -> Option<String> {
 }
 
 fn stolen(slices: &[&Slice]) -> Option<String> {
+    taken(slices, STOLEN)
+}
+
+/// The hypervisor took this share of the CPU time, or more.
+fn taken(slices: &[&Slice], share: f64) -> Option<String> {
     let steal = figures::cpu(slices)?.steal;
-    (steal >= STOLEN)
+    (steal >= share)
         .then(|| format!("the hypervisor took {:.0} % of the CPU time while it was measured", steal * 100.0))
 }
 
@@ -256,5 +272,12 @@ mod tests {
                 .into(),
         );
         assert!(objection_to(&stolen).unwrap().contains("took 60 %"));
+        stolen.phases[0].slices[0]
+            .counters
+            .entry("machine".into())
+            .or_default()
+            .insert("machine.stat.cpu.user".into(), 5_400_000.0);
+        assert_eq!(objection_to(&stolen), None);
+        assert!(objection_to_queue(&[&stolen]).unwrap().contains("took 10 %"));
     }
 }

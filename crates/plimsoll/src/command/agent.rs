@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-/// The agent itself, or a process of it: `service` becomes a built-in service, `exec` a program of the user's own.
+/// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program of the user's own.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     match args.split_first() {
         None => match plimsoll_agent::run(&mut io::stdin().lock(), io::stdout()) {
@@ -15,6 +15,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             }
         },
         Some((word, [])) if word == "service" => plimsoll_agent::service::main(),
+        Some((word, [])) if word == "load" => plimsoll_agent::load_main(),
         Some((word, argv)) if word == "exec" => plimsoll_agent::exec_main(argv),
         Some(_) => {
             eprintln!(

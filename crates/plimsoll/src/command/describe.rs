@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use plimsoll_model::experiment::messaging::{Channel, Workers};
 use plimsoll_model::experiment::{
-    Access, Claim, Experiment, Filesystem, Phase, ProxyMode, Service, StorageLoad,
+    Access, Claim, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad,
 };
 use plimsoll_model::plan::Plan;
 
@@ -149,6 +150,9 @@ fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
         if let Some(storage) = &load.storage {
             writeln!(out, "  {name}: {} on {}", of_storage(storage), load.to)?;
         }
+        if let Some(messaging) = &load.messaging {
+            writeln!(out, "  {name}: {} on {from}", of_messaging(messaging))?;
+        }
         let Some(http) = &load.http else { continue };
         let many = http.connections.map(|n| format!("{n} connections"));
         let long = http.duration.map(|span| span.to_string());
@@ -180,6 +184,27 @@ fn of_storage(storage: &StorageLoad) -> String {
     format!(
         "{access} {what} of {} in {}, {threads} x {} x {amount}{direct}",
         storage.block, storage.size, storage.depth
+    )
+}
+
+/// A messaging load in words.
+fn of_messaging(messaging: &MessagingLoad) -> String {
+    let workers = match messaging.workers {
+        Workers::Processes => "processes",
+        Workers::Threads => "threads",
+    };
+    let over = match messaging.over {
+        Channel::Sockets => "sockets",
+        Channel::Pipes => "pipes",
+    };
+    let many = messaging.rounds.map(|n| format!("{n} rounds"));
+    let amount = many.or(messaging.duration.map(|span| span.to_string())).unwrap_or_default();
+    let groups = count(messaging.groups, "group");
+    format!(
+        "messages of {} bytes over {over}, {groups} of {pairs} sending and {pairs} receiving {workers}, {} each to each, {amount}",
+        messaging.size.0,
+        messaging.messages,
+        pairs = messaging.pairs
     )
 }
 
@@ -305,6 +330,9 @@ fn wording(claim: &Claim) -> String {
         format!("datagrams of {} are lost from a rate on, over {}", knee.phase, knee.over.join(" and "))
     } else if let Some(hops) = &claim.hops {
         format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
+    } else if let Some(growth) = &claim.growth {
+        let over = growth.over.join(" and ");
+        format!("how the time of {} grows with the number of workers, over {over}", growth.phase)
     } else if let Some(limit) = &claim.limit {
         let least = limit.at_least.map_or("the highest rate".to_owned(), |rate| format!("{rate} requests/s"));
         format!(

@@ -19,10 +19,8 @@ use crate::args::{Arriving, Choosing, ModelArgs, PlainFormat, Serving, Spread};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, state};
+use crate::{output, quantiles, state};
 
-/// A measured distribution is taken as so many of its quantiles.
-const QUANTILES: u32 = 2_000;
 /// Jobs per second or users from which a rig without others is predicted: none.
 const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work is the rig to do?";
 
@@ -229,10 +227,7 @@ impl Seen {
     }
 
     fn times(&self, args: &ModelArgs) -> Result<Times, Failure> {
-        let light = &self.light(args)?.responses;
-        let at =
-            |i: u32| light.value_at_quantile((f64::from(i) + 0.5) / f64::from(QUANTILES)).max(1) as f64 / 1e6;
-        Ok(Times::Measured((0..QUANTILES).map(at).collect()))
+        Ok(Times::Measured(quantiles::seconds(&self.light(args)?.responses)))
     }
 }
 

@@ -18,6 +18,7 @@ mod leaking;
 mod limits;
 mod links;
 mod mail;
+mod messaging;
 mod models;
 mod offered;
 mod own_services;

@@ -4,6 +4,7 @@
 //! one job keeps one processor busy. Formulas: M/M/c (Erlang 1917), a random choice of a host (which splits a Poisson stream into Poisson
 //! streams), and the mean of M/G/1 by Pollaczek and Khinchine (queue) or Kleinrock 1967 (shared). Everything else is simulated.
 
+pub mod light;
 mod simulation;
 
 use serde::Serialize;

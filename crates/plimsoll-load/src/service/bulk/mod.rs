@@ -15,9 +15,9 @@ use plimsoll_model::experiment::BulkService;
 use plimsoll_model::frame::Failure;
 
 use self::desk::Desk;
-use super::process::SHORTAGE;
 use super::{listen, process};
 use crate::failure::{other, refused};
+use crate::process::SHORTAGE;
 use crate::transfer::socket;
 
 /// The most connections at a time; more are closed at once.

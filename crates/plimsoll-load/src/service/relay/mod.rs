@@ -16,9 +16,9 @@ use plimsoll_model::frame::Failure;
 
 use self::leak::Leaking;
 use super::listen;
-use super::process::{self, Parent, SHORTAGE};
 use super::shuttle::{self, reset_on_close};
 use crate::failure::{other, refused};
+use crate::process::{self, Parent, SHORTAGE};
 
 /// Relays from `listeners` to `to`, until killed.
 ///

@@ -18,10 +18,10 @@ use self::client::{Client, Read};
 use self::conversation::Conversation;
 pub(super) use self::conversation::Envelope;
 use super::listen;
-use super::process::SHORTAGE;
 use super::shuttle::reset_on_close;
 use crate::descriptors;
 use crate::failure::{other, refused};
+use crate::process::SHORTAGE;
 
 /// The most events that are taken at a time.
 const EVENTS: usize = 256;

@@ -9,10 +9,10 @@ use std::thread::{self, Builder, sleep};
 use plimsoll_model::experiment::TcpProxyService;
 use plimsoll_model::frame::Failure;
 
-use super::process::SHORTAGE;
 use super::shuttle::{self, reset_on_close};
 use super::{listen, process};
 use crate::failure::other;
+use crate::process::SHORTAGE;
 
 /// The most connections at a time; more are reset at once.
 const MOST_CONNECTIONS: usize = 4096;

@@ -18,7 +18,7 @@ use super::prefork::keep_alive;
 use super::request::LONGEST_HEAD;
 use super::site::Site;
 use crate::descriptors;
-use crate::service::process::{Parent, SHORTAGE};
+use crate::process::{Parent, SHORTAGE};
 
 /// The most events that are taken at a time.
 const EVENTS: usize = 256;

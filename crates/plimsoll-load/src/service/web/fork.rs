@@ -12,7 +12,7 @@ use super::answer::Terms;
 use super::conversation::Conversations;
 use super::prefork::{accept, prepare};
 use super::site::Site;
-use crate::service::process::{Parent, SHORTAGE};
+use crate::process::{Parent, SHORTAGE};
 
 /// Forks a process for each connection, up to `clients` at a time; further connections wait in the listen queue.
 pub(super) fn serve(

@@ -18,7 +18,7 @@ use super::conversation::Conversations;
 use super::fork::is_transient;
 use super::site::Site;
 use crate::failure::{other, refused};
-use crate::service::process::{Parent, SHORTAGE};
+use crate::process::{Parent, SHORTAGE};
 
 /// Keeps `clients` processes serving: one that dies is replaced. Process n takes its connections from set n of the listeners, in turn.
 ///

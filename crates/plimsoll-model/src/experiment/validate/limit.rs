@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::open_loop::OpenLoop;
 use super::super::parse::Part;
-use super::super::{Experiment, HttpLoad, LimitClaim, Search};
-use super::{Checked, check_rate, declared, in_range, margin, problem};
+use super::super::{Experiment, HttpLoad, LimitClaim, Predict, Search};
+use super::{Checked, check_rate, declared, in_range, margin, measured, problem, random_steps};
 
 /// The fewest requests that a probe has at the least rate that is tried.
 const FEWEST_REQUESTS: f64 = 20.0;
@@ -63,7 +63,12 @@ pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search,
     Ok(())
 }
 
-pub(super) fn check_claim(experiment: &Experiment, claim: &LimitClaim, index: usize) -> Checked {
+pub(super) fn check_claim(
+    experiment: &Experiment,
+    claim: &LimitClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
     let here = |key: &str| path!["claims", index, "limit", key];
     let searching: BTreeMap<String, ()> = experiment
         .all_phases()
@@ -76,7 +81,41 @@ pub(super) fn check_claim(experiment: &Experiment, claim: &LimitClaim, index: us
     }
     margin(claim.share.0, here("share"))?;
     margin(claim.precision.0, here("precision"))?;
+    if let Some(predict) = &claim.predict {
+        check_prediction(experiment, claim, predict, &here("predict"), names)?;
+    }
     claim.at_least.map_or(Ok(()), |rate| check_rate(rate, here("at_least")))
+}
+
+/// What a limit is predicted from asks the same service as the search.
+fn check_prediction(
+    experiment: &Experiment,
+    claim: &LimitClaim,
+    predict: &Predict,
+    at: &[Part],
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| [at, &path![key]].concat();
+    measured(&predict.from, names, here("from"))?;
+    in_range(u64::from(predict.servers), 1, 1024, here("servers"))?;
+    let light = names[&predict.from].and_then(|load| experiment.loads.get(load));
+    if random_steps(light) < Predict::LEAST_STEPS {
+        return Err(problem(
+            here("from"),
+            "the load of this phase does not show how response times begin to grow",
+            "a load with at least three different `open.steps` and `open.arrivals = \"poisson\"`",
+        ));
+    }
+    let searching = experiment.all_phases().find(|phase| phase.name == claim.phase);
+    let search = searching.and_then(|phase| experiment.loads.get(&phase.search.as_ref()?.load));
+    if light.map(|load| &load.to) != search.map(|load| &load.to) {
+        return Err(problem(
+            here("from"),
+            format!("`{}` and `{}` ask different services", predict.from, claim.phase),
+            "a phase whose load aims where that of the search aims",
+        ));
+    }
+    Ok(())
 }
 
 /// The load of a search and its rate; nothing where it cannot be set.

@@ -11,6 +11,7 @@ pub(super) mod cpu;
 pub(super) mod cycles;
 pub(super) mod flow;
 pub(super) mod forest;
+pub(super) mod growth;
 pub(super) mod hops;
 pub(super) mod knee;
 pub(super) mod latency;

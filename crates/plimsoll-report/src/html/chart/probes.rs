@@ -39,8 +39,9 @@ pub(in crate::html) fn chart(number: usize, found: &SearchReport, verdict: &Verd
         description: description(found),
         caption: format!(
             "One point for each probe. {} Dashed line: the bound. Shaded: the interval of the limit. Probes at the upper edge had too \
-             many failures to have such a time. Both scales are logarithmic.",
-            search::how_to_read(found)
+             many failures to have such a time. Both scales are logarithmic. {}",
+            search::how_to_read(found),
+            search::prediction(found, Some(verdict)).unwrap_or_default()
         ),
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),

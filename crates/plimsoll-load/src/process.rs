@@ -1,4 +1,4 @@
-//! Processes of a service: they are forked, and die with the one that forked them.
+//! Processes of a service or a load: they are forked, and die with the one that forked them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -11,63 +11,69 @@ use plimsoll_model::frame::Failure;
 use crate::failure::{other, refused};
 
 /// How long to wait when the kernel has no process, memory or descriptor to give.
-pub(super) const SHORTAGE: Duration = Duration::from_millis(10);
+pub(crate) const SHORTAGE: Duration = Duration::from_millis(10);
 
 /// The exit status of a process that panicked, as the Rust runtime has it.
 const PANICKED: i32 = 101;
 
 /// Forking copies one thread only: a lock that another one held would stay locked in the child.
-pub(super) fn require_single_thread() -> Result<(), Failure> {
+pub(crate) fn require_single_thread(what: &str) -> Result<(), Failure> {
     let tasks =
         std::fs::read_dir("/proc/self/task").map_err(|error| other("read /proc/self/task", &error))?;
     match tasks.count() {
         1 => Ok(()),
-        threads => {
-            Err(other("start the service", &format!("it forks, and this process has {threads} threads")))
-        }
+        threads => Err(other(what, &format!("it forks, and this process has {threads} threads"))),
     }
 }
 
 /// A process that may fork others.
 #[derive(Clone, Copy)]
-pub(super) struct Parent(Pid);
+pub(crate) struct Parent(Pid);
 
 impl Parent {
     /// This process.
-    pub(super) fn this() -> Self {
+    pub(crate) fn this() -> Self {
         Self(getpid())
     }
 
     /// Forks a process that runs `body` and ends. It is killed when this one dies.
-    pub(super) fn spawn(self, body: impl FnOnce()) -> nix::Result<Pid> {
+    pub(crate) fn spawn(self, body: impl FnOnce()) -> nix::Result<Pid> {
+        self.spawn_with_status(|| {
+            body();
+            0
+        })
+    }
+
+    /// The same with the exit status that `body` gives.
+    pub(crate) fn spawn_with_status(self, body: impl FnOnce() -> i32) -> nix::Result<Pid> {
         #[expect(unsafe_code, reason = "fork has no safe form")]
-        // SAFETY: `serve` has made sure that the process has one thread, so no lock is held by a thread that the child
-        // has not got.
+        // SAFETY: whoever makes a `Parent` has made sure with `require_single_thread` that the process has one thread, so no lock is
+        // held by a thread that the child has not got.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => Ok(child),
             ForkResult::Child => self.live(body),
         }
     }
 
-    fn live(self, body: impl FnOnce()) -> ! {
+    fn live(self, body: impl FnOnce() -> i32) -> ! {
         // The parent may have died before the request took effect; then nobody would send the signal any more.
         if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || getppid() != self.0 {
             leave(1);
         }
         match catch_unwind(AssertUnwindSafe(body)) {
-            Ok(()) => leave(0),
+            Ok(status) => leave(status),
             Err(_) => leave(PANICKED),
         }
     }
 }
 
 /// Lets the kernel reap this process's children, so that it need not be told of each.
-pub(super) fn reap_children_unseen() -> Result<(), Failure> {
+pub(crate) fn reap_children_unseen() -> Result<(), Failure> {
     ignore(Signal::SIGCHLD)
 }
 
 /// Makes writing to a connection that the peer has closed an error, and not the end of the process.
-pub(super) fn survive_broken_pipes() -> Result<(), Failure> {
+pub(crate) fn survive_broken_pipes() -> Result<(), Failure> {
     ignore(Signal::SIGPIPE)
 }
 

@@ -1,0 +1,98 @@
+//! Messaging: groups of senders and receivers, round after round.
+//!
+//! A round is as one of hackbench 2.x (rt-tests, `hackbench.c`), so that both take the same time: the same number of workers, made in the same
+//! order, one pair of descriptors for each receiver, blocking reads and writes, one pipe on which all say that they are ready and one that
+//! starts them all, and the clock runs until the last of them was waited for.
+
+mod crew;
+mod gate;
+mod memory;
+mod worker;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use plimsoll_model::experiment::MessagingLoad;
+use plimsoll_model::experiment::messaging::Workers;
+use plimsoll_model::frame::Failure;
+use plimsoll_model::observation::{LoadResult, MessagingFacts, Progress, WorkersMemory};
+
+use self::crew::{Crew, Processes, Threads};
+use self::gate::Gate;
+use self::memory::Memory;
+use super::Control;
+use super::tally::{self, Tally};
+use crate::clock::{self, CpuTime};
+use crate::process::require_single_thread;
+
+/// Runs a messaging load to its end, from the calling thread, which must be the only one of its process.
+///
+/// # Errors
+/// When there are other threads, the system has no room for so many workers and descriptors, or a worker fails.
+pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    require_single_thread("send messages")?;
+    let (start, began, cpu) = (clock::now(), Instant::now(), CpuTime::of_this_process_and_those_ended());
+    let mut tally = Tally::new(start, None);
+    let mut facts = MessagingFacts { workers: load.workers(), ..MessagingFacts::default() };
+    let (mut spent_ns, mut told) = (0, (Instant::now(), 0));
+    let wanted = load.rounds.unwrap_or(u64::MAX);
+    let lasts = |began: Instant| load.duration.is_none_or(|duration| began.elapsed() < duration.0);
+    while facts.rounds < wanted && lasts(began) && !control.abort.load(Ordering::Relaxed) {
+        let round = Round::carry_out(load, facts.rounds == 0)?;
+        facts.rounds += 1;
+        facts.memory = facts.memory.or(round.memory);
+        spent_ns += round.end - round.start;
+        tally::record(&mut tally.total, round.start, round.end);
+        tally.messages(load.messages_in_a_round(), load.size.0, round.end);
+        if told.0.elapsed() >= control.every {
+            (control.progress)(Progress {
+                done: tally.requests,
+                of: load.rounds.map(|rounds| rounds.saturating_mul(load.messages_in_a_round())),
+                errors: 0,
+                rate: (tally.requests - told.1) as f64 / told.0.elapsed().as_secs_f64(),
+            });
+            told = (Instant::now(), tally.requests);
+        }
+    }
+    tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
+    let mut result = tally.into_result(start, u32::try_from(load.workers()).unwrap_or(u32::MAX));
+    result.elapsed_ns = spent_ns;
+    result.messaging = Some(facts);
+    Ok(result)
+}
+
+/// When a round was begun and over, and what its workers needed.
+struct Round {
+    start: u64,
+    end: u64,
+    memory: Option<WorkersMemory>,
+}
+
+impl Round {
+    fn carry_out(load: &MessagingLoad, weigh: bool) -> Result<Self, Failure> {
+        let before = if weigh { Memory::now() } else { None };
+        let gate = Arc::new(Gate::new()?);
+        match load.workers {
+            Workers::Processes => Self::of(Processes::assemble(load, &gate)?, &gate, load, before),
+            Workers::Threads => Self::of(Threads::assemble(load, &gate)?, &gate, load, before),
+        }
+    }
+
+    fn of(
+        crew: impl Crew,
+        gate: &Gate,
+        load: &MessagingLoad,
+        before: Option<Memory>,
+    ) -> Result<Self, Failure> {
+        gate.wait_for(load.workers(), || crew.has_lost_one())?;
+        let memory = before.and_then(|before| before.grown(&crew.processes()));
+        let start = clock::now();
+        gate.open()?;
+        crew.wait()?;
+        Ok(Self { start, end: clock::now(), memory })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The claim about the growth of time with the number of workers: from rounds to the judge's points, and back to a verdict.
+
+use std::collections::BTreeMap;
+
+use plimsoll_judge::input::JudgeError;
+use plimsoll_judge::models::growth::{Growth, GrowthPoint, fit_growth};
+use plimsoll_judge::stats;
+use plimsoll_model::experiment::GrowthClaim;
+use plimsoll_model::observation::{MessagingFacts, PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::{GrowthPointReport, GrowthReport};
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::{curve, prefix, validity};
+
+/// The claim, as the judge names it.
+const CLAIM: &str = "growth";
+/// What is measured: the time of a round.
+const METRIC: &str = "round_ms";
+/// Points of a drawn curve.
+const DRAWN: u32 = 60;
+
+/// One verdict for each curve.
+pub(super) fn verdicts(plan: &Plan, claim: &GrowthClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+    let verdict = |levels: BTreeMap<String, String>| {
+        let trials = curve::of_group(&levels, trials);
+        let mut verdict = match validity::objection_to_load(&trials) {
+            Some(reason) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, trials.len(), reason),
+            None => fitted(&rounds(claim, &trials)).map_or_else(
+                |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, error.to_string()),
+                |growth| growth.verdict(METRIC),
+            ),
+        };
+        verdict.reason = prefix(&levels) + &verdict.reason;
+        verdict
+    };
+    curve::groups(plan, &claim.over).into_iter().map(verdict).collect()
+}
+
+/// What there is to draw and to list: the points of each curve, and what was fitted to them.
+pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<GrowthReport> {
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.growth.as_ref());
+    let each = claims
+        .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |levels| (claim, levels)));
+    let report = |(claim, cell): (&GrowthClaim, BTreeMap<String, String>)| {
+        let rounds = rounds(claim, &curve::of_group(&cell, trials));
+        let growth = fitted(&rounds).ok();
+        GrowthReport {
+            cell,
+            phase: claim.phase.clone(),
+            kind: growth.as_ref().map(|growth| growth.kind.name().to_owned()),
+            knee: growth.as_ref().and_then(|growth| growth.knee),
+            knee_interval: growth.as_ref().and_then(|growth| growth.knee_interval),
+            bytes_per_worker: stats::median_slope(&memories(&rounds)),
+            points: points(&rounds),
+            curve: growth.as_ref().map_or_else(Vec::new, drawn),
+        }
+    };
+    each.map(report).filter(|report| !report.points.is_empty()).collect()
+}
+
+/// What the rounds of a trial took.
+struct Rounds {
+    workers: u64,
+    /// The time of one, the median over slices.
+    ms: f64,
+    memory: Option<f64>,
+}
+
+fn rounds(claim: &GrowthClaim, trials: &[&TrialRecord]) -> Vec<Rounds> {
+    let sound = trials.iter().filter(|trial| trial.faults.is_empty());
+    sound.filter_map(|trial| of_trial(claim, trial)).collect()
+}
+
+fn of_trial(claim: &GrowthClaim, trial: &TrialRecord) -> Option<Rounds> {
+    let phases = trial.phases.iter().filter(|p| p.name == claim.phase && p.kind == PhaseKind::Measure);
+    let slices = phases.flat_map(|phase| &phase.slices).filter(|slice: &&Slice| slice.twin == Twin::Main);
+    let seen: Vec<(f64, MessagingFacts)> = slices
+        .filter_map(|slice| {
+            let facts = slice.result.messaging.filter(|facts| facts.rounds > 0)?;
+            Some((slice.result.elapsed_ns as f64 / 1e6 / facts.rounds as f64, facts))
+        })
+        .collect();
+    let memory = seen.iter().filter_map(|(_, facts)| facts.memory);
+    let memory: Vec<f64> = memory.map(|memory| (memory.own_bytes + memory.kernel_bytes) as f64).collect();
+    Some(Rounds {
+        workers: seen.first()?.1.workers,
+        ms: stats::median(&seen.iter().map(|(ms, _)| *ms).collect::<Vec<f64>>()),
+        memory: (!memory.is_empty()).then(|| stats::median(&memory)),
+    })
+}
+
+fn fitted(rounds: &[Rounds]) -> Result<Growth, JudgeError> {
+    let points: Vec<GrowthPoint> =
+        rounds.iter().map(|rounds| GrowthPoint { n: rounds.workers as f64, time: rounds.ms }).collect();
+    fit_growth(&points)
+}
+
+fn memories(rounds: &[Rounds]) -> Vec<(f64, f64)> {
+    rounds.iter().filter_map(|rounds| Some((rounds.workers as f64, rounds.memory?))).collect()
+}
+
+/// The trials of each number of workers together.
+fn points(rounds: &[Rounds]) -> Vec<GrowthPointReport> {
+    let mut numbers: BTreeMap<u64, Vec<&Rounds>> = BTreeMap::new();
+    for rounds in rounds {
+        numbers.entry(rounds.workers).or_default().push(rounds);
+    }
+    let point = |(workers, same): (u64, Vec<&Rounds>)| {
+        let times = stats::sorted(&same.iter().map(|rounds| rounds.ms).collect::<Vec<f64>>());
+        let memories: Vec<f64> = same.iter().filter_map(|rounds| rounds.memory).collect();
+        GrowthPointReport {
+            workers,
+            trials: same.len(),
+            ms: stats::median(&times),
+            least_ms: times[0],
+            most_ms: times[times.len() - 1],
+            memory_bytes: (!memories.is_empty()).then(|| stats::median(&memories)),
+        }
+    };
+    numbers.into_iter().map(point).collect()
+}
+
+fn drawn(growth: &Growth) -> Vec<[f64; 2]> {
+    let (low, high) = (growth.smallest.ln(), growth.largest.ln());
+    let at = |i: u32| (low + (high - low) * f64::from(i) / f64::from(DRAWN)).exp();
+    (0..=DRAWN).map(at).map(|n| [n, growth.time(n)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{LoadResult, WorkersMemory};
+    use plimsoll_model::plan::{Cell, Settings};
+
+    use super::super::fixture;
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "how does it grow?"
+[hosts.here]
+[loads.crowd]
+from = "here"
+messaging = { rounds = 1 }
+[factors.groups]
+set = "loads.crowd.messaging.groups"
+levels = [1, 2, 5, 10, 20, 50]
+[factors.over]
+set = "loads.crowd.messaging.over"
+levels = ["sockets", "pipes"]
+[[phases]]
+name = "talk"
+measure = "crowd"
+[[claims]]
+growth = { phase = "talk", over = ["groups"] }
+"#;
+
+    /// Sockets take 0.1 ms for each worker, and pipes the same time however many there are; every worker needs 50,000 bytes.
+    fn trial(cell: &Cell) -> TrialRecord {
+        let workers = 40 * cell.levels["groups"].parse::<u64>().unwrap();
+        let elapsed_ns = if cell.levels["over"] == "sockets" { 100_000 * workers } else { 9_000_000 };
+        let memory = WorkersMemory { own_bytes: 20_000 * workers, kernel_bytes: 30_000 * workers + 4096 };
+        let facts = MessagingFacts { workers, rounds: 2, memory: Some(memory) };
+        let result = LoadResult {
+            elapsed_ns: 2 * elapsed_ns,
+            requests: 1,
+            threads: workers as u32,
+            system_us: 2 * elapsed_ns / 1000 * workers,
+            messaging: Some(facts),
+            ..LoadResult::default()
+        };
+        TrialRecord {
+            block: 1,
+            cell: cell.levels.clone(),
+            phases: vec![fixture::phase("talk", result)],
+            ..TrialRecord::default()
+        }
+    }
+
+    #[test]
+    fn every_combination_of_the_other_factors_is_a_curve_with_its_kind_and_its_memory() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let trials: Vec<TrialRecord> = plan.cells.iter().chain(&plan.cells).map(trial).collect();
+        let verdicts = super::super::verdicts(&plan, &trials);
+        assert_eq!(verdicts.len(), 2);
+        for (over, kind, doubling) in [("sockets", "linear", 2.0), ("pipes", "constant", 1.0)] {
+            let start = format!("over = {over}: {kind} from 40");
+            let verdict = verdicts.iter().find(|verdict| verdict.reason.starts_with(&start));
+            let verdict = verdict.unwrap_or_else(|| panic!("{start} in {verdicts:?}"));
+            assert_eq!((verdict.outcome, verdict.n), (Outcome::Estimated, 12));
+            assert!((verdict.estimate.unwrap() - doubling).abs() < 1e-6, "{verdict:?}");
+        }
+        let reports = reports(&plan, &trials);
+        assert_eq!(reports.len(), 2);
+        assert_eq!(
+            reports[0].points.iter().map(|p| p.workers).collect::<Vec<_>>(),
+            [40, 80, 200, 400, 800, 2000]
+        );
+        assert!((reports[0].bytes_per_worker.unwrap() - 50_000.0).abs() < 1.0, "{reports:?}");
+        assert_eq!((reports[0].points[0].trials, reports[0].curve.len()), (2, 61));
+    }
+
+    #[test]
+    fn too_few_points_are_undecided() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let first = [trial(&plan.cells[0])];
+        let verdicts = super::super::verdicts(&plan, &first);
+        assert!(verdicts.iter().all(|verdict| verdict.outcome == Outcome::Undecided), "{verdicts:?}");
+    }
+}
