@@ -4,8 +4,8 @@ use crate::stats::shift::Location;
 
 /// A ratio as a change in per cent with its sign: 1.052 is `+5.2 %`, 0.25 is `-75 %`; far ratios stay factors.
 pub(crate) fn change(ratio: f64) -> String {
-    if !(0.0..3.0).contains(&ratio) {
-        return format!("{}x", figure(ratio));
+    if is_far(ratio) {
+        return factor(ratio);
     }
     let percent = 100.0 * (ratio - 1.0);
     match percent.abs() {
@@ -15,11 +15,22 @@ pub(crate) fn change(ratio: f64) -> String {
     }
 }
 
-/// The interval of a log ratio as changes, or that there is none: `95 % interval -1.0 % to +2.0 %`.
+/// Whether a ratio says more than its change in per cent.
+fn is_far(ratio: f64) -> bool {
+    !(0.0..3.0).contains(&ratio)
+}
+
+fn factor(ratio: f64) -> String {
+    format!("{}x", figure(ratio))
+}
+
+/// The interval of a log ratio as changes, both ends in the same form, or that there is none: `95 % interval -1.0 % to +2.0 %`.
 pub(crate) fn interval(log_ratio: Location, confidence: f64) -> String {
     match log_ratio.ratio_interval() {
         Some(found) => {
-            format!("{} % interval {} to {}", 100.0 * confidence, change(found.lo()), change(found.hi()))
+            let ends = [found.lo(), found.hi()];
+            let [lo, hi] = ends.map(if ends.into_iter().any(is_far) { factor } else { change });
+            format!("{} % interval {lo} to {hi}", 100.0 * confidence)
         }
         None => "no interval: too few values to tell how they scatter".into(),
     }
@@ -69,5 +80,14 @@ mod tests {
         assert_eq!(percent(0.05), "5 %");
         assert_eq!(p_value(0.000_01), "below 0.0001");
         assert_eq!(count(1, "pair"), "1 pair");
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_have_the_same_form() {
+        let told = |lo: f64, hi: f64| interval(Location { estimate: 0.0, lo: lo.ln(), hi: hi.ln() }, 0.95);
+        assert_eq!(told(0.9, 1.2), "95 % interval -10 % to +20 %");
+        assert_eq!(told(2.69, 3.63), "95 % interval 2.69x to 3.63x");
+        assert_eq!(told(3.5, 12.0), "95 % interval 3.50x to 12.0x");
+        assert_eq!(told(0.0, f64::INFINITY), "no interval: too few values to tell how they scatter");
     }
 }
