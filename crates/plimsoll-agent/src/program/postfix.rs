@@ -72,6 +72,7 @@ default_process_limit = {processes}
 queue_run_delay = {queue_run}s
 minimal_backoff_time = {retry}s
 maximal_backoff_time = {retry_most}s
+transport_retry_time = {retry}s
 message_size_limit = {}
 ",
         queue.display(),

@@ -154,7 +154,8 @@ pub struct PostfixService {
     /// How often deferred messages are looked at (`queue_run_delay`).
     #[serde(default = "PostfixService::default_queue_run")]
     pub queue_run: Span,
-    /// How long a message waits after its first failed delivery (`minimal_backoff_time`).
+    /// How long a message waits after its first failed delivery (`minimal_backoff_time`), and all mail after Postfix could not reach a
+    /// delivery process of its own (`transport_retry_time`).
     #[serde(default = "PostfixService::default_retry")]
     pub retry: Span,
     /// The longest that a message waits between two attempts (`maximal_backoff_time`).
