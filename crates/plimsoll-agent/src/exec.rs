@@ -12,7 +12,7 @@ use nix::unistd::{getegid, geteuid};
 use plimsoll_model::experiment::ExecService;
 use plimsoll_model::frame::Failure;
 
-use crate::service::die_with_parent;
+use crate::child;
 
 /// As whom a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,7 @@ pub(crate) fn stage(
     program: &Path,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["agent", "exec"]);
+    let mut command = child::command("exec");
     if identity == Identity::Ordinary {
         command.arg(ORDINARY);
     }
@@ -57,7 +56,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     // After the change of user, which would undo it (prctl(2)).
-    if !die_with_parent() {
+    if !child::die_with_parent() {
         return ExitCode::FAILURE;
     }
     let error = Command::new(program).args(arguments).exec();

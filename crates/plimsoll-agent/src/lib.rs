@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod child;
 mod exec;
 mod load;
 mod outbox;

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::outbox::Outbox;
-use crate::{ById, exec, other, program};
+use crate::{ById, child, exec, other, program};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -47,36 +47,15 @@ enum Told {
 /// `plimsoll agent service`: becomes the built-in service whose specification comes in as JSON on stdin, and dies with the agent.
 #[must_use]
 pub fn main() -> ExitCode {
-    if !die_with_parent() {
-        return ExitCode::FAILURE;
-    }
-    let mut text = String::new();
-    let spec: ServiceSpec =
-        match io::stdin().read_to_string(&mut text).and_then(|_| Ok(serde_json::from_str(&text)?)) {
-            Ok(spec) => spec,
-            Err(error) => {
-                eprintln!("the service's specification cannot be read: {error}");
-                return ExitCode::from(2);
-            }
-        };
-    let Err(failure) = plimsoll_load::serve(&spec, |addresses| tell(&Told::Listening(addresses.to_vec())));
+    let spec: ServiceSpec = match child::specification("service") {
+        Ok(spec) => spec,
+        Err(code) => return code,
+    };
+    let Err(failure) =
+        plimsoll_load::serve(&spec, |addresses| child::tell(&Told::Listening(addresses.to_vec())));
     eprintln!("{failure}");
-    tell(&Told::Failed(failure)).ok();
+    child::tell(&Told::Failed(failure)).ok();
     ExitCode::FAILURE
-}
-
-/// Tells the agent something, as one line of JSON on stdout.
-pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, told)?;
-    stdout.write_all(b"\n")?;
-    stdout.flush()
-}
-
-/// Asks the kernel to kill this process when its parent dies; false where the parent is gone already.
-pub(crate) fn die_with_parent() -> bool {
-    let parent = nix::unistd::getppid();
-    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
 }
 
 /// The services of a host.
@@ -192,7 +171,7 @@ impl Services {
     fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> Running {
         let Launched { child, listen, folder } = launched;
         let stopping = Arc::new(AtomicBool::new(false));
-        let group = Pid::from_raw(i32::try_from(child.id()).expect("a process id fits in an i32"));
+        let group = child::group_of(&child);
         let builtin = spec.kind.is_builtin();
         let watch =
             Watch { id, group, spec, listen, outbox: self.outbox.clone(), stopping: Arc::clone(&stopping) };
@@ -212,7 +191,7 @@ impl Drop for Services {
     fn drop(&mut self) {
         for (_, running) in std::mem::take(&mut self.running) {
             running.stopping.store(true, Ordering::Release);
-            kill(running.group, Signal::SIGKILL);
+            child::kill(running.group, Signal::SIGKILL);
         }
     }
 }
@@ -221,14 +200,14 @@ impl Running {
     fn stop(self) {
         self.stopping.store(true, Ordering::Release);
         if !self.builtin {
-            kill(self.group, Signal::SIGTERM);
+            child::kill(self.group, Signal::SIGTERM);
             let asked = Instant::now();
             while !self.watcher.is_finished() && asked.elapsed() < GRACE {
                 thread::sleep(READY_POLL);
             }
         }
         // Also where the first process has ended: the others of its group may not have.
-        kill(self.group, Signal::SIGKILL);
+        child::kill(self.group, Signal::SIGKILL);
         // A watcher that panicked has nothing more to say.
         self.watcher.join().ok();
         // The kernel ends the others in its own time, and until then they hold the service's ports, which it may be started on again.
@@ -239,11 +218,6 @@ impl Running {
     }
 }
 
-/// Signals a process group; that it is gone already is no error.
-fn kill(group: Pid, signal: Signal) {
-    killpg(group, signal).ok();
-}
-
 /// Whether a service has files that outlive a restart of it.
 fn keeps_files(kind: &ServiceKind) -> bool {
     matches!(kind, ServiceKind::SmtpSink(_) | ServiceKind::MailRelay(_) | ServiceKind::Postfix(_))
@@ -251,21 +225,11 @@ fn keeps_files(kind: &ServiceKind) -> bool {
 
 fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
     let (mut command, listen, folder) =
-        if spec.kind.is_builtin() { (builtin(), Vec::new(), None) } else { foreign(spec)? };
+        if spec.kind.is_builtin() { (child::answering("service"), Vec::new(), None) } else { foreign(spec)? };
     command.stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|error| other("start the service", error))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        let spec = serde_json::to_vec(spec).map_err(|error| other("start the service", error))?;
-        // A service that ended before it read its specification is noticed by its watcher.
-        stdin.write_all(&spec).ok();
-    }
+    child::hand_over(&mut child, spec).map_err(|error| other("start the service", error))?;
     Ok(Launched { child, listen, folder })
-}
-
-fn builtin() -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["agent", "service"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    command
 }
 
 /// The command of a program that is not ours, where it is to listen, and the folder of its own that it needs, if it does.
@@ -309,7 +273,7 @@ struct Watch {
 impl Watch {
     fn until_it_ends(mut self, mut child: Child) {
         let stderr = Tail::follow(child.stderr.take());
-        let told = child.stdout.take().map(told_by);
+        let told = child.stdout.take().map(child::told_by);
         let (ended, end) = mpsc::channel();
         let waiter = thread::spawn(move || ended.send(child.wait()));
         match self.become_ready(told.as_ref(), &end, &stderr) {
@@ -317,7 +281,7 @@ impl Watch {
                 self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() });
             }
             Err(why) => {
-                kill(self.group, Signal::SIGKILL);
+                child::kill(self.group, Signal::SIGKILL);
                 if !self.stopping.load(Ordering::Acquire) {
                     self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
                 }
@@ -402,23 +366,6 @@ fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
         Some("200") => Ok(()),
         _ => Err(format!("{address}: GET {path} was answered with `{}`", line.trim())),
     }
-}
-
-/// What a built-in service tells, line by line.
-fn told_by(stdout: std::process::ChildStdout) -> mpsc::Receiver<Told> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let told = BufReader::new(stdout)
-            .lines()
-            .map_while(Result::ok)
-            .filter_map(|line| serde_json::from_str(&line).ok());
-        for told in told {
-            if sender.send(told).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }
 
 /// The end of a stream, as it grows.

@@ -1,0 +1,85 @@
+//! Children of the agent that are this program again, as `plimsoll agent ROLE`: they die with the agent. Some of them get a
+//! specification as JSON on their stdin, and answer on their stdout, a line of JSON for each answer.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The command that starts a child in a role.
+pub(crate) fn command(role: &str) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["agent", role]);
+    command
+}
+
+/// As [`command`], of a child that gets a specification and answers.
+pub(crate) fn answering(role: &str) -> Command {
+    let mut command = command(role);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+/// Hands a specification over to a child that gets one. A child that ended before it read this is noticed by its silence.
+pub(crate) fn hand_over(child: &mut Child, spec: &impl Serialize) -> io::Result<()> {
+    if let Some(mut stdin) = child.stdin.take() {
+        let text = serde_json::to_vec(spec)?;
+        stdin.write_all(&text).ok();
+    }
+    Ok(())
+}
+
+/// What a child answers, until it closes its stdout. Lines that are no answers are passed over.
+pub(crate) fn told_by<T: DeserializeOwned + Send + 'static>(stdout: ChildStdout) -> Receiver<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        for told in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
+            if sender.send(told).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The process group that a child leads.
+pub(crate) fn group_of(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("a process id fits in an i32"))
+}
+
+/// Signals a process group; that it is gone already is no error.
+pub(crate) fn kill(group: Pid, signal: Signal) {
+    killpg(group, signal).ok();
+}
+
+/// In a child: has it die with the agent, and reads the specification; otherwise how the child is to end. `what` is specified.
+pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCode> {
+    if !die_with_parent() {
+        return Err(ExitCode::FAILURE);
+    }
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).and_then(|_| Ok(serde_json::from_str(&text)?)).map_err(|error| {
+        eprintln!("the {what}'s specification cannot be read: {error}");
+        ExitCode::from(2)
+    })
+}
+
+/// In a child: tells the agent something, as one line of JSON on stdout.
+pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer(&mut stdout, told)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()
+}
+
+/// In a child: asks the kernel to kill this process when its parent dies; false where the parent is gone already.
+pub(crate) fn die_with_parent() -> bool {
+    let parent = nix::unistd::getppid();
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
+}
