@@ -1,5 +1,7 @@
 //! Time, and what a thread used of the CPU.
 
+use std::time::Duration;
+
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
@@ -8,6 +10,11 @@ use nix::time::{ClockId, clock_gettime};
 pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC_RAW).expect("the clock is there since Linux 2.6.28");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+/// A span in nanoseconds; one that is too long for that is taken for the longest there is.
+pub(crate) fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// CPU time of a thread in microseconds.

@@ -110,7 +110,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             epoll,
             alarm,
             connections: Slab::new(),
-            deadlines: Deadlines::new(u64::try_from(course.timeout.as_nanos()).unwrap_or(u64::MAX)),
+            deadlines: Deadlines::new(clock::nanoseconds(course.timeout)),
             inbox: vec![0; INBOX].into(),
             tally: Tally::new(0, None),
             told: (0, 0, 0),

@@ -22,13 +22,14 @@ mod protocol;
 mod smtp;
 mod storage;
 pub(crate) mod tally;
+mod teller;
 mod udp;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, Builder};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
@@ -42,6 +43,7 @@ use self::pacing::{ClosedLoop, OpenLoop};
 use self::protocol::Protocol;
 use self::smtp::Smtp;
 use self::tally::Tally;
+use self::teller::Teller;
 use crate::failure::other;
 use crate::{clock, descriptors};
 
@@ -127,7 +129,6 @@ where
         Engine::new(protocol, dialer, course, &shared)
     };
     let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
-    let watch = Watch::new(course, control);
     thread::scope(|scope| {
         let (done, finished) = channel();
         for (engine, nth) in engines.into_iter().zip(1..) {
@@ -146,6 +147,7 @@ where
         }
         drop(done);
         let start = *shared.start.get_or_init(clock::now);
+        let mut watch = Watch::new(course, control);
         let mut total = Tally::new(start, offering(course, start));
         for _ in 0..threads {
             let Some(tally) = watch.wait(&finished, &shared) else {
@@ -178,34 +180,27 @@ fn offering(course: &Course, start: u64) -> Option<Offering> {
 
 /// Tells how far a load is while it waits for it.
 struct Watch<'a> {
-    control: &'a Control<'a>,
+    every: Duration,
+    teller: Teller<'a>,
     counts_requests: bool,
-    of: Option<u64>,
 }
 
 impl<'a> Watch<'a> {
     fn new(course: &Course, control: &'a Control<'a>) -> Self {
-        Self { control, counts_requests: course.counts_requests(), of: course.all() }
+        let teller = Teller::new(control, course.all());
+        Self { every: control.every, teller, counts_requests: course.counts_requests() }
     }
 
     /// The tally of the next generator that ends; `None` when none can end any more.
-    fn wait(&self, finished: &Receiver<Tally>, shared: &Shared<'_>) -> Option<Tally> {
-        let mut before = (Instant::now(), self.done(shared));
+    fn wait(&mut self, finished: &Receiver<Tally>, shared: &Shared<'_>) -> Option<Tally> {
         loop {
-            match finished.recv_timeout(self.control.every) {
+            match finished.recv_timeout(self.every) {
                 Ok(tally) => return Some(tally),
                 Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    self.teller.tell(self.done(shared), shared.errors.load(Ordering::Relaxed));
+                }
             }
-            let (now, done) = (Instant::now(), self.done(shared));
-            let seconds = now.duration_since(before.0).as_secs_f64();
-            (self.control.progress)(Progress {
-                done,
-                of: self.of,
-                errors: shared.errors.load(Ordering::Relaxed),
-                rate: (done - before.1) as f64 / seconds.max(1e-9),
-            });
-            before = (now, done);
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{BulkLoad, Direction};
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{ErrorKind, LoadResult, Progress, Stream};
+use plimsoll_model::observation::{ErrorKind, LoadResult, Stream};
 
 use self::states::States;
 pub(super) use self::stream::number;
@@ -19,6 +19,7 @@ use self::stream::{Connection, Way};
 use super::Control;
 use super::dialer::kind_of;
 use super::tally::Tally;
+use super::teller::Teller;
 use crate::failure::other;
 use crate::{clock, descriptors};
 
@@ -128,7 +129,7 @@ fn watch(
     is_done: impl Fn() -> bool,
 ) {
     let mut next_states = Instant::now() + STATES_EVERY;
-    let mut told = (Instant::now(), 0);
+    let mut teller = Teller::new(control, of(running.load));
     while !is_done() {
         thread::sleep(Duration::from_millis(5).min(control.every));
         let now = Instant::now();
@@ -138,17 +139,7 @@ fn watch(
                 states.read(&connection.stream, clock::now() - running.start);
             }
         }
-        if now.duration_since(told.0) >= control.every {
-            let done = running.bytes.load(Ordering::Relaxed);
-            let seconds = now.duration_since(told.0).as_secs_f64();
-            (control.progress)(Progress {
-                done,
-                of: of(running.load),
-                errors: running.errors.load(Ordering::Relaxed),
-                rate: (done - told.1) as f64 / seconds.max(1e-9),
-            });
-            told = (now, done);
-        }
+        teller.tell(running.bytes.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
     }
 }
 

@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use plimsoll_model::experiment::HopsLoad;
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{ErrorKind, LoadResult, ProbedHop, ProbedPath, ProbedSize, Progress};
+use plimsoll_model::observation::{ErrorKind, LoadResult, ProbedHop, ProbedPath, ProbedSize};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -23,6 +23,7 @@ use rand::{RngExt, SeedableRng};
 use self::socket::{Answer, ProbeSocket};
 use super::Control;
 use super::tally::Tally;
+use super::teller::Teller;
 use crate::clock::{self, CpuTime};
 use crate::failure::other;
 
@@ -74,8 +75,7 @@ struct Prober<'a> {
     tally: Tally,
     tally_start: u64,
     cpu: CpuTime,
-    /// When it was told last how far it is, and how many answers there were.
-    told: (u64, u64),
+    teller: Teller<'a>,
 }
 
 impl<'a> Prober<'a> {
@@ -102,7 +102,7 @@ impl<'a> Prober<'a> {
             tally: Tally::new(start, None),
             tally_start: start,
             cpu: CpuTime::of_this_thread(),
-            told: (start, 0),
+            teller: Teller::new(control, None),
         })
     }
 
@@ -189,7 +189,7 @@ impl<'a> Prober<'a> {
 
     /// The least time between two probes, in nanoseconds: longer than any link needs for the largest probe, or for its answer.
     fn gap(&mut self, path: &ProbedPath) -> io::Result<u64> {
-        let least = nanoseconds(self.load.spacing.0).max(1);
+        let least = clock::nanoseconds(self.load.spacing.0).max(1);
         let Some(last) = path.hops.iter().rposition(|hop| hop.address.is_some()) else { return Ok(least) };
         let (small, large) = (self.fastest(last, 0)?, self.fastest(last, self.sizes.len() - 1)?);
         Ok(small.zip(large).map_or(least, |(small, large)| least.max(large.saturating_sub(small))))
@@ -230,7 +230,7 @@ impl<'a> Prober<'a> {
             self.tally.end = self.tally.end.max(answer.at_ns);
         }
         self.forget(clock::now().saturating_sub(self.timeout()));
-        self.tell();
+        self.teller.tell(self.tally.requests, self.tally.failed());
         Ok(())
     }
 
@@ -243,18 +243,6 @@ impl<'a> Prober<'a> {
             self.flying.remove(&port);
             self.tally.error(ErrorKind::Timeout, now);
         }
-    }
-
-    fn tell(&mut self) {
-        let now = clock::now();
-        let since = now.saturating_sub(self.told.0);
-        if since < nanoseconds(self.control.every) {
-            return;
-        }
-        let done = self.tally.requests;
-        let rate = (done - self.told.1) as f64 * 1e9 / since.max(1) as f64;
-        (self.control.progress)(Progress { done, of: None, errors: self.tally.failed(), rate });
-        self.told = (now, done);
     }
 
     /// Sleeps until there is an answer, but no longer than until then.
@@ -273,10 +261,6 @@ impl<'a> Prober<'a> {
     }
 
     fn timeout(&self) -> u64 {
-        nanoseconds(self.load.timeout.0)
+        clock::nanoseconds(self.load.timeout.0)
     }
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -16,13 +16,14 @@ use std::time::Instant;
 use plimsoll_model::experiment::MessagingLoad;
 use plimsoll_model::experiment::messaging::Workers;
 use plimsoll_model::frame::Failure;
-use plimsoll_model::observation::{LoadResult, MessagingFacts, Progress, WorkersMemory};
+use plimsoll_model::observation::{LoadResult, MessagingFacts, WorkersMemory};
 
 use self::crew::{Crew, Processes, Threads};
 use self::gate::Gate;
 use self::memory::Memory;
 use super::Control;
 use super::tally::{self, Tally};
+use super::teller::Teller;
 use crate::clock::{self, CpuTime};
 use crate::process::require_single_thread;
 
@@ -35,7 +36,8 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
     let (start, began, cpu) = (clock::now(), Instant::now(), CpuTime::of_this_process_and_those_ended());
     let mut tally = Tally::new(start, None);
     let mut facts = MessagingFacts { workers: load.workers(), ..MessagingFacts::default() };
-    let (mut spent_ns, mut told) = (0, (Instant::now(), 0));
+    let of = load.rounds.map(|rounds| rounds.saturating_mul(load.messages_in_a_round()));
+    let (mut spent_ns, mut teller) = (0, Teller::new(control, of));
     let wanted = load.rounds.unwrap_or(u64::MAX);
     let lasts = |began: Instant| load.duration.is_none_or(|duration| began.elapsed() < duration.0);
     while facts.rounds < wanted && lasts(began) && !control.abort.load(Ordering::Relaxed) {
@@ -45,15 +47,7 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
         spent_ns += round.end - round.start;
         tally::record(&mut tally.total, round.start, round.end);
         tally.messages(load.messages_in_a_round(), load.size.0, round.end);
-        if told.0.elapsed() >= control.every {
-            (control.progress)(Progress {
-                done: tally.requests,
-                of: load.rounds.map(|rounds| rounds.saturating_mul(load.messages_in_a_round())),
-                errors: 0,
-                rate: (tally.requests - told.1) as f64 / told.0.elapsed().as_secs_f64(),
-            });
-            told = (Instant::now(), tally.requests);
-        }
+        teller.tell(tally.requests, 0);
     }
     tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
     let mut result = tally.into_result(start, u32::try_from(load.workers()).unwrap_or(u32::MAX));

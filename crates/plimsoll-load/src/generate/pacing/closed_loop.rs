@@ -1,8 +1,7 @@
 //! Closed loop: so many at a time, each begun when one before it has ended.
 
-use std::time::Duration;
-
 use super::{Afterwards, Pacing, Start};
+use crate::clock;
 use crate::generate::course::Course;
 
 /// So many at a time, each begun when one before it has ended.
@@ -19,12 +18,11 @@ pub(in crate::generate) struct ClosedLoop {
 impl ClosedLoop {
     /// The closed loop of one generator of a load that starts at `start`.
     pub(in crate::generate) fn new(course: &Course, start: u64) -> Self {
-        let length = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self {
             concurrency: course.concurrency as usize,
             left: course.connections,
             requests_left: course.requests,
-            end: course.duration.map(|duration| start.saturating_add(length(duration))),
+            end: course.duration.map(|duration| start.saturating_add(clock::nanoseconds(duration))),
         }
     }
 

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::curve::Curve;
 use super::{Afterwards, Pacing, Start};
+use crate::clock;
 use crate::generate::course::Course;
 
 /// A request that is due and has not begun so long after the end of the load, though a connection was free, is given up: the generator
@@ -91,7 +92,7 @@ impl OpenLoop {
         Self {
             schedule: Schedule::new(spec, length, start, place, seed),
             concurrency: course.concurrency as usize,
-            patience: u64::try_from(course.timeout.as_nanos()).unwrap_or(u64::MAX),
+            patience: clock::nanoseconds(course.timeout),
             end: start.saturating_add((length * 1e9) as u64),
             blocked: false,
             held_until: start,

@@ -17,11 +17,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, Builder};
-use std::time::Instant;
 
 use plimsoll_model::experiment::{StorageEngine, StorageLoad};
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{LoadResult, Progress, StorageFacts};
+use plimsoll_model::observation::{LoadResult, StorageFacts};
 
 use self::mapped::Mapped;
 use self::part::Part;
@@ -33,6 +32,7 @@ use super::course::Course;
 use super::offering::Offering;
 use super::pacing::{self, ClosedLoop, OpenLoop};
 use super::tally::Tally;
+use super::teller::Teller;
 use crate::clock;
 use crate::failure::other;
 
@@ -126,7 +126,8 @@ fn generate(
         // The time begins when every thread has made its engine ready.
         readied.iter().take(running.load.threads as usize).for_each(drop);
         let start = *running.start.get_or_init(clock::now);
-        let mut told = (Instant::now(), 0);
+        let of = running.load.operations.map(|each| each.saturating_mul(running.load.threads.into()));
+        let mut teller = Teller::new(control, of);
         let mut all = Vec::new();
         loop {
             match finished.recv_timeout(control.every) {
@@ -138,16 +139,7 @@ fn generate(
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             }
-            if told.0.elapsed() >= control.every {
-                let operations = running.operations.load(Ordering::Relaxed);
-                (control.progress)(Progress {
-                    done: operations,
-                    of: running.load.operations.map(|each| each * u64::from(running.load.threads)),
-                    errors: running.errors.load(Ordering::Relaxed),
-                    rate: (operations - told.1) as f64 / told.0.elapsed().as_secs_f64().max(1e-9),
-                });
-                told = (Instant::now(), operations);
-            }
+            teller.tell(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
         }
         if all.len() < running.load.threads as usize {
             return Err(other("read and write", &"a thread has panicked"));

@@ -192,7 +192,7 @@ impl<'a, E: Engine> Worker<'a, E> {
         let UnderWay { intended, write } = self.places[done.place];
         self.free.push(done.place);
         if let Some(think) = self.load.think {
-            self.thinking.push_back(now + u64::try_from(think.0.as_nanos()).unwrap_or(u64::MAX / 2));
+            self.thinking.push_back(now.saturating_add(clock::nanoseconds(think.0)));
         }
         let result = match done.result {
             Ok(bytes) if bytes as u64 == self.load.block.0 => self.sync_when_due(write),

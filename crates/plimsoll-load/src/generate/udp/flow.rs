@@ -128,7 +128,7 @@ impl Flow {
 
     /// Gives how many the rate called for, and how many were sent.
     fn send(&mut self, running: &Running<'_>, tally: &mut Tally) -> (u64, u64) {
-        let length = u64::try_from(running.load.duration.0.as_nanos()).unwrap_or(u64::MAX);
+        let length = clock::nanoseconds(running.load.duration.0);
         let rate = running.load.packets_per_second;
         let mut sent = 0;
         loop {

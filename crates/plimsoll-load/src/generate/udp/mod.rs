@@ -9,12 +9,13 @@ use std::thread::{self, Builder};
 
 use plimsoll_model::experiment::UdpLoad;
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{LoadResult, Progress};
+use plimsoll_model::observation::LoadResult;
 
 pub(super) use self::flow::Flow;
 pub(super) use self::train::Spacing;
 use super::Control;
 use super::tally::Tally;
+use super::teller::Teller;
 use crate::failure::other;
 use crate::transfer::packet;
 use crate::{clock, descriptors};
@@ -52,7 +53,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
                 .map_err(|error| other("start a flow", &error))?;
         }
         drop(done);
-        let mut before = (clock::now(), 0);
+        let mut teller = Teller::new(control, None);
         loop {
             match finished.recv_timeout(control.every) {
                 Ok(done) => {
@@ -60,13 +61,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
                     counted.push((done.intended, done.sent, done.counts));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {
-                    let (now, sent) = (clock::now(), running.sent.load(Ordering::Relaxed));
-                    let seconds = (now - before.0) as f64 / 1e9;
-                    let rate = (sent - before.1) as f64 / seconds.max(1e-9);
-                    (control.progress)(Progress { done: sent, of: None, errors: 0, rate });
-                    before = (now, sent);
-                }
+                Err(RecvTimeoutError::Timeout) => teller.tell(running.sent.load(Ordering::Relaxed), 0),
             }
         }
     })?;

@@ -21,7 +21,7 @@ impl Spacing {
 
     /// So long, and down to so many per cent of that for a sender that catches up.
     pub(in crate::generate) fn of(nominal: Duration, least_percent: u64) -> Self {
-        let nominal = u64::try_from(nominal.as_nanos()).unwrap_or(u64::MAX);
+        let nominal = clock::nanoseconds(nominal);
         Self { nominal, least: nominal / 100 * least_percent }
     }
 

@@ -1,0 +1,72 @@
+//! How far a load is, told now and then while it runs.
+
+use std::time::Instant;
+
+use plimsoll_model::observation::Progress;
+
+use super::Control;
+
+/// Tells how far a load is, as often as whoever started the load wants to know.
+pub(super) struct Teller<'a> {
+    control: &'a Control<'a>,
+    /// How much there will be in all, where that is known.
+    of: Option<u64>,
+    /// When it was told last, and how much was done by then.
+    last: (Instant, u64),
+}
+
+impl<'a> Teller<'a> {
+    /// Of a load that begins now.
+    pub(super) fn new(control: &'a Control<'a>, of: Option<u64>) -> Self {
+        Self { control, of, last: (Instant::now(), 0) }
+    }
+
+    /// Tells how much is done, how much of it failed, and the rate since the last time; nothing where that was a moment ago.
+    pub(super) fn tell(&mut self, done: u64, errors: u64) {
+        let now = Instant::now();
+        let since = now.duration_since(self.last.0);
+        if since < self.control.every {
+            return;
+        }
+        let rate = (done - self.last.1) as f64 / since.as_secs_f64().max(1e-9);
+        (self.control.progress)(Progress { done, of: self.of, errors, rate });
+        self.last = (now, done);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What is told when 30 are done of 100, and at once 40, one of which failed.
+    fn told(every: Duration) -> Vec<Progress> {
+        let told = RefCell::new(Vec::new());
+        let progress = |progress| told.borrow_mut().push(progress);
+        let control = Control { abort: &AtomicBool::new(false), progress: &progress, every };
+        let mut teller = Teller::new(&control, Some(100));
+        thread::sleep(Duration::from_millis(20));
+        teller.tell(30, 0);
+        teller.tell(40, 1);
+        told.take()
+    }
+
+    #[test]
+    fn nothing_is_told_before_it_is_time() {
+        assert!(told(Duration::from_secs(3600)).is_empty());
+    }
+
+    #[test]
+    fn the_rate_is_that_since_the_last_time() {
+        let told = told(Duration::ZERO);
+        let [first, second] = &told[..] else { panic!("two are told: {told:?}") };
+        assert_eq!((first.done, first.of, first.errors), (30, Some(100), 0));
+        assert_eq!((second.done, second.of, second.errors), (40, Some(100), 1));
+        assert!(first.rate > 0.0 && first.rate <= 30.0 / 0.02, "{first:?}");
+        assert!(second.rate > 0.0, "{second:?}");
+    }
+}
