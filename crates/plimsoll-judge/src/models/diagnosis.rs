@@ -6,14 +6,13 @@
 
 use super::loss::{Budget, Formula, budget};
 use crate::input::JudgeError;
+use crate::stats::dist::normal_quantile;
 use crate::stats::median;
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 /// The confidence of the interval of a loss.
 const CONFIDENCE: f64 = 0.95;
-/// The normal quantile of it, two-sided.
-const Z: f64 = 1.959_964;
 /// What arrives of an offered rate, beside what is lost at any rate, is less than this where the path is too slow.
 const CARRIED: f64 = 0.98;
 /// A sender that offered less than this of the rate did not ask the question.
@@ -305,9 +304,10 @@ fn scaling(target: &Target, facts: &Facts) -> Finding {
 
 /// Wilson's interval of a share (1927).
 fn wilson(hits: f64, of: f64) -> Interval {
-    let (share, z2) = (hits / of, Z * Z);
+    let z = normal_quantile(f64::midpoint(1.0, CONFIDENCE));
+    let (share, z2) = (hits / of, z * z);
     let centre = (share + z2 / (2.0 * of)) / (1.0 + z2 / of);
-    let margin = Z / (1.0 + z2 / of) * (share * (1.0 - share) / of + z2 / (4.0 * of * of)).sqrt();
+    let margin = z / (1.0 + z2 / of) * (share * (1.0 - share) / of + z2 / (4.0 * of * of)).sqrt();
     Interval((centre - margin).max(0.0), centre + margin)
 }
 

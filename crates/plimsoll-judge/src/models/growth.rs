@@ -9,7 +9,7 @@ use super::least_squares::{self, Row};
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
 use crate::stats::dist::{normal_quantile, t_quantile};
-use crate::stats::{quantile, rng::SmallRng};
+use crate::stats::{middle, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -327,7 +327,7 @@ fn bootstrap(
             of(&refitted(&drawn))
         })
         .collect();
-    Interval(quantile(&figures, 1.0 - upper), quantile(&figures, upper))
+    middle(&figures, CONFIDENCE)
 }
 
 impl Growth {

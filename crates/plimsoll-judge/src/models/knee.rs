@@ -6,7 +6,7 @@
 use super::rms;
 use crate::input::{JudgeError, between, positive};
 use crate::stats::rng::SmallRng;
-use crate::stats::{median, quantile_sorted, sorted};
+use crate::stats::{median, middle, sorted};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::Serialize;
@@ -118,9 +118,7 @@ fn of_sorted(points: &[KneePoint], seed: u64) -> Result<Knee, NoKnee> {
         let drawn: Vec<KneePoint> = beyond.iter().map(|_| beyond[rng.below(beyond.len())]).collect();
         self::rate(&drawn, base)
     };
-    let replicates = sorted(&(0..RESAMPLES).map(|_| replicate()).collect::<Vec<_>>());
-    let tail = (1.0 - CONFIDENCE) / 2.0;
-    let mut interval = Interval(quantile_sorted(&replicates, tail), quantile_sorted(&replicates, 1.0 - tail));
+    let mut interval = middle(&(0..RESAMPLES).map(|_| replicate()).collect::<Vec<_>>(), CONFIDENCE);
     if beyond.len() < 3 {
         // So few points scatter by luck: the knee lies between the rates on both sides of it.
         interval = Interval(interval.lo().min(last_before.arrived()), interval.hi().max(beyond[0].offered));

@@ -1,4 +1,4 @@
-//! Weighted least squares on relative errors, for sums of up to three terms that may not fall below 0.
+//! Weighted least squares, and fits by it on relative errors, for sums of up to three terms that may not fall below 0.
 
 /// What was measured at one place: the terms there, and the value that they are to add up to; above 0.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +9,8 @@ pub(super) struct Row {
 
 /// How often weights follow from the fit before.
 const ROUNDS: usize = 3;
+/// Where no more than this share of a column is its own, beside what the columns before it describe, rounding has left it there.
+const SINGULAR: f64 = 1e-14;
 
 /// The coefficients of the least relative error among those that use one of the `candidates`, each a choice of terms, and are `allowed`. The
 /// terms left out have 0. Weights are the inverse squares of the modelled value, so that errors are relative ones.
@@ -38,44 +40,77 @@ fn error(rows: &[Row], coefficients: &[f64; 3]) -> f64 {
     rows.iter().map(|row| (row.value / value(coefficients, &row.terms) - 1.0).powi(2)).sum()
 }
 
-/// Solves the normal equations by elimination with pivots.
+/// The coefficients of the chosen terms; nothing where the rows do not tell them apart.
 fn solve(rows: &[Row], weights: &[f64], terms: &[usize]) -> Option<[f64; 3]> {
-    let k = terms.len();
-    // Terms of much the same size, lest the equations lose digits.
-    let scale: Vec<f64> = terms
-        .iter()
-        .map(|&term| rows.iter().map(|row| row.terms[term].abs()).fold(0.0, f64::max))
-        .map(|largest| if largest > 0.0 { largest } else { 1.0 })
-        .collect();
-    let mut equations = vec![vec![0.0; k + 1]; k];
-    for (row, weight) in rows.iter().zip(weights) {
-        for i in 0..k {
-            let left = weight * row.terms[terms[i]] / scale[i];
-            for j in 0..k {
-                equations[i][j] += left * row.terms[terms[j]] / scale[j];
+    match *terms {
+        [a] => solve_for([a], rows, weights),
+        [a, b] => solve_for([a, b], rows, weights),
+        [a, b, c] => solve_for([a, b, c], rows, weights),
+        _ => None,
+    }
+}
+
+fn solve_for<const K: usize>(terms: [usize; K], rows: &[Row], weights: &[f64]) -> Option<[f64; 3]> {
+    let columns: Vec<[f64; K]> = rows.iter().map(|row| terms.map(|term| row.terms[term])).collect();
+    let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    let found = weighted(&columns, &values, weights)?;
+    let mut coefficients = [0.0; 3];
+    terms.into_iter().zip(found).for_each(|(term, found)| coefficients[term] = found);
+    Some(coefficients)
+}
+
+/// The coefficients of `K` columns that describe `values` with the least sum of weighted squares, by the normal equations; nothing where the
+/// columns do not tell them apart.
+pub(super) fn weighted<const K: usize>(
+    columns: &[[f64; K]],
+    values: &[f64],
+    weights: &[f64],
+) -> Option<[f64; K]> {
+    // Columns of length 1 under their weights, lest the equations lose digits.
+    let scale: [f64; K] = std::array::from_fn(|k| {
+        let squares: f64 = columns.iter().zip(weights).map(|(row, weight)| weight * row[k] * row[k]).sum();
+        squares.sqrt().max(f64::MIN_POSITIVE)
+    });
+    let mut matrix = [[0.0; K]; K];
+    let mut right = [0.0; K];
+    for ((row, value), weight) in columns.iter().zip(values).zip(weights) {
+        for i in 0..K {
+            let left = weight * row[i] / scale[i];
+            right[i] += left * value;
+            for j in 0..K {
+                matrix[i][j] += left * row[j] / scale[j];
             }
-            equations[i][k] += left * row.value;
         }
     }
-    for column in 0..k {
-        let largest =
-            |&a: &usize, &b: &usize| equations[a][column].abs().total_cmp(&equations[b][column].abs());
-        let pivot = (column..k).max_by(largest)?;
-        equations.swap(column, pivot);
-        if equations[column][column] == 0.0 {
+    let solved = eliminate(matrix, right)?;
+    let coefficients = std::array::from_fn(|k| solved[k] / scale[k]);
+    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
+}
+
+/// Gauss' elimination with the largest pivot of each column.
+fn eliminate<const K: usize>(mut matrix: [[f64; K]; K], mut right: [f64; K]) -> Option<[f64; K]> {
+    for column in 0..K {
+        let largest = |&a: &usize, &b: &usize| matrix[a][column].abs().total_cmp(&matrix[b][column].abs());
+        let pivot = (column..K).max_by(largest)?;
+        if matrix[pivot][column].abs() < SINGULAR {
             return None;
         }
-        let pivot = equations[column].clone();
-        for (_, row) in equations.iter_mut().enumerate().filter(|(r, _)| *r != column) {
-            let factor = row[column] / pivot[column];
-            row.iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        for row in column + 1..K {
+            let factor = matrix[row][column] / matrix[column][column];
+            let above = matrix[column];
+            for (value, above) in matrix[row].iter_mut().zip(above) {
+                *value -= factor * above;
+            }
+            right[row] -= factor * right[column];
         }
     }
-    let mut coefficients = [0.0; 3];
-    for (i, &term) in terms.iter().enumerate() {
-        coefficients[term] = equations[i][k] / equations[i][i] / scale[i];
+    for column in (0..K).rev() {
+        let known: f64 = (column + 1..K).map(|place| matrix[column][place] * right[place]).sum();
+        right[column] = (right[column] - known) / matrix[column][column];
     }
-    coefficients.iter().all(|c| c.is_finite()).then_some(coefficients)
+    Some(right)
 }
 
 #[cfg(test)]
@@ -93,5 +128,18 @@ mod tests {
         let falling: Vec<Row> = [1.0, 2.0, 5.0, 9.0].map(|n| row(n, 30.0 - n)).into();
         let found = fit(&falling, &[&[0, 1], &[0]], |c| c.iter().all(|c| *c >= 0.0)).unwrap();
         assert_eq!(found[1], 0.0);
+    }
+
+    #[test]
+    fn terms_are_told_apart_over_a_wide_range_and_not_where_they_are_the_same() {
+        let row = |n: f64| Row { terms: [1.0, n, n * n], value: 2.0 + 0.5 * n + 0.25 * n * n };
+        let wide: Vec<Row> = [1.0, 10.0, 1e2, 1e3, 1e4, 1e5].map(row).into();
+        let found = fit(&wide, &[&[0, 1, 2]], |_| true).unwrap();
+        for (found, expected) in found.iter().zip([2.0, 0.5, 0.25]) {
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+        }
+        let same: Vec<Row> = [1.0, 2.0, 5.0].map(|n| Row { terms: [n, 3.0 * n, 0.0], value: n }).into();
+        assert_eq!(fit(&same, &[&[0, 1]], |_| true), None);
+        assert_eq!(fit(&same, &[&[0, 2]], |_| true), None);
     }
 }

@@ -8,7 +8,7 @@ use super::least_squares::{self, Row};
 use super::{aicc, without};
 use crate::input::JudgeError;
 use crate::stats::dist::{normal_quantile, t_quantile};
-use crate::stats::{quantile, rng::SmallRng};
+use crate::stats::{middle, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -119,13 +119,7 @@ pub fn fit_scaling(points: &[ScalingPoint]) -> Result<Scaling, JudgeError> {
     let residuals: Vec<f64> = points.iter().map(|p| p.throughput / law.throughput(p.n) - 1.0).collect();
     let shape = simplest(points);
     let laws = resampled(points, &law, &residuals);
-    let interval = |of: &dyn Fn(&Law) -> f64| {
-        let values: Vec<f64> = laws.iter().map(of).collect();
-        Interval(
-            quantile(&values, (1.0 - CONFIDENCE) / 2.0),
-            quantile(&values, f64::midpoint(1.0, CONFIDENCE)),
-        )
-    };
+    let interval = |of: &dyn Fn(&Law) -> f64| middle(&laws.iter().map(of).collect::<Vec<f64>>(), CONFIDENCE);
     let peaks: Vec<f64> = laws.iter().filter_map(Law::peak).collect();
     let peak_interval = (40 * (laws.len() - peaks.len()) <= laws.len())
         .then(|| interval(&|l| l.peak().unwrap_or(f64::MAX)))

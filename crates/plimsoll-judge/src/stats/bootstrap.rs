@@ -2,7 +2,7 @@
 
 use super::rng::SmallRng;
 use super::shift::Location;
-use super::{mean, quantile_sorted};
+use super::{mean, middle};
 
 /// Values in nested groups, such as boots that hold processes that hold windows.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,14 +77,9 @@ pub fn percentile(
 }
 
 fn interval(estimate: f64, replicates: impl Iterator<Item = f64>, confidence: f64) -> Location {
-    let mut replicates: Vec<f64> = replicates.filter(|r| !r.is_nan()).collect();
-    replicates.sort_unstable_by(f64::total_cmp);
-    let tail = (1.0 - confidence) / 2.0;
-    Location {
-        estimate,
-        lo: quantile_sorted(&replicates, tail),
-        hi: quantile_sorted(&replicates, 1.0 - tail),
-    }
+    let replicates: Vec<f64> = replicates.filter(|r| !r.is_nan()).collect();
+    let interval = middle(&replicates, confidence);
+    Location { estimate, lo: interval.lo(), hi: interval.hi() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Lines through points of which some are far off.
 
+use crate::models::least_squares::weighted;
 use crate::stats::median_in_place;
 
 /// How often the weights are set anew; they have settled long before.
@@ -14,8 +15,9 @@ const NORMAL: f64 = 1.4826;
 ///
 /// Zeros where the columns do not tell them apart.
 pub(super) fn robust_fit<const K: usize>(columns: &[[f64; K]], y: &[f64]) -> [f64; K] {
+    let weighted = |weights: &[f64]| weighted(columns, y, weights).unwrap_or([0.0; K]);
     let mut weights = vec![1.0; y.len()];
-    let mut fit = weighted(columns, y, &weights);
+    let mut fit = weighted(&weights);
     for round in 0..2 * ROUNDS {
         let residuals: Vec<f64> = columns.iter().zip(y).map(|(row, y)| (y - dot(row, &fit)).abs()).collect();
         let scale = NORMAL * median_in_place(&mut residuals.clone());
@@ -31,61 +33,13 @@ pub(super) fn robust_fit<const K: usize>(columns: &[[f64; K]], y: &[f64]) -> [f6
                 if share < 1.0 { (1.0 - share * share).powi(2) } else { 0.0 }
             };
         }
-        fit = weighted(columns, y, &weights);
+        fit = weighted(&weights);
     }
     fit
 }
 
 fn dot<const K: usize>(row: &[f64; K], fit: &[f64; K]) -> f64 {
     row.iter().zip(fit).map(|(x, b)| x * b).sum()
-}
-
-/// Weighted least squares by the normal equations, with columns scaled to a like size.
-fn weighted<const K: usize>(columns: &[[f64; K]], y: &[f64], weights: &[f64]) -> [f64; K] {
-    let scale: [f64; K] =
-        std::array::from_fn(|k| columns.iter().map(|row| row[k].abs()).fold(f64::MIN_POSITIVE, f64::max));
-    let all: f64 = weights.iter().sum();
-    let mut matrix = [[0.0; K]; K];
-    let mut right = [0.0; K];
-    for ((row, y), weight) in columns.iter().zip(y).zip(weights) {
-        let weight = weight / all;
-        for i in 0..K {
-            right[i] += weight * row[i] / scale[i] * y;
-            for j in 0..K {
-                matrix[i][j] += weight * row[i] / scale[i] * row[j] / scale[j];
-            }
-        }
-    }
-    let solved = solve(matrix, right);
-    std::array::from_fn(|k| solved[k] / scale[k])
-}
-
-/// Gauss' elimination with the largest pivot of each column.
-fn solve<const K: usize>(mut matrix: [[f64; K]; K], mut right: [f64; K]) -> [f64; K] {
-    const SINGULAR: f64 = 1e-12;
-    for column in 0..K {
-        let largest =
-            (column..K).max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()));
-        let pivot = largest.unwrap_or(column);
-        if matrix[pivot][column].abs() < SINGULAR {
-            return [0.0; K];
-        }
-        matrix.swap(column, pivot);
-        right.swap(column, pivot);
-        for row in column + 1..K {
-            let factor = matrix[row][column] / matrix[column][column];
-            let above = matrix[column];
-            for (value, above) in matrix[row].iter_mut().zip(above) {
-                *value -= factor * above;
-            }
-            right[row] -= factor * right[column];
-        }
-    }
-    for column in (0..K).rev() {
-        let known: f64 = (column + 1..K).map(|place| matrix[column][place] * right[place]).sum();
-        right[column] = (right[column] - known) / matrix[column][column];
-    }
-    right
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod line;
 use self::line::robust_fit;
 use crate::input::{JudgeError, positive};
 use crate::stats::rng::SmallRng;
-use crate::stats::{median, quantile_sorted, sorted};
+use crate::stats::{median, middle, quantile_sorted, sorted};
 use plimsoll_model::verdict::Interval;
 
 /// What stands for the probes of a size: this quantile of their times.
@@ -211,7 +211,7 @@ fn judge(fit: &Times, resampled: &[Times], wait: f64) -> Hop {
     };
     let (byte, fixed) = each(fit);
     let (bytes, fixeds): (Vec<f64>, Vec<f64>) = resampled.iter().map(each).unzip();
-    let byte_interval = interval(&bytes);
+    let byte_interval = middle(&bytes, CONFIDENCE);
     let reach = if byte_interval.lo() > 0.0 && byte > 0.0 {
         (byte_interval.hi() - byte).max(byte - byte_interval.lo()) / byte
     } else {
@@ -222,7 +222,8 @@ fn judge(fit: &Times, resampled: &[Times], wait: f64) -> Hop {
         .then(|| Measured { value: 8.0 / byte, interval: Interval(least_rate, 8.0 / byte_interval.lo()) });
     let back_rate =
         fit.apart.filter(|[_, back]| two && rate.is_some() && *back > 0.0).map(|[_, back]| 8.0 / back);
-    let latency = Measured { value: fixed / 2.0, interval: interval(&fixeds).map(|fixed| fixed / 2.0) };
+    let latency =
+        Measured { value: fixed / 2.0, interval: middle(&fixeds, CONFIDENCE).map(|fixed| fixed / 2.0) };
     Hop { rate, least_rate, reach, back_rate, latency, queue: wait.max(0.0) }
 }
 
@@ -235,12 +236,6 @@ fn two_rates(fit: &Times, resampled: &[Times]) -> bool {
         more > 0.0 && more > TWO_RATES * less
     });
     far_apart && sign != 0.0 && resampled.iter().all(|times| above(times) * sign > 0.0)
-}
-
-fn interval(values: &[f64]) -> Interval {
-    let values = sorted(values);
-    let tail = (1.0 - CONFIDENCE) / 2.0;
-    Interval(quantile_sorted(&values, tail), quantile_sorted(&values, 1.0 - tail))
 }
 
 #[cfg(test)]
