@@ -18,8 +18,8 @@
 //! [`enter`]s a user namespace in which it is root, and which owns all hosts of the run.
 //!
 //! **Volumes** are made on loop devices whose files have no name and which detach themselves when nobody has them open, and are mounted in
-//! the mount namespace of their host alone, so they go with it. Settings of the machine and of block devices, and folders outside of any host, are undone by
-//! a [`Caretaker`], a process that outlives the controller for that.
+//! the mount namespace of their host alone, so they go with it. Settings of the machine and of block devices, and folders outside of any
+//! host, are undone by a [`Caretaker`], a process that outlives the controller for that.
 //!
 //! **What the binary must do**, in this order, before it starts a thread: hand its arguments to [`stage`] and exit if that did
 //! something; then, if it is the controller, call [`enter`].
