@@ -6,15 +6,18 @@
 //!
 //! What netem does to a packet is what a [wire](crate::wire) does, but for the length of the queue: netem counts the packets that
 //! travel among those that wait. So a link that has both a rate and a delay gets two of them, one inside the other: packets first travel,
-//! and then wait to be sent, which makes no difference at the far end. What netem cannot say at all is refused by [`qdiscs`].
+//! and then wait to be sent, which makes no difference at the far end. What netem cannot say at all is refused by [`AskedOfNetem::granted`].
 
 use std::io;
 use std::sync::OnceLock;
 use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::SockProtocol;
+use plimsoll_model::experiment::AskedOfNetem;
+use plimsoll_model::units::QueueLength;
 
 use crate::netlink::{self, Attributes, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
 use crate::spec::{LinkShape, Queue};
@@ -65,23 +68,27 @@ pub(crate) fn qdiscs(shape: &LinkShape, seed: u64) -> Result<Vec<Netem>, &'stati
         return Ok(Vec::new());
     }
     let travels = shape.delay_ns > 0;
+    let asked = AskedOfNetem {
+        rate: shape.rate_bits.is_some(),
+        delay: Duration::from_nanos(shape.delay_ns),
+        jitter: Duration::from_nanos(shape.jitter_ns.min(shape.delay_ns)),
+        reorder: shape.reorder,
+        queue: Some(match shape.queue {
+            Queue::Packets(packets) => QueueLength::Packets(packets),
+            Queue::Bytes(bytes) => QueueLength::Bytes(bytes),
+        }),
+    };
+    let granted = asked.granted()?;
     let travel = Netem {
-        delay_ns: i64::try_from(shape.delay_ns).map_err(|_| "has no delay that long")?,
-        // The kernel cuts it to 31 bits.
-        jitter_ns: i32::try_from(shape.jitter_ns.min(shape.delay_ns))
-            .map_err(|_| "has no jitter of more than 2.1 s")?
-            .into(),
+        delay_ns: granted.delay_ns,
+        jitter_ns: granted.jitter_ns.into(),
         loss: loss(shape),
         reorder: if travels { of_all(shape.reorder) } else { 0 },
         limit: NO_LIMIT,
         rate: if shape.jitter_ns > 0 { IN_ORDER } else { 0 },
         seed,
     };
-    let Some(rate_bits) = shape.rate_bits else { return Ok(vec![travel]) };
-    if travel.reorder > 0 {
-        return Err("lets packets that overtake others pass by the queue of a link with a rate");
-    }
-    let Queue::Packets(queue) = shape.queue else { return Err("counts its queue in packets, not in bytes") };
+    let (Some(rate_bits), Some(queue)) = (shape.rate_bits, granted.queue) else { return Ok(vec![travel]) };
     // The packet that is being sent is among those that netem holds.
     let (rate, limit) = ((rate_bits / 8).max(1), queue.saturating_add(1));
     Ok(if travels {

@@ -114,19 +114,65 @@ impl Link {
 }
 
 impl Way {
-    /// Why netem cannot do this, in words; nothing where it can.
+    /// Why netem cannot do this, in words that follow on "netem"; nothing where it can.
     #[must_use]
     pub fn beyond_netem(&self) -> Option<&'static str> {
-        const LONGEST_JITTER: Span = Span(Duration::from_nanos(i32::MAX as u64));
-        if matches!(self.queue, Some(QueueLength::Bytes(_))) {
-            Some("netem counts its queue in packets")
-        } else if self.rate.is_some() && self.delay.is_some() && self.reorder.is_some() {
-            Some("netem lets packets that overtake others pass by the queue of a link with a rate")
-        } else if self.jitter > Some(LONGEST_JITTER) {
-            Some("netem has no jitter of more than 2.1 s")
-        } else {
-            None
+        let asked = AskedOfNetem {
+            rate: self.rate.is_some(),
+            delay: self.delay.unwrap_or_default().0,
+            jitter: self.jitter.unwrap_or_default().0,
+            reorder: self.reorder.map_or(0.0, |share| share.0),
+            queue: self.queue,
+        };
+        asked.granted().err()
+    }
+}
+
+/// What netem is asked to do to the packets of one direction, where there are limits to what it can.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AskedOfNetem {
+    /// Whether packets wait to be sent.
+    pub rate: bool,
+    /// How long a packet travels.
+    pub delay: Duration,
+    /// How much longer or shorter it may travel.
+    pub jitter: Duration,
+    /// The share of packets that overtake others.
+    pub reorder: f64,
+    /// How much may wait to be sent where there is a rate; nothing for what is usual.
+    pub queue: Option<QueueLength>,
+}
+
+/// The same in the figures that netem takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrantedByNetem {
+    /// How long a packet travels.
+    pub delay_ns: i64,
+    /// How much longer or shorter it may travel.
+    pub jitter_ns: i32,
+    /// How many packets may wait to be sent; nothing where none waits, or for what is usual.
+    pub queue: Option<u32>,
+}
+
+impl AskedOfNetem {
+    /// The same in the figures that netem takes.
+    ///
+    /// # Errors
+    /// Why netem cannot do it, in words that follow on "netem".
+    pub fn granted(&self) -> Result<GrantedByNetem, &'static str> {
+        let delay_ns = i64::try_from(self.delay.as_nanos()).map_err(|_| "has no delay that long")?;
+        // The kernel cuts it to 31 bits.
+        let jitter_ns =
+            i32::try_from(self.jitter.as_nanos()).map_err(|_| "has no jitter of more than 2.1 s")?;
+        if self.rate && delay_ns > 0 && self.reorder > 0.0 {
+            return Err("lets packets that overtake others pass by the queue of a link with a rate");
         }
+        let queue = match self.queue.filter(|_| self.rate) {
+            Some(QueueLength::Packets(packets)) => Some(packets),
+            Some(QueueLength::Bytes(_)) => return Err("counts its queue in packets, not in bytes"),
+            None => None,
+        };
+        Ok(GrantedByNetem { delay_ns, jitter_ns, queue })
     }
 }
 

@@ -39,7 +39,7 @@ pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
 pub use knee::KneeClaim;
 pub use limit::{LimitClaim, Predict, Search};
-pub use link::{Link, LinkShaper, Way};
+pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;

@@ -218,6 +218,7 @@ fn link_ways(link: &Link, index: usize) -> Checked {
             ));
         }
         if let Some(why) = way.beyond_netem().filter(|_| link.shaper == Some(LinkShaper::Netem)) {
+            let why = format!("netem {why}");
             return Err(problem(path!["links", index, "shaper"], why, "`\"wire\"`, or no `shaper`"));
         }
         if way.loss_burst.is_some_and(|burst| burst < 1.0) {
