@@ -15,6 +15,8 @@ mod messaging;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::ops::{Bound, RangeBounds};
 
 use super::hysteresis::{self, HysteresisClaim};
 use super::knee::KneeClaim;
@@ -93,10 +95,25 @@ fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: impl I
 }
 
 fn in_range(value: u64, least: u64, most: u64, path: impl Into<Vec<Part>>) -> Checked {
-    if (least..=most).contains(&value) {
+    within(value, least..=most, path, format!("a number from {least} to {most}"))
+}
+
+/// A value lies in a range, which `expected` says in words.
+fn within<T: Copy + PartialOrd + Display>(
+    value: T,
+    range: impl RangeBounds<T>,
+    path: impl Into<Vec<Part>>,
+    expected: impl Into<String>,
+) -> Checked {
+    if range.contains(&value) {
         return Ok(());
     }
-    Err(problem(path, format!("{value} is out of range"), format!("a number from {least} to {most}")))
+    Err(problem(path, format!("{value} is out of range"), expected))
+}
+
+/// More than nothing, and at most so much.
+fn up_to<T: Default>(most: T) -> impl RangeBounds<T> {
+    (Bound::Excluded(T::default()), Bound::Included(most))
 }
 
 /// Exactly one of the named choices is made.
@@ -505,14 +522,7 @@ fn check_open(name: &String, kind: &str, open: &OpenLoop) -> Checked {
 }
 
 fn check_rate(rate: f64, path: impl Into<Vec<Part>>) -> Checked {
-    if rate > 0.0 && rate <= 1e7 {
-        return Ok(());
-    }
-    Err(problem(
-        path,
-        format!("{rate} is out of range"),
-        "requests per second: more than 0, at most 10 million",
-    ))
+    within(rate, up_to(1e7), path, "requests per second: more than 0, at most 10 million")
 }
 
 /// Checks phases and the steps inside them, and notes which measured load stands behind each name.
@@ -649,6 +659,17 @@ fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: impl Into<
     let measuring: BTreeMap<String, ()> =
         names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
     declared(name, &measuring, "measured phase", path)
+}
+
+/// The load of a phase that measures.
+fn measured_load<'e>(
+    experiment: &'e Experiment,
+    phase: &str,
+    names: &BTreeMap<String, Option<&str>>,
+    path: impl Into<Vec<Part>>,
+) -> Result<Option<&'e Load>, Problem> {
+    measured(phase, names, path)?;
+    Ok(names[phase].and_then(|load| experiment.loads.get(load)))
 }
 
 /// The name of a service that keeps a list of the mail that it has taken.
@@ -827,8 +848,7 @@ fn hysteresis_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "hysteresis", key];
-    measured(&claim.phase, names, here("phase"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     let steps = load.and_then(|load| Some(&load.http.as_ref()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
     let (up, down) = hysteresis::ways(steps, |rate| *rate);
     if up.len() < 2 || down.len() < 2 {
@@ -848,9 +868,8 @@ fn load_curve_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "load_curve", key];
-    measured(&claim.phase, names, here("phase"))?;
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     declared(&claim.host, &experiment.hosts, "host", here("host"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
     if random_steps(load) < LoadCurveClaim::LEAST_STEPS {
         return Err(problem(
             here("phase"),
@@ -878,8 +897,7 @@ fn loss_curve_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "loss_curve", key];
-    measured(&claim.phase, names, here("phase"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     if load.and_then(|load| load.bulk.as_ref()).is_none_or(|bulk| bulk.direction != Direction::Send) {
         return Err(problem(
             here("phase"),
@@ -897,8 +915,7 @@ fn knee_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "knee", key];
-    measured(&claim.phase, names, here("phase"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     if load.is_none_or(|load| load.udp.is_none()) {
         return Err(problem(here("phase"), "this phase does not send datagrams", "a load with `udp`"));
     }

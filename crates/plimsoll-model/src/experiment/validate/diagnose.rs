@@ -1,8 +1,9 @@
 //! What must hold of loads that diagnose a path, and of claims about them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::{Checked, in_range, measured, problem};
+use super::{Checked, in_range, measured_load, problem, up_to, within};
 use crate::experiment::parse::Part;
 use crate::experiment::{DiagnoseClaim, Experiment, Load};
 use crate::units::Span;
@@ -24,23 +25,10 @@ pub(super) fn check_load(experiment: &Experiment, name: &String, load: &Load) ->
     in_range(u64::from(diagnose.segment), 256, 8948, here("segment"))?;
     in_range(u64::from(diagnose.packets), 100, 10_000_000, here("packets"))?;
     in_range(u64::from(diagnose.bursts), 1, 1000, here("bursts"))?;
-    if !(Span(std::time::Duration::from_micros(100))..=Span::secs(10)).contains(&diagnose.rtt) {
-        return Err(problem(here("rtt"), format!("{} is out of range", diagnose.rtt), "from 100us to 10s"));
-    }
-    if diagnose.duration.0.is_zero() || diagnose.duration > Span::secs(600) {
-        return Err(problem(
-            here("duration"),
-            format!("{} is out of range", diagnose.duration),
-            "a length of time of at most 10m",
-        ));
-    }
-    if !(0.1..=10.0).contains(&diagnose.constant) {
-        return Err(problem(
-            here("constant"),
-            format!("{} is out of range", diagnose.constant),
-            "a number from 0.1 to 10",
-        ));
-    }
+    let shortest = Span(Duration::from_micros(100));
+    within(diagnose.rtt, shortest..=Span::secs(10), here("rtt"), "from 100us to 10s")?;
+    within(diagnose.duration, up_to(Span::secs(600)), here("duration"), "a length of time of at most 10m")?;
+    within(diagnose.constant, 0.1..=10.0, here("constant"), "a number from 0.1 to 10")?;
     if diagnose.burst() > LONGEST_BURST {
         return Err(problem(
             here("rtt"),
@@ -58,8 +46,7 @@ pub(super) fn check_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = path!["claims", index, "diagnose", "phase"];
-    measured(&claim.phase, names, here.clone())?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here.clone())?;
     if load.is_none_or(|load| load.diagnose.is_none()) {
         return Err(problem(here, "this phase does not diagnose a path", "a load with `diagnose`"));
     }

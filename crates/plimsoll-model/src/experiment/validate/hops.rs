@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, in_range, margin, measured, problem};
+use super::{Checked, in_range, margin, measured_load, problem, up_to, within};
 use crate::experiment::parse::Part;
 use crate::experiment::{Experiment, HopsClaim, Load};
 use crate::units::Span;
@@ -15,16 +15,9 @@ pub(super) fn check_load(name: &String, load: &Load) -> Checked {
     in_range(u64::from(hops.largest), 700, 65_535, here("largest"))?;
     in_range(u64::from(hops.most_hops), 1, 64, here("most_hops"))?;
     in_range(u64::from(hops.port), 1024, 49_152, here("port"))?;
-    for (key, span) in [("spacing", hops.spacing), ("timeout", hops.timeout)] {
-        if span > Span::secs(10) || (key == "timeout" && span.0.is_zero()) {
-            return Err(problem(
-                here(key),
-                format!("{span} is out of range"),
-                "a length of time of at most 10 s",
-            ));
-        }
-    }
-    Ok(())
+    let expected = "a length of time of at most 10 s";
+    within(hops.spacing, ..=Span::secs(10), here("spacing"), expected)?;
+    within(hops.timeout, up_to(Span::secs(10)), here("timeout"), expected)
 }
 
 pub(super) fn check_claim(
@@ -34,8 +27,7 @@ pub(super) fn check_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "hops", key];
-    measured(&claim.phase, names, here("phase"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     if load.is_none_or(|load| load.hops.is_none()) {
         return Err(problem(here("phase"), "this phase does not probe a path", "a load with `hops`"));
     }

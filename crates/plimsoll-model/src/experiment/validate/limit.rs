@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::open_loop::OpenLoop;
 use super::super::parse::Part;
 use super::super::{Experiment, HttpLoad, LimitClaim, Predict, Search};
-use super::{Checked, check_rate, declared, in_range, margin, measured, problem, random_steps};
+use super::{Checked, check_rate, declared, in_range, margin, measured_load, problem, random_steps};
 
 /// The fewest requests that a probe has at the least rate that is tried.
 const FEWEST_REQUESTS: f64 = 20.0;
@@ -96,9 +96,8 @@ fn check_prediction(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| [at, &path![key]].concat();
-    measured(&predict.from, names, here("from"))?;
+    let light = measured_load(experiment, &predict.from, names, here("from"))?;
     in_range(u64::from(predict.servers), 1, 1024, here("servers"))?;
-    let light = names[&predict.from].and_then(|load| experiment.loads.get(load));
     if random_steps(light) < Predict::LEAST_STEPS {
         return Err(problem(
             here("from"),

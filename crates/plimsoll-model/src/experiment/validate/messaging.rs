@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, in_range, measured, points_of, problem};
+use super::{Checked, in_range, measured_load, points_of, problem};
 use crate::experiment::parse::Part;
 use crate::experiment::{Experiment, GrowthClaim, Load, MessagingLoad};
 
@@ -49,8 +49,7 @@ pub(super) fn check_claim(
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "growth", key];
-    measured(&claim.phase, names, here("phase"))?;
-    let load = names[&claim.phase].and_then(|load| experiment.loads.get(load));
+    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
     if load.is_none_or(|load| load.messaging.is_none()) {
         return Err(problem(here("phase"), "nobody sends messages in this phase", "a load with `messaging`"));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, check_open, declared, in_range, margin, measured, one_of, problem};
+use super::{Checked, check_open, declared, in_range, margin, measured, measured_load, one_of, problem};
 use crate::experiment::parse::Part;
 use crate::experiment::{
     Claim, Experiment, Filesystem, HostKind, Load, LoopVolume, Neighbour, StorageEngine, StorageLoad, SyncBy,
@@ -225,9 +225,8 @@ pub(super) fn check_claim(
     }
     if let Some(source) = &claim.source {
         let here = path!["claims", index, "source", "phase"];
-        measured(&source.phase, names, here.clone())?;
-        let load = names[&source.phase].and_then(|load| experiment.loads.get(load)?.storage.as_ref());
-        if load.is_none_or(|storage| storage.reads.0 == 0.0) {
+        let load = measured_load(experiment, &source.phase, names, here.clone())?;
+        if load.and_then(|load| load.storage.as_ref()).is_none_or(|storage| storage.reads.0 == 0.0) {
             return Err(problem(
                 here,
                 "nothing is read from a volume in this phase",
