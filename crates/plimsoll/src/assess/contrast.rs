@@ -10,7 +10,7 @@ use plimsoll_model::observation::{TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{packets, recovery, validity};
+use super::{packets, recovery, slices, validity};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
@@ -162,9 +162,7 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
     if metric == Metric::StallShare {
         return recovery::measured(trial, phase).find_map(|phase| phase.stall_share(Twin::Main));
     }
-    let slices = recovery::measured(trial, phase)
-        .flat_map(|phase| &phase.slices)
-        .filter(|slice| slice.twin == Twin::Main);
+    let slices = slices::measured(trial, phase);
     let mut figures: Vec<f64> = slices.filter_map(|slice| slice.result.figure(metric)).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::models::diagnosis::{Diagnosis, Facts, Grant, Sent, Target, diagnose};
 use plimsoll_model::experiment::{DiagnoseClaim, DiagnoseLoad};
-use plimsoll_model::observation::{LoadResult, PathFacts, TcpLimits, Train, TrialRecord, Twin};
+use plimsoll_model::observation::{LoadResult, PathFacts, TcpLimits, Train, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{CheckReport, DiagnosisReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, recovery, validity};
+use super::{prefix, slices, validity};
 
 /// What the estimate is: the rate that TCP would reach.
 const METRIC: &str = "bits_per_second";
@@ -58,10 +58,8 @@ impl Found {
         let load =
             phase.and_then(|phase| cell.experiment.loads.get(phase.measure.as_ref()?)?.diagnose.as_ref());
         let target = target(load.ok_or("nothing looks at a path")?);
-        let whole = trials.iter().filter(|trial| trial.faults.is_empty());
-        let phases = whole.flat_map(|trial| recovery::measured(trial, &claim.phase));
-        let slices = phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main);
-        let results: Vec<&LoadResult> = slices.map(|slice| &slice.result).collect();
+        let slices = slices::of_sound(trials, &claim.phase);
+        let results: Vec<&LoadResult> = slices.into_iter().map(|slice| &slice.result).collect();
         let facts: Vec<&PathFacts> = results.iter().filter_map(|result| result.path_facts.as_ref()).collect();
         let first = facts.first().ok_or("the path was not looked at")?;
         let diagnosis = diagnose(&target, &together(first, &facts)).map_err(|error| error.to_string())?;

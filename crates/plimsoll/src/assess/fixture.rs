@@ -2,19 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
 
 /// A measured phase of one slice.
 pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
-    let slice = Slice {
-        twin: Twin::Main,
-        number: 0,
-        at_ns: 0,
-        result,
-        counters: BTreeMap::new(),
-        neighbours: Vec::new(),
-        flushes: BTreeMap::new(),
-    };
     PhaseRecord {
         name: name.into(),
         kind: PhaseKind::Measure,
@@ -22,8 +17,32 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
         rung: None,
         start_ns: 0,
         end_ns: 0,
-        slices: vec![slice],
+        slices: vec![slice(result)],
         notes: Vec::new(),
         captures: Vec::new(),
     }
+}
+
+/// A slice of the main rig.
+pub(super) fn slice(result: LoadResult) -> Slice {
+    Slice {
+        twin: Twin::Main,
+        number: 0,
+        at_ns: 0,
+        result,
+        counters: BTreeMap::new(),
+        neighbours: Vec::new(),
+        flushes: BTreeMap::new(),
+    }
+}
+
+/// A histogram as results carry it: times in microseconds, each so often.
+pub(super) fn histogram(times: &[(u64, u64)]) -> String {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    for (us, count) in times {
+        histogram.record_n(*us, *count).unwrap();
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+    STANDARD.encode(bytes)
 }

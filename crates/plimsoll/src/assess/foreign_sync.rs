@@ -4,12 +4,12 @@ use plimsoll_explain::causes::{self, Flushing};
 use plimsoll_judge::stats::median;
 use plimsoll_model::cause::{Cause, CauseEvidence};
 use plimsoll_model::experiment::DifferenceClaim;
-use plimsoll_model::observation::{Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{DiskPerMessage, FlushReport};
 use plimsoll_model::verdict::Outcome;
 
-use super::{contrast, mail, recovery};
+use super::{contrast, mail, slices};
 
 /// The neighbours that made a figure of mail worse by making the disk flush.
 pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
@@ -69,9 +69,7 @@ struct Facts {
 
 impl Facts {
     fn of(trial: &TrialRecord, claim: &DifferenceClaim) -> Self {
-        let phases = recovery::measured(trial, &claim.phase);
-        let slices: Vec<&Slice> =
-            phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main).collect();
+        let slices: Vec<&Slice> = slices::measured(trial, &claim.phase).collect();
         let disks = mail::disks(&slices);
         let most = |of: fn(&DiskPerMessage) -> f64| disks.values().map(of).fold(0.0, f64::max);
         let disk = DiskPerMessage {

@@ -6,12 +6,12 @@ use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, fit_growth};
 use plimsoll_judge::stats;
 use plimsoll_model::experiment::GrowthClaim;
-use plimsoll_model::observation::{MessagingFacts, PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{MessagingFacts, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{GrowthPointReport, GrowthReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{curve, prefix, validity};
+use super::{curve, prefix, slices, validity};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "growth";
@@ -73,9 +73,7 @@ fn rounds(claim: &GrowthClaim, trials: &[&TrialRecord]) -> Vec<Rounds> {
 }
 
 fn of_trial(claim: &GrowthClaim, trial: &TrialRecord) -> Option<Rounds> {
-    let phases = trial.phases.iter().filter(|p| p.name == claim.phase && p.kind == PhaseKind::Measure);
-    let slices = phases.flat_map(|phase| &phase.slices).filter(|slice: &&Slice| slice.twin == Twin::Main);
-    let seen: Vec<(f64, MessagingFacts)> = slices
+    let seen: Vec<(f64, MessagingFacts)> = slices::measured(trial, &claim.phase)
         .filter_map(|slice| {
             let facts = slice.result.messaging.filter(|facts| facts.rounds > 0)?;
             Some((slice.result.elapsed_ns as f64 / 1e6 / facts.rounds as f64, facts))

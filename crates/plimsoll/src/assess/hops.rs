@@ -2,12 +2,12 @@
 
 use plimsoll_judge::models::hops::{CONFIDENCE, Hop, LEAST_PROBES, MEASURABLE, SizeProbes, hops};
 use plimsoll_model::experiment::HopsClaim;
-use plimsoll_model::observation::{ProbedPath, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{ProbedPath, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{HopReport, PathReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, recovery, validity};
+use super::{prefix, slices, validity};
 
 /// What the estimate is: the rate of the narrowest hop.
 const METRIC: &str = "bits_per_second";
@@ -22,7 +22,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &HopsClaim, trials: &[TrialRecord]) -
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
         let mut verdict = match validity::objection_to_load(&of_cell) {
             Some(reason) => Verdict::bare("hops", METRIC, Outcome::Invalid, of_cell.len(), reason),
-            None => match Found::of(&slices(&of_cell, &claim.phase)) {
+            None => match Found::of(&slices::of_sound(&of_cell, &claim.phase)) {
                 Ok(found) => found.verdict(),
                 Err(reason) => Verdict::bare("hops", METRIC, Outcome::Undecided, 0, reason),
             },
@@ -39,7 +39,7 @@ pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<PathReport> {
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        let found = Found::of(&slices(&of_cell, &claim.phase)).ok()?;
+        let found = Found::of(&slices::of_sound(&of_cell, &claim.phase)).ok()?;
         Some(PathReport {
             cell: cell.levels.clone(),
             phase: claim.phase.clone(),
@@ -57,18 +57,11 @@ pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     let Some(claim) = claims.find(|claim| claim.phase == phase) else { return true };
     let Some(phase) = plan.experiment.all_phases().find(|known| known.name == phase) else { return true };
     let most = f64::from(phase.most_slices.unwrap_or(1));
-    let all: Vec<&Slice> = slices.iter().filter(|slice| slice.twin == Twin::Main).collect();
+    let all: Vec<&Slice> = slices::of_main(slices).collect();
     // An interval shrinks with the root of the number of probes.
     let shrinks_to = (all.len() as f64 / most).sqrt();
     let settled = |hop: &Hop| hop.reach <= claim.within.0 || hop.reach * shrinks_to > MEASURABLE;
     Found::of(&all).is_ok_and(|found| found.hops.iter().all(|(_, hop)| settled(hop)))
-}
-
-/// The measured slices of a phase.
-fn slices<'t>(trials: &[&'t TrialRecord], phase: &'t str) -> Vec<&'t Slice> {
-    let whole = trials.iter().filter(|trial| trial.faults.is_empty());
-    let phases = whole.flat_map(|trial| recovery::measured(trial, phase));
-    phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main).collect()
 }
 
 /// A path, and what is known of its hops.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::models::knee::{Knee, KneePoint, NoKnee, find_knee, lost};
 use plimsoll_model::experiment::KneeClaim;
-use plimsoll_model::observation::{TrialRecord, Twin};
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{KneePointReport, KneeReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{curve, prefix, recovery, validity};
+use super::{curve, prefix, slices, validity};
 
 /// What is estimated: the offered rate of the knee.
 const METRIC: &str = "bits_per_second";
@@ -77,10 +77,8 @@ fn drawn(knee: &Knee, points: &[KneePoint]) -> Vec<[f64; 2]> {
 
 /// A point for each slice, by rising rate.
 fn points(claim: &KneeClaim, trials: &[&TrialRecord]) -> Vec<KneePoint> {
-    let whole = trials.iter().filter(|trial| trial.faults.is_empty());
-    let phases = whole.flat_map(|trial| recovery::measured(trial, &claim.phase));
-    let slices = phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main);
-    let mut points: Vec<KneePoint> = slices
+    let mut points: Vec<KneePoint> = slices::of_sound(trials, &claim.phase)
+        .into_iter()
         .filter_map(|slice| {
             let datagrams =
                 slice.result.datagrams.filter(|datagrams| datagrams.sent > 0 && datagrams.received > 0)?;

@@ -156,11 +156,7 @@ fn told(probes: &[ProbeReport]) -> Vec<Probe> {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use hdrhistogram::Histogram;
-    use hdrhistogram::serialization::{Serializer, V2Serializer};
-    use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Offer, PhaseRecord, Twin};
+    use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Offer, PhaseRecord};
     use plimsoll_model::plan::Settings;
 
     use super::super::fixture;
@@ -195,13 +191,10 @@ limit = { phase = "search", at_most = "10ms" }
     /// A slice in which so many of 1000 requests per 1000/s took 1 ms, and the others 50 ms.
     fn slice(rate: f64, in_time: f64, errors: &[(ErrorKind, u64)]) -> Slice {
         let due = rate as u64;
-        let mut times = Histogram::<u64>::new(3).unwrap();
         let quick = (rate * in_time) as u64;
-        times.record_n(1_000, quick).unwrap();
-        times.record_n(50_000, due - quick - errors.iter().map(|(_, n)| n).sum::<u64>()).unwrap();
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&times, &mut bytes).unwrap();
-        let latency = Latencies { total: STANDARD.encode(bytes), ..Latencies::default() };
+        let slow = due - quick - errors.iter().map(|(_, n)| n).sum::<u64>();
+        let total = fixture::histogram(&[(1_000, quick), (50_000, slow)]);
+        let latency = Latencies { total, ..Latencies::default() };
         let offer = Offer { due, begun: due, length_ns: 1_000_000_000, ..Offer::default() };
         let result = LoadResult {
             elapsed_ns: 1_000_000_000,
@@ -212,15 +205,7 @@ limit = { phase = "search", at_most = "10ms" }
             errors: errors.iter().copied().collect(),
             ..LoadResult::default()
         };
-        Slice {
-            twin: Twin::Main,
-            number: 0,
-            at_ns: 0,
-            result,
-            counters: Default::default(),
-            neighbours: Vec::new(),
-            flushes: std::collections::BTreeMap::new(),
-        }
+        fixture::slice(result)
     }
 
     /// A search of a system that answers in time up to `limit`, by a generator that can send up to `reach`.

@@ -6,12 +6,12 @@ use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_judge::warmup::find_warmup;
 use plimsoll_model::experiment::{Cpus, LoadCurveClaim, cpus};
-use plimsoll_model::observation::{PhaseKind, Sample, Slice, Step, TrialRecord, Twin};
+use plimsoll_model::observation::{Sample, Step, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{LoadCurveReport, LoadFit, LoadPointReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, validity};
+use super::{prefix, slices, validity};
 
 /// The claim, as the judge names it.
 const CLAIM: &str = "load_curve";
@@ -160,9 +160,7 @@ fn of_trial(trial: &TrialRecord, claim: &LoadCurveClaim, cpus: &[u32]) -> Vec<Se
         return Vec::new();
     };
     let samples = carried(samples, cpus);
-    let phases = trial.phases.iter().filter(|p| p.name == claim.phase && p.kind == PhaseKind::Measure);
-    let slices = phases.flat_map(|phase| &phase.slices).filter(|slice: &&Slice| slice.twin == Twin::Main);
-    let steps = slices.flat_map(|slice| {
+    let steps = slices::measured(trial, &claim.phase).flat_map(|slice| {
         let steps = slice.result.offer.as_ref().map_or(&[][..], |offer| &offer.steps);
         steps.iter().map(|step| (slice.result.started_ns, step))
     });

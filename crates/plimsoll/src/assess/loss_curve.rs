@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::loss::{Formula, LossCurve, LossPoint, fit_loss};
 use plimsoll_model::experiment::LossCurveClaim;
-use plimsoll_model::observation::{PhaseKind, Slice, TcpState, TrialRecord, Twin};
+use plimsoll_model::observation::{Slice, TcpState, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{LossCurveReport, LossPointReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{curve, prefix, validity};
+use super::{curve, prefix, slices, validity};
 
 /// What is estimated: C of Mathis' formula.
 const METRIC: &str = "mathis_constant";
@@ -74,9 +74,7 @@ fn fitted(
 ) -> (Vec<LossPoint>, Result<LossCurve, JudgeError>) {
     let mut cells: Vec<(&BTreeMap<String, String>, Sums)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
-        let phases = trial.phases.iter().filter(|p| p.name == claim.phase && p.kind == PhaseKind::Measure);
-        for slice in phases.flat_map(|phase| &phase.slices).filter(|slice: &&Slice| slice.twin == Twin::Main)
-        {
+        for slice in slices::measured(trial, &claim.phase) {
             let Some(sums) = Sums::of(slice, sender(plan, claim)) else { continue };
             match cells.iter_mut().find(|(cell, _)| **cell == trial.cell) {
                 Some((_, all)) => all.add(&sums),

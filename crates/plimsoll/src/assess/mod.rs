@@ -23,6 +23,7 @@ mod probes;
 mod recovery;
 mod remedies;
 mod runs;
+mod slices;
 mod source;
 mod validity;
 mod winner;

@@ -8,12 +8,12 @@ use plimsoll_judge::modes::{LEAST_VALUES, Modes, find_modes, find_modes_in_any_o
 use plimsoll_judge::stats::median;
 use plimsoll_model::cause::{Cause, CauseEvidence};
 use plimsoll_model::experiment::{Metric, ModesClaim};
-use plimsoll_model::observation::{Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{ModePlace, ModesFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, recovery, validity};
+use super::{prefix, slices, validity};
 
 /// The chance of calling a neighbour guilty that has nothing to do with it.
 const ALPHA: f64 = 0.001;
@@ -28,7 +28,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &ModesClaim, trials: &[TrialRecord]) 
 fn verdict(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord]) -> Verdict {
     let metric = claim.metric.name();
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-    let slices = slices(&of_cell, &claim.phase);
+    let slices = slices::of_sound(&of_cell, &claim.phase);
     if let Some(reason) = validity::objection(&of_cell) {
         let reason = prefix(&cell.levels) + &reason;
         return Verdict::bare("modes", metric, Outcome::Invalid, slices.len(), reason);
@@ -49,16 +49,6 @@ fn verdict(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
             Verdict::bare("modes", metric, Outcome::TooFew, slices.len(), prefix(&cell.levels) + &reason)
         }
     }
-}
-
-/// The measurements of a phase in order of time.
-fn slices<'t>(trials: &[&'t TrialRecord], phase: &'t str) -> Vec<&'t Slice> {
-    let whole = trials.iter().filter(|trial| trial.faults.is_empty());
-    whole
-        .flat_map(|trial| recovery::measured(trial, phase))
-        .flat_map(|phase| &phase.slices)
-        .filter(|slice| slice.twin == Twin::Main)
-        .collect()
 }
 
 /// Modes, and the mode of each measurement.
@@ -187,7 +177,7 @@ pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> 
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        let found = found(&slices(&of_cell, &claim.phase), claim.metric).ok()?;
+        let found = found(&slices::of_sound(&of_cell, &claim.phase), claim.metric).ok()?;
         let order = found.order().map(|order| match order {
             Order::ComesAndGoes => "comes_and_goes".to_owned(),
             Order::Alternates => "alternates".to_owned(),
@@ -219,7 +209,7 @@ pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for (claim, cell) in each {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        let Ok(found) = found(&slices(&of_cell, &claim.phase), claim.metric) else { continue };
+        let Ok(found) = found(&slices::of_sound(&of_cell, &claim.phase), claim.metric) else { continue };
         for guilty in found.guilty(plan, claim.metric) {
             let cause =
                 causes::of_neighbour(&guilty.name, 1.0 - ALPHA, evidence(&found, &guilty, claim.metric));
@@ -279,7 +269,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 /// and more than one. That there is only one is known when all are there.
 pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     let Some(claim) = claim_on(plan, phase) else { return true };
-    let main: Vec<&Slice> = slices.iter().filter(|slice| slice.twin == Twin::Main).collect();
+    let main: Vec<&Slice> = slices::of_main(slices).collect();
     let number = |of: &[&Slice]| found(of, claim.metric).map_or(0, |found| found.modes.modes.len());
     let now = number(&main);
     now > 1 && main.len() > BETWEEN_LOOKS && number(&main[..main.len() - BETWEEN_LOOKS]) == now
@@ -288,7 +278,7 @@ pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
 /// How far the search for modes is.
 pub(super) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     let claim = claim_on(plan, phase)?;
-    let main: Vec<&Slice> = slices.iter().filter(|slice| slice.twin == Twin::Main).collect();
+    let main: Vec<&Slice> = slices::of_main(slices).collect();
     let found = found(&main, claim.metric).ok()?;
     Some(found.modes.verdict(claim.metric.name()).reason)
 }
@@ -299,9 +289,10 @@ fn claim_on<'p>(plan: &'p Plan, phase: &str) -> Option<&'p ModesClaim> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, StorageFacts};
+    use plimsoll_model::observation::{LoadResult, PhaseRecord, StorageFacts};
     use plimsoll_model::plan::Settings;
 
+    use super::super::fixture;
     use super::*;
 
     const TEXT: &str = r#"
@@ -339,18 +330,16 @@ modes = { phase = "timed" }
 
     /// Measurements of so many megabytes per second, with whether the neighbour was there.
     fn trial(measured: impl IntoIterator<Item = (f64, bool)>) -> TrialRecord {
+        let result = |rate: f64| LoadResult {
+            elapsed_ns: 1_000_000_000,
+            requests: 10,
+            bytes: (rate * 1e6) as u64,
+            threads: 1,
+            storage: Some(StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() }),
+            ..LoadResult::default()
+        };
         let slice = |(number, (rate, there)): (u32, (f64, bool))| Slice {
-            twin: Twin::Main,
             number,
-            at_ns: 0,
-            result: LoadResult {
-                elapsed_ns: 1_000_000_000,
-                requests: 10,
-                bytes: (rate * 1e6) as u64,
-                threads: 1,
-                storage: Some(StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() }),
-                ..LoadResult::default()
-            },
             counters: BTreeMap::from([(
                 "machine".to_owned(),
                 BTreeMap::from([
@@ -359,18 +348,11 @@ modes = { phase = "timed" }
                 ]),
             )]),
             neighbours: if there { vec!["reader".to_owned()] } else { Vec::new() },
-            flushes: BTreeMap::new(),
+            ..fixture::slice(result(rate))
         };
         let phase = PhaseRecord {
-            name: "timed".into(),
-            kind: PhaseKind::Measure,
-            cycle: 0,
-            rung: None,
-            start_ns: 0,
-            end_ns: 0,
             slices: (0..).zip(measured).map(slice).collect(),
-            notes: Vec::new(),
-            captures: Vec::new(),
+            ..fixture::phase("timed", LoadResult::default())
         };
         TrialRecord { number: 1, block: 1, phases: vec![phase], ..TrialRecord::default() }
     }

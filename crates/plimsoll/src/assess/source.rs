@@ -2,11 +2,11 @@
 
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::{Metric, SourceClaim};
-use plimsoll_model::observation::{Slice, TrialRecord, Twin};
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
-use super::{prefix, recovery, validity};
+use super::{prefix, slices, validity};
 
 /// Up to this share from the device, it is memory that was measured, and from the rest to one, the device.
 const FEW: f64 = 0.05;
@@ -22,13 +22,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &SourceClaim, trials: &[TrialRecord])
 fn verdict(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Verdict {
     let metric = Metric::DeviceShare.name();
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-    let slices: Vec<&Slice> = of_cell
-        .iter()
-        .filter(|trial| trial.faults.is_empty())
-        .flat_map(|trial| recovery::measured(trial, &claim.phase))
-        .flat_map(|phase| &phase.slices)
-        .filter(|slice| slice.twin == Twin::Main)
-        .collect();
+    let slices = slices::of_sound(&of_cell, &claim.phase);
     let bare = |outcome, reason: String| {
         Verdict::bare("source", metric, outcome, slices.len(), prefix(&cell.levels) + &reason)
     };

@@ -4,11 +4,11 @@ use plimsoll_judge::models::queueing::light::{Bound, LightPoint, Predicted, capa
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Rig, Times};
 use plimsoll_model::experiment::limit::Serving;
 use plimsoll_model::experiment::{Experiment, LimitClaim, Predict, open_loop};
-use plimsoll_model::observation::{PhaseKind, Step, TrialRecord, Twin};
+use plimsoll_model::observation::{Step, TrialRecord};
 use plimsoll_model::report::PredictedLimit;
 use plimsoll_model::verdict::Interval;
 
-use super::figures;
+use super::super::{figures, slices};
 use crate::quantiles;
 
 /// Jobs in each run of the simulation; they decide the fourth digit, and the machine the second.
@@ -44,9 +44,8 @@ pub(super) fn predicted<'t>(
     })
 }
 
-fn steps<'t>(phase: &str, trial: &'t TrialRecord) -> impl Iterator<Item = &'t Step> {
-    let phases = trial.phases.iter().filter(move |p| p.name == phase && p.kind == PhaseKind::Measure);
-    let slices = phases.flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main);
+fn steps<'t>(phase: &'t str, trial: &'t TrialRecord) -> impl Iterator<Item = &'t Step> {
+    let slices = slices::measured(trial, phase);
     slices.filter_map(|slice| slice.result.offer.as_ref()).flat_map(|offer| &offer.steps)
 }
 
@@ -81,10 +80,6 @@ fn rig(experiment: &Experiment, claim: &LimitClaim, predict: &Predict) -> Rig {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use hdrhistogram::Histogram;
-    use hdrhistogram::serialization::{Serializer, V2Serializer};
     use plimsoll_model::observation::{LoadResult, Offer};
     use plimsoll_model::plan::{Plan, Settings};
 
@@ -119,16 +114,12 @@ limit = { phase = "search", at_most = "20ms", predict = { from = "light" } }
     fn step(n: u64, rate: f64) -> Step {
         let busy = rate * 0.002;
         let response_us = 2000.0 * (1.0 + busy / (2.0 * (1.0 - busy)));
-        let mut times = Histogram::<u64>::new(3).unwrap();
-        times.record_n(response_us as u64, 10 * rate as u64).unwrap();
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&times, &mut bytes).unwrap();
         Step {
             rate,
             start_ns: n * 10_000_000_000,
             end_ns: (n + 1) * 10_000_000_000,
             due: 10 * rate as u64,
-            latency: STANDARD.encode(bytes),
+            latency: fixture::histogram(&[(response_us as u64, 10 * rate as u64)]),
             ..Step::default()
         }
     }
