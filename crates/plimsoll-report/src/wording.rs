@@ -182,9 +182,13 @@ fn time_to_recover(report: &RunReport) -> Option<String> {
             "It took {} to recover (median); in {missed} of {cycles} there were never enough windows in a row as good as the baseline while it was watched.",
             seconds(s)
         )),
-        None if !each.is_empty() => Some(format!(
-            "No time to recover: in none of {cycles} were enough windows in a row as good as the baseline while it was watched."
-        )),
+        None if !each.is_empty() => {
+            let recovered = report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Recovered);
+            let what = if recovered { "How long it took is not known" } else { "No time to recover" };
+            Some(format!(
+                "{what}: in none of {cycles} were enough windows in a row as good as the baseline while it was watched."
+            ))
+        }
         None => None,
     }
 }

@@ -19,6 +19,17 @@ fn a_run_that_recovered_says_so_first_and_in_what_time() {
 }
 
 #[test]
+fn a_run_that_recovered_out_of_sight_does_not_say_that_it_never_did() {
+    let mut report = fixture::recovered();
+    let recovery = report.recovery.as_mut().unwrap();
+    recovery.time_to_recover_s = None;
+    recovery.time_to_recover_each_s = vec![None; 4];
+    let text = plain(&report);
+    assert!(text.contains("How long it took is not known: in none of 4 cycles"), "{text}");
+    assert!(!text.contains("No time to recover"), "{text}");
+}
+
+#[test]
 fn a_run_that_did_not_recover_says_where_the_state_lives_and_what_each_rung_did() {
     insta::assert_snapshot!(plain(&fixture::not_recovered()));
 }
