@@ -12,6 +12,8 @@
 #[path = "shared/pairs.rs"]
 mod pairs;
 
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
@@ -139,15 +141,17 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
     Ok(Fio { iops: number(&job["read"]["iops"])?, cpu })
 }
 
-/// Reads of 2 MiB: the same ones again and again, or those that follow one another on the device, in units of 2^20 bytes per second as
-/// hdparm tells them.
+/// Reads of 2 MiB: the same ones again and again, or those that follow one another up to the device's end, in units of 2^20 bytes per second
+/// as hdparm tells them.
 fn timed(device: &Path, cached: bool) -> Answer<f64> {
+    let blocks = File::open(device)?.seek(SeekFrom::End(0))? >> 21;
     let storage = StorageLoad {
         block: ByteSize(2 << 20),
-        size: ByteSize(if cached { 2 << 20 } else { 512 << 20 }),
+        size: ByteSize(if cached { 2 << 20 } else { blocks << 21 }),
         cache: if cached { CacheState::Warmed } else { CacheState::Dropped },
+        touch_every: ByteSize(512),
         duration: cached.then_some(Span(LENGTH)),
-        operations: (!cached).then_some(256),
+        operations: (!cached).then_some(blocks),
         ..StorageLoad::default()
     };
     let result = load(device, storage)?;

@@ -164,6 +164,9 @@ pub struct StorageLoad {
     pub direct: bool,
     /// What is done to the page cache before the load begins.
     pub cache: CacheState,
+    /// Touch one byte of every so many that were read, within the operation's time, as a program does that uses them (64 to 16M; 0 touches
+    /// none). `hdparm` touches one of every 512.
+    pub touch_every: ByteSize,
     /// Make what was written durable after every so many writes of a thread; 0 never does. The call's time counts as part of the last
     /// write's.
     pub sync_every: u32,
@@ -202,6 +205,7 @@ impl Default for StorageLoad {
             size: ByteSize(64 << 20),
             direct: false,
             cache: CacheState::AsIs,
+            touch_every: ByteSize(0),
             sync_every: 0,
             sync_by: SyncBy::default(),
             sync_at_end: false,

@@ -39,7 +39,9 @@ fn every_engine_reads_and_writes_what_it_is_told_to() {
     for engine in ENGINES {
         for (reads, access) in [(1.0, Access::Sequential), (0.0, Access::Random), (0.5, Access::Random)] {
             let folder = tempfile::tempdir().unwrap();
-            let load = StorageLoad { engine, threads: 2, reads: Share(reads), access, ..small() };
+            let touch_every = ByteSize(512);
+            let load =
+                StorageLoad { engine, threads: 2, reads: Share(reads), access, touch_every, ..small() };
             let result = on(folder.path(), load);
             let facts = result.storage.unwrap();
             assert_eq!((result.requests, result.failed(), result.bytes), (512, 0, 512 * 4096), "{engine:?}");

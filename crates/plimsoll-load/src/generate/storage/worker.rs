@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::hint::black_box;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -195,7 +196,13 @@ impl<'a, E: Engine> Worker<'a, E> {
             self.thinking.push_back(now.saturating_add(clock::nanoseconds(think.0)));
         }
         let result = match done.result {
-            Ok(bytes) if bytes as u64 == self.load.block.0 => self.sync_when_due(write),
+            Ok(bytes) if bytes as u64 == self.load.block.0 => {
+                if !write && self.load.touch_every.0 > 0 {
+                    self.touch(done.place);
+                    now = clock::now();
+                }
+                self.sync_when_due(write)
+            }
             // The file or the device ends before it should.
             Ok(_) => Err(io::Error::from_raw_os_error(libc::EIO)),
             Err(error) => Err(error),
@@ -211,6 +218,15 @@ impl<'a, E: Engine> Worker<'a, E> {
             Err(error) => self.fail(error, tally, now)?,
         }
         Ok(now)
+    }
+
+    /// Uses what was read, as far as the load says.
+    fn touch(&mut self, place: usize) {
+        let stride = usize::try_from(self.load.touch_every.0).unwrap_or(usize::MAX);
+        let buffer = self.engine.buffer(place);
+        buffer.iter_mut().step_by(stride).for_each(|byte| *byte &= 1);
+        // Otherwise the compiler sees that nobody looks at it.
+        black_box(buffer);
     }
 
     fn count(&mut self, intended: u64, write: bool, now: u64) {

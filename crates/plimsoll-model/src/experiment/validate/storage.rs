@@ -139,6 +139,9 @@ pub(super) fn check_load(
     in_range(u64::from(storage.threads), 1, 64, here("threads"))?;
     in_range(u64::from(storage.depth), 1, 1024, here("depth"))?;
     in_range(storage.block.0, 512, 16 << 20, here("block"))?;
+    if storage.touch_every.0 != 0 {
+        in_range(storage.touch_every.0, 64, 16 << 20, here("touch_every"))?;
+    }
     in_range(storage.size.0, storage.block.0 * u64::from(storage.threads), 1 << 40, here("size"))?;
     if storage.depth > 1 && storage.engine != StorageEngine::IoUring {
         return Err(problem(
@@ -290,6 +293,7 @@ source = { phase = "read" }
             ("to = \"disk\"", "to = \"dsk\"", "there is no volume `dsk`"),
             ("duration = \"1s\"", "depth = 4, duration = \"1s\"", "one operation after the other"),
             ("duration = \"1s\"", "engine = \"mmap\", direct = true, duration = \"1s\"", "is the page cache"),
+            ("duration = \"1s\"", "touch_every = 8, duration = \"1s\"", "64"),
             ("duration = \"1s\"", "operations = 5, duration = \"1s\"", "how long it goes on"),
             ("duration = \"1s\"", "reads = 0, duration = \"1s\"", "nothing is read"),
             ("[hosts.box]", "[hosts.box]\nkind = \"local\"", "no mounts of its own"),
