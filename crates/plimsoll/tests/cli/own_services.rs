@@ -74,6 +74,7 @@ for turn in range(40):
         connection.sendall(b"220 mail.example ESMTP\r\n")
     elif turn % 3 == 1:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        connection.close()
     else:
         kept.append(connection)
 server.close()
