@@ -8,8 +8,8 @@
 use super::least_squares::{self, Row};
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
-use crate::stats::dist::{normal_quantile, t_quantile};
-use crate::stats::{middle, rng::SmallRng};
+use crate::stats::dist::t_quantile;
+use crate::stats::{bootstrap::widening, middle, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -290,8 +290,8 @@ fn left_out(kind: Kind, points: &[GrowthPoint]) -> f64 {
     rms(&(0..points.len()).map(error).collect::<Vec<f64>>())
 }
 
-/// The interval of a figure of a curve, from fits to points made of the curve and residuals drawn with replacement, widened for what was
-/// fitted (Efron 1979) and for few residuals. A knee stays where it is.
+/// The interval of a figure of a curve, from fits to points made of the curve and residuals drawn with replacement (Efron 1979). A knee
+/// stays where it is.
 fn bootstrap(
     kind: Kind,
     points: &[GrowthPoint],
@@ -302,14 +302,11 @@ fn bootstrap(
     let residuals = curve.residuals(points);
     let mut rng = SmallRng::new(points.len() as u64);
     let used = match kind {
-        Kind::Constant => 1.0,
-        Kind::Linear | Kind::Power => 2.0,
-        Kind::Knee => 3.0,
+        Kind::Constant => 1,
+        Kind::Linear | Kind::Power => 2,
+        Kind::Knee => 3,
     };
-    let freedom = (points.len() as f64 - used).max(1.0);
-    let upper = f64::midpoint(1.0, CONFIDENCE);
-    let widened =
-        (points.len() as f64 / freedom).sqrt() * t_quantile(upper, freedom) / normal_quantile(upper);
+    let widened = widening(points.len(), used, CONFIDENCE);
     let refitted = |points: &[GrowthPoint]| match curve {
         Curve::Power { .. } => power(points),
         Curve::Lines { knee, .. } if kind == Kind::Knee => broken(points, knee),

@@ -7,8 +7,7 @@
 use super::least_squares::{self, Row};
 use super::{aicc, without};
 use crate::input::JudgeError;
-use crate::stats::dist::{normal_quantile, t_quantile};
-use crate::stats::{middle, rng::SmallRng};
+use crate::stats::{bootstrap::widening, middle, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -196,14 +195,10 @@ fn fit(points: &[ScalingPoint], terms: &[usize]) -> Law {
     Law { gamma: 1.0 / c0, alpha: c1 / c0, beta: c2 / c0 }
 }
 
-/// Fits to points made of the law and residuals drawn with replacement, widened for the three coefficients that they were fitted
-/// with (Efron 1979), and by Student's t, for percentiles of few residuals are too narrow.
+/// Fits to points made of the law and residuals drawn with replacement (Efron 1979).
 fn resampled(points: &[ScalingPoint], law: &Law, residuals: &[f64]) -> Vec<Law> {
     let mut rng = SmallRng::new(points.len() as u64);
-    let freedom = (points.len() as f64 - 3.0).max(1.0);
-    let upper = f64::midpoint(1.0, CONFIDENCE);
-    let widened =
-        (points.len() as f64 / freedom).sqrt() * t_quantile(upper, freedom) / normal_quantile(upper);
+    let widened = widening(points.len(), 3, CONFIDENCE);
     (0..RESAMPLES)
         .map(|_| {
             let drawn: Vec<ScalingPoint> = points

@@ -1,5 +1,6 @@
 //! Bootstrap intervals, plain and hierarchical.
 
+use super::dist::{normal_quantile, t_quantile};
 use super::rng::SmallRng;
 use super::shift::Location;
 use super::{mean, middle};
@@ -76,6 +77,16 @@ pub fn percentile(
     interval(statistic(values), replicates, confidence)
 }
 
+/// By how much the residuals of a curve through so many points are widened before they are drawn with replacement: for the coefficients that
+/// were fitted, and for percentiles of few residuals, which are too narrow, by Student's t.
+#[must_use]
+pub fn widening(points: usize, coefficients: usize, confidence: f64) -> f64 {
+    let points = points as f64;
+    let freedom = (points - coefficients as f64).max(1.0);
+    let upper = f64::midpoint(1.0, confidence);
+    (points / freedom).sqrt() * t_quantile(upper, freedom) / normal_quantile(upper)
+}
+
 fn interval(estimate: f64, replicates: impl Iterator<Item = f64>, confidence: f64) -> Location {
     let replicates: Vec<f64> = replicates.filter(|r| !r.is_nan()).collect();
     let interval = middle(&replicates, confidence);
@@ -85,6 +96,13 @@ fn interval(estimate: f64, replicates: impl Iterator<Item = f64>, confidence: f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_residuals_are_widened_and_many_are_left_as_they_are() {
+        // t(0.975, 4) = 2.776 and z = 1.960, by the tables.
+        assert!((widening(6, 2, 0.95) - 1.5_f64.sqrt() * 2.776 / 1.960).abs() < 1e-3);
+        assert!((widening(1_000_000, 3, 0.95) - 1.0).abs() < 1e-5);
+    }
 
     /// The standard error of the mean of `groups` groups of `size` values, with spreads between and within.
     fn simulated_half_width(between: f64, within: f64, groups: usize, size: usize) -> f64 {
