@@ -96,18 +96,20 @@ pub fn find_knee(points: &[KneePoint], seed: u64) -> Result<Result<Knee, NoKnee>
 
 fn of_sorted(points: &[KneePoint], seed: u64) -> Result<Knee, NoKnee> {
     let base = base(points);
-    let (before, beyond): (Vec<KneePoint>, Vec<KneePoint>) =
-        points.iter().copied().partition(|point| !is_beyond(*point, base));
+    // What a rate loses below another that loses nothing is chance, not the knee.
+    let until = points.iter().rposition(|point| !is_beyond(*point, base)).map_or(0, |last| last + 1);
+    let (before, beyond) = points.split_at(until);
     let (Some(highest), Some(lowest)) = (points.last(), points.first()) else {
         return Err(NoKnee::Above(0.0));
     };
     if beyond.is_empty() {
-        return Err(NoKnee::Above(highest.offered));
+        let worst = points.iter().map(|point| point.loss - base).fold(0.0, f64::max);
+        return Err(if worst > FOLLOWS { NoKnee::Other(worst) } else { NoKnee::Above(highest.offered) });
     }
     // One point alone that loses, too, may be on either side.
     let last_before = before.last().filter(|_| base <= BEYOND || before.len() > 1);
     let Some(last_before) = last_before else { return Err(NoKnee::Below(lowest.arrived())) };
-    let rate = rate(&beyond, base);
+    let rate = rate(beyond, base);
     let off: Vec<f64> = points.iter().map(|point| point.loss - lost(point.offered, rate, base)).collect();
     let worst = off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
     if worst > FOLLOWS {
@@ -224,6 +226,19 @@ mod tests {
             let verdict = knee.verdict("bits_per_second");
             assert_eq!(verdict.outcome, Outcome::Estimated);
         }
+    }
+
+    #[test]
+    fn a_burst_of_loss_at_a_low_rate_is_not_the_knee() {
+        let mut points = points(&RATES, 46.0, 0.0, 0.0);
+        points[0].loss = 0.03;
+        let knee = find_knee(&points, 1).unwrap().unwrap();
+        assert!((knee.rate / 46e6 - 1.0).abs() < 0.01, "{knee:?}");
+        assert!(knee.interval.lo() > 40e6, "{knee:?}");
+        assert_eq!((knee.last_before, knee.first_beyond), (40e6, 50e6));
+        // Of rates that all lie below the knee, one that loses by chance says no more.
+        points.truncate(4);
+        assert_eq!(find_knee(&points, 1).unwrap(), Err(NoKnee::Above(40e6)));
     }
 
     #[test]
