@@ -2,7 +2,8 @@
 //!
 //! Each point, a rate and the mean response time at it, implies a service time: the one at which the queue of the rig has that response time.
 //! Their geometric mean is the fit, and their scatter its interval. How single jobs spread about it is taken from the response times of the lightest
-//! point. Capacity is then what [`Rig::capacity`] finds at that service time, and its interval reaches over those at both ends of it.
+//! point. Capacity is then what [`Rig::capacity_in_probes`] finds at that service time, for probes as long as those that are to be predicted, and its
+//! interval reaches over those at both ends of it.
 
 use serde::Serialize;
 
@@ -45,8 +46,8 @@ pub struct Predicted {
     pub n: usize,
 }
 
-/// Predicts the highest rate that holds a bound. `rig` says everything but the service times, whose spread is that of `responses`, in seconds, at the
-/// lightest point; it is simulated with so many `jobs` in each run.
+/// Predicts the highest rate that holds a bound in probes of so many `seconds`. `rig` says everything but the service times, whose spread is that of
+/// `responses`, in seconds, at the lightest point.
 ///
 /// # Errors
 /// Fewer than three points, a rate or time that is not above 0, or a rig that cannot be.
@@ -55,7 +56,7 @@ pub fn capacity_from(
     responses: &[f64],
     rig: &Rig,
     bound: Bound,
-    (jobs, seed): (usize, u64),
+    (seconds, seed): (f64, u64),
 ) -> Result<Predicted, JudgeError> {
     if points.len() < LEAST_POINTS {
         return Err(JudgeError::TooFew {
@@ -76,7 +77,7 @@ pub fn capacity_from(
         let factor = service / mean(responses);
         let times = responses.iter().map(|time| time * factor).collect();
         let rig = Rig { service: Times::Measured(times), ..rig.clone() };
-        rig.capacity(bound.share, bound.within, jobs, seed)
+        rig.capacity_in_probes(bound.share, bound.within, seconds, seed)
     };
     let lowest = |figure: &Figure| figure.interval.map_or(figure.value, |[low, _]| low);
     let highest = |figure: &Figure| figure.interval.map_or(figure.value, |[_, high]| high);
@@ -163,7 +164,7 @@ mod tests {
             })
             .into();
         let found =
-            capacity_from(&points, &[0.002; 9], &rig(1, Discipline::Queue), BOUND, (10_000, 3)).unwrap();
+            capacity_from(&points, &[0.002; 9], &rig(1, Discipline::Queue), BOUND, (30.0, 3)).unwrap();
         let capacity = found.capacity.unwrap();
         assert!((capacity.value / truth - 1.0).abs() < 0.04, "{capacity:?} {truth}");
         let [low, high] = capacity.interval.unwrap();
@@ -175,7 +176,7 @@ mod tests {
         let point = |rate: f64| LightPoint { rate, response: 0.05 };
         let slow = [point(1.0), point(2.0), point(3.0)];
         let rig = rig(1, Discipline::Queue);
-        assert_eq!(capacity_from(&slow, &[0.05; 5], &rig, BOUND, (500, 1)).unwrap().capacity, None);
-        assert!(capacity_from(&slow[..2], &[0.05; 5], &rig, BOUND, (500, 1)).is_err());
+        assert_eq!(capacity_from(&slow, &[0.05; 5], &rig, BOUND, (5.0, 1)).unwrap().capacity, None);
+        assert!(capacity_from(&slow[..2], &[0.05; 5], &rig, BOUND, (5.0, 1)).is_err());
     }
 }

@@ -22,6 +22,11 @@ const T_95: f64 = 2.201;
 /// Utilisation above which an open rig is said to be unable to carry its load: no simulation of finite length settles there.
 const CARRIES: f64 = 0.995;
 
+/// The share of the jobs that come before the steady state is taken to begin.
+const WARM_UP: f64 = 0.2;
+/// The share of what the processors carry that leaves them idle.
+const IDLE: f64 = 1e-4;
+
 /// How long a job keeps a processor busy, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Times {
@@ -201,34 +206,68 @@ impl Rig {
         jobs: usize,
         seed: u64,
     ) -> Result<Option<Figure>, JudgeError> {
-        positive("within", &[within])?;
-        if !(share > 0.0 && share < 1.0) {
-            return Err(JudgeError::Setting { name: "share", value: share, expected: "between 0 and 1" });
-        }
-        let most = (self.hosts * self.cpus) as f64 / self.service.mean();
-        let at = |rate: f64| {
-            let arrivals = match self.arrivals {
-                Arrivals::Constant(_) => Arrivals::Constant(rate),
-                Arrivals::Poisson(_) | Arrivals::Users { .. } => Arrivals::Poisson(rate),
-            };
-            Self { arrivals, ..self.clone() }
-        };
-        let idle = at(most * 1e-4);
-        idle.check()?;
+        let most = self.checked_for_bound(share, within)?;
         let highest = |quantile: &dyn Fn(&Self) -> f64| {
-            let holds = |rate: f64| quantile(&at(rate)) <= within;
-            highest_that_holds(most * 1e-4, most * CARRIES, holds)
+            let holds = |rate: f64| quantile(&self.at(rate)) <= within;
+            highest_that_holds(most * IDLE, most * CARRIES, holds)
         };
-        if idle.markov().is_some() {
+        if self.at(most * IDLE).markov().is_some() {
             let quantile = |rig: &Self| rig.markov().map_or(f64::INFINITY, |queue| queue.quantile(share));
             return Ok(highest(&quantile).map(Figure::exact));
         }
         // The same random numbers at every rate, so that the answer is monotonous in it.
         let each = |run: u64| {
-            highest(&|rig: &Self| simulate(rig, jobs, &mut SmallRng::new(seed ^ (run << 32))).quantile(share))
+            highest(&|rig: &Self| simulate(rig, warm_up(jobs), jobs, &mut numbers(seed, run)).quantile(share))
         };
         let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(each).collect();
         Ok(rates.map(|rates| Figure::of(&rates)))
+    }
+
+    /// As [`Rig::capacity`], of probes of so many `seconds` that begin on an idle rig. A short one ends before the queue has grown to what it
+    /// would be in the end, and holds the bound at rates that last for no longer: for a moment even at more than the rig carries.
+    ///
+    /// # Errors
+    /// As [`Rig::capacity`]; a length that is not above 0.
+    pub fn capacity_in_probes(
+        &self,
+        share: f64,
+        within: f64,
+        seconds: f64,
+        seed: u64,
+    ) -> Result<Option<Figure>, JudgeError> {
+        positive("seconds", &[seconds])?;
+        let most = self.checked_for_bound(share, within)?;
+        // Beyond it, a queue that only grows makes more than the share wait for longer, twice over.
+        let beyond = most * (2.0 + 2.0 * within / (share * seconds));
+        let each = |run: u64| {
+            let holds = |rate: f64| {
+                let jobs = ((rate * seconds).round() as usize).max(1);
+                simulate(&self.at(rate), 0, jobs, &mut numbers(seed, run)).quantile(share) <= within
+            };
+            highest_that_holds(most * IDLE, beyond, holds)
+        };
+        let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(each).collect();
+        Ok(rates.map(|rates| Figure::of(&rates)))
+    }
+
+    /// The rate that the processors carry, of a rig and a bound that can be.
+    fn checked_for_bound(&self, share: f64, within: f64) -> Result<f64, JudgeError> {
+        positive("within", &[within])?;
+        if !(share > 0.0 && share < 1.0) {
+            return Err(JudgeError::Setting { name: "share", value: share, expected: "between 0 and 1" });
+        }
+        let most = (self.hosts * self.cpus) as f64 / self.service.mean();
+        self.at(most * IDLE).check()?;
+        Ok(most)
+    }
+
+    /// The same rig at another rate; users give way to jobs at random.
+    fn at(&self, rate: f64) -> Self {
+        let arrivals = match self.arrivals {
+            Arrivals::Constant(_) => Arrivals::Constant(rate),
+            Arrivals::Poisson(_) | Arrivals::Users { .. } => Arrivals::Poisson(rate),
+        };
+        Self { arrivals, ..self.clone() }
     }
 
     fn check(&self) -> Result<(), JudgeError> {
@@ -291,7 +330,7 @@ impl Rig {
 
     fn by_simulation(&self, jobs: usize, seed: u64) -> Prediction {
         let runs: Vec<Outcome> = (0..REPLICATIONS as u64)
-            .map(|run| simulate(self, jobs, &mut SmallRng::new(seed ^ (run << 32))))
+            .map(|run| simulate(self, warm_up(jobs), jobs, &mut numbers(seed, run)))
             .collect();
         let figure = |of: &dyn Fn(&Outcome) -> f64| Figure::of(&runs.iter().map(of).collect::<Vec<_>>());
         Prediction {
@@ -338,6 +377,16 @@ fn highest_that_holds(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Optio
         if holds(middle) { low = middle } else { high = middle }
     }
     Some(low)
+}
+
+/// How many of so many jobs come before the steady state.
+fn warm_up(jobs: usize) -> usize {
+    (jobs as f64 * WARM_UP) as usize
+}
+
+/// The random numbers of a run.
+fn numbers(seed: u64, run: u64) -> SmallRng {
+    SmallRng::new(seed ^ (run << 32))
 }
 
 /// M/M/c, first come first served.
@@ -505,6 +554,19 @@ mod tests {
         let [low, high] = simulated.interval.unwrap();
         assert!(low > 50.0 && high < 90.0 && high - low < 10.0, "{simulated:?}");
         assert_eq!(rig(1, Times::Fixed(0.01), 1.0).capacity(0.95, 0.005, 1_000, 1).unwrap(), None);
+    }
+
+    #[test]
+    fn a_short_probe_holds_a_bound_at_more_than_the_rig_carries_and_a_long_one_does_not() {
+        let served = rig(1, Times::Fixed(0.002), 1.0);
+        let steady = served.capacity(0.95, 0.1, 20_000, 1).unwrap().unwrap().value;
+        let in_probes = |seconds: f64| served.capacity_in_probes(0.95, 0.1, seconds, 1).unwrap().unwrap();
+        // At 500/s carried, a queue that grows for 0.8 s makes 95 % wait for 0.1 s at 500 (1 + 0.1 / (0.95 x 0.8)) = 566/s, if nothing scatters.
+        let [low, high] = in_probes(0.8).interval.unwrap();
+        assert!(low > 500.0 && low < 566.0 && high < 590.0, "{low} {high}");
+        near(in_probes(60.0), steady, 0.03);
+        assert_eq!(served.capacity_in_probes(0.95, 0.001, 1.0, 1).unwrap(), None);
+        assert!(served.capacity_in_probes(0.95, 0.1, 0.0, 1).is_err());
     }
 
     #[test]

@@ -7,9 +7,6 @@ use super::{Arrivals, Discipline, Dispatch, Rig, exponential};
 use crate::stats::quantile_sorted;
 use crate::stats::rng::SmallRng;
 
-/// The share of the jobs that come before the steady state is taken to begin.
-const WARM_UP: f64 = 0.2;
-
 /// What was seen after the warm-up.
 pub(super) struct Outcome {
     pub(super) utilisation: f64,
@@ -47,11 +44,10 @@ impl Ord for At {
     }
 }
 
-/// Runs until so many jobs have been answered.
-pub(super) fn simulate(rig: &Rig, jobs: usize, rng: &mut SmallRng) -> Outcome {
+/// Runs from an idle rig until so many jobs have been answered; the first `warm_up` of them do not count.
+pub(super) fn simulate(rig: &Rig, warm_up: usize, jobs: usize, rng: &mut SmallRng) -> Outcome {
     let mut run = Run::new(rig, rng);
-    let warm_up = (jobs as f64 * WARM_UP) as usize;
-    let mut responses = Vec::with_capacity(jobs - warm_up);
+    let mut responses = Vec::with_capacity(jobs.saturating_sub(warm_up));
     let (mut began, mut done) = (Totals::default(), 0);
     while done < jobs {
         let Some(response) = run.step(rng) else { continue };

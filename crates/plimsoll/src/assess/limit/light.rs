@@ -3,7 +3,7 @@
 use plimsoll_judge::models::queueing::light::{Bound, LightPoint, Predicted, capacity_from};
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Rig, Times};
 use plimsoll_model::experiment::limit::Serving;
-use plimsoll_model::experiment::{Experiment, LimitClaim, Predict, open_loop};
+use plimsoll_model::experiment::{Experiment, HttpLoad, LimitClaim, Predict, open_loop};
 use plimsoll_model::observation::{Step, TrialRecord};
 use plimsoll_model::report::PredictedLimit;
 use plimsoll_model::verdict::Interval;
@@ -11,8 +11,6 @@ use plimsoll_model::verdict::Interval;
 use super::super::{figures, slices};
 use crate::quantiles;
 
-/// Jobs in each run of the simulation; they decide the fourth digit, and the machine the second.
-const JOBS: usize = 4_000;
 /// Where the simulation's random numbers begin, so that the same run is always told in the same way.
 const SEED: u64 = 1;
 
@@ -29,9 +27,10 @@ pub(super) fn predicted<'t>(
     let responses = quantiles::seconds(&figures::histogram(&lightest.latency));
     let points: Vec<LightPoint> = steps.iter().filter_map(|step| point(step)).collect();
     let bound = Bound { share: claim.share.0, within: claim.at_most.0.as_secs_f64() };
-    let rig = rig(experiment, claim, predict);
+    let probe = probe(experiment, claim)?;
+    let rig = rig(probe, predict);
     let Predicted { service, capacity, n } =
-        capacity_from(&points, &responses, &rig, bound, (JOBS, SEED)).ok()?;
+        capacity_from(&points, &responses, &rig, bound, (probe.duration?.0.as_secs_f64(), SEED)).ok()?;
     let interval = |figure: Figure| figure.interval.map(|[low, high]| Interval(low, high));
     Some(PredictedLimit {
         from: predict.from.clone(),
@@ -57,11 +56,15 @@ fn point(step: &Step) -> Option<LightPoint> {
     met.then(|| LightPoint { rate: step.due as f64 / seconds, response: times.mean() / 1e6 })
 }
 
+/// The load of each probe of the search.
+fn probe<'e>(experiment: &'e Experiment, claim: &LimitClaim) -> Option<&'e HttpLoad> {
+    let phase = experiment.all_phases().find(|phase| phase.name == claim.phase)?;
+    experiment.loads.get(&phase.search.as_ref()?.load)?.http.as_ref()
+}
+
 /// The queue that the claim says the service is; requests come as those of the search do.
-fn rig(experiment: &Experiment, claim: &LimitClaim, predict: &Predict) -> Rig {
-    let search = experiment.all_phases().find(|phase| phase.name == claim.phase);
-    let load = search.and_then(|phase| experiment.loads.get(&phase.search.as_ref()?.load));
-    let arrivals = load.and_then(|load| Some(load.http.as_ref()?.open.as_ref()?.arrivals));
+fn rig(probe: &HttpLoad, predict: &Predict) -> Rig {
+    let arrivals = probe.open.as_ref().map(|open| open.arrivals);
     Rig {
         hosts: 1,
         cpus: predict.servers as usize,
@@ -99,7 +102,7 @@ http = { duration = "40s", concurrency = 100, open = { arrivals = "poisson", ste
 [loads.clients]
 from = "a"
 to = "web"
-http = { duration = "1s", concurrency = 100, open = { rate = 100, arrivals = "poisson" } }
+http = { duration = "20s", concurrency = 100, open = { rate = 100, arrivals = "poisson" } }
 [[phases]]
 name = "light"
 measure = "few"
