@@ -12,10 +12,9 @@ use super::{FOLDER, Place, Recipe, open_to_all, write};
 use crate::exec::Identity;
 use crate::other;
 
-/// The services of a relay beside its smtpd: name, type, then private, unprivileged, chroot, wakeup, maxproc and command, as in master(5).
+/// The services of a relay beside its smtpd and its queue manager: name, type, then private, unprivileged, chroot, wakeup, maxproc and command, as in master(5).
 const SERVICES: &str = "pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
-qmgr unix n - n 300 1 qmgr
 rewrite unix - - n - - trivial-rewrite
 bounce unix - - n - 0 bounce
 defer unix - - n - 0 bounce
@@ -43,11 +42,15 @@ pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Reci
     let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
     fs::create_dir_all(&queue).map_err(|error| other(format!("make {}", queue.display()), error))?;
     open_to_all(&queue)?;
-    let master = format!("{} inet n - n - - smtpd\n{SERVICES}", place.listen);
-    write(&place.folder.join("master.cf"), master.as_bytes())?;
     let seconds = |span: Span| span.0.as_secs().max(1);
     let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = options;
     let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
+    // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute (qmgr_active.c), which
+    // the queue manager looks through when it is woken: as often as through the deferred mail, and not only every five minutes.
+    let wakeup = queue_run.min(300);
+    let master =
+        format!("{} inet n - n - - smtpd\nqmgr unix n - n {wakeup} 1 qmgr\n{SERVICES}", place.listen);
+    write(&place.folder.join("master.cf"), master.as_bytes())?;
     // Whoever is in the experiment may relay; nothing is delivered here.
     let mut configuration = format!(
         "compatibility_level = 3.6
