@@ -155,7 +155,9 @@ fn requests_for_which_no_connection_is_free_wait_and_are_given_up_in_the_end() {
 #[test]
 fn a_rate_that_the_generator_cannot_offer_is_its_own_error() {
     let web = events();
-    let load = HttpLoad { concurrency: 4000, ..open(at(5_000_000.0), Span::millis(200)) };
+    // What cannot be sent within the timeout is given up; no machine sends a million in a second and a half here.
+    let timeout = Span::millis(1500);
+    let load = HttpLoad { concurrency: 4000, timeout, ..open(at(5_000_000.0), Span::millis(200)) };
     let found = result(&web.addresses, load);
     let offer = offer(&found);
     assert_eq!(offer.due, 1_000_000);
