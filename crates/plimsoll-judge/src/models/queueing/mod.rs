@@ -24,6 +24,8 @@ const CARRIES: f64 = 0.995;
 
 /// The share of the jobs that come before the steady state is taken to begin.
 const WARM_UP: f64 = 0.2;
+/// The most jobs of a probe that are simulated: more take long, and the queue has long grown to its length, but where it hardly ever does.
+const MOST_JOBS: usize = 20_000;
 /// The share of what the processors carry that leaves them idle.
 const IDLE: f64 = 1e-4;
 
@@ -215,12 +217,9 @@ impl Rig {
             let quantile = |rig: &Self| rig.markov().map_or(f64::INFINITY, |queue| queue.quantile(share));
             return Ok(highest(&quantile).map(Figure::exact));
         }
-        // The same random numbers at every rate, so that the answer is monotonous in it.
-        let each = |run: u64| {
+        Ok(in_each_run(|run| {
             highest(&|rig: &Self| simulate(rig, warm_up(jobs), jobs, &mut numbers(seed, run)).quantile(share))
-        };
-        let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(each).collect();
-        Ok(rates.map(|rates| Figure::of(&rates)))
+        }))
     }
 
     /// As [`Rig::capacity`], of probes of so many `seconds` that begin on an idle rig. A short one ends before the queue has grown to what it
@@ -239,15 +238,13 @@ impl Rig {
         let most = self.checked_for_bound(share, within)?;
         // Beyond it, a queue that only grows makes more than the share wait for longer, twice over.
         let beyond = most * (2.0 + 2.0 * within / (share * seconds));
-        let each = |run: u64| {
+        Ok(in_each_run(|run| {
             let holds = |rate: f64| {
-                let jobs = ((rate * seconds).round() as usize).max(1);
+                let jobs = ((rate * seconds).round() as usize).clamp(1, MOST_JOBS);
                 simulate(&self.at(rate), 0, jobs, &mut numbers(seed, run)).quantile(share) <= within
             };
             highest_that_holds(most * IDLE, beyond, holds)
-        };
-        let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(each).collect();
-        Ok(rates.map(|rates| Figure::of(&rates)))
+        }))
     }
 
     /// The rate that the processors carry, of a rig and a bound that can be.
@@ -382,6 +379,13 @@ fn highest_that_holds(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Optio
 /// How many of so many jobs come before the steady state.
 fn warm_up(jobs: usize) -> usize {
     (jobs as f64 * WARM_UP) as usize
+}
+
+/// The highest rate of each run, with random numbers that are the same for all rates, so that the answer is monotonous in them; nothing where
+/// one run has none.
+fn in_each_run(highest: impl Fn(u64) -> Option<f64>) -> Option<Figure> {
+    let rates: Option<Vec<f64>> = (0..REPLICATIONS as u64).map(highest).collect();
+    rates.map(|rates| Figure::of(&rates))
 }
 
 /// The random numbers of a run.
