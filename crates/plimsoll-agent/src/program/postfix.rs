@@ -12,7 +12,10 @@ use super::{FOLDER, Place, Recipe, open_to_all, write};
 use crate::exec::Identity;
 use crate::other;
 
-/// The services of a relay beside its smtpd and its queue manager: name, type, then private, unprivileged, chroot, wakeup, maxproc and command, as in master(5).
+/// How often master(8) wakes the queue manager at least, in seconds, as it comes (master.cf).
+const WAKEUP: u64 = 300;
+/// The services of a relay beside its smtpd and its queue manager: name, type, then private, unprivileged, chroot, wakeup, maxproc and
+/// command, as in master(5).
 const SERVICES: &str = "pickup unix n - n 60 1 pickup
 cleanup unix n - n - 0 cleanup
 rewrite unix - - n - - trivial-rewrite
@@ -45,9 +48,9 @@ pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Reci
     let seconds = |span: Span| span.0.as_secs().max(1);
     let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = options;
     let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
-    // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute (qmgr_active.c), which
-    // the queue manager looks through when it is woken: as often as through the deferred mail, and not only every five minutes.
-    let wakeup = queue_run.min(300);
+    // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute
+    // (qmgr_active.c). The queue manager looks through that when it is woken.
+    let wakeup = queue_run.min(WAKEUP);
     let master =
         format!("{} inet n - n - - smtpd\nqmgr unix n - n {wakeup} 1 qmgr\n{SERVICES}", place.listen);
     write(&place.folder.join("master.cf"), master.as_bytes())?;

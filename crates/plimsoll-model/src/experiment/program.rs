@@ -151,7 +151,7 @@ pub struct PostfixService {
     /// The most processes of each kind, and so the most sessions at a time on either side (`default_process_limit`, 1 to 2000).
     #[serde(default = "PostfixService::default_processes")]
     pub processes: u32,
-    /// How often deferred messages are looked at (`queue_run_delay`).
+    /// How often deferred messages are looked at (`queue_run_delay`), and, at least every 300 s, incoming ones that were put off.
     #[serde(default = "PostfixService::default_queue_run")]
     pub queue_run: Span,
     /// How long a message waits after its first failed delivery (`minimal_backoff_time`), and all mail after Postfix could not reach a
