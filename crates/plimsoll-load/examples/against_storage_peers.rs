@@ -1,7 +1,7 @@
 //! Storage loads against fio and hdparm on the same file or device, in turns.
 //!
 //! ```text
-//! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory (FOLDER on tmpfs), against fio
+//! against_storage_peers memory FOLDER PAIRS    operations per CPU second of io_uring at depth 32 on a file in memory, against fio
 //! against_storage_peers device FOLDER PAIRS    the rate of direct random reads of a file at depth 32, against fio
 //! against_storage_peers hdparm DEVICE PAIRS    timed reads from cache and device, against hdparm -T and -t
 //! ```
@@ -13,9 +13,9 @@
 mod pairs;
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use plimsoll_model::observation::LoadResult;
 use plimsoll_model::units::{ByteSize, Span};
 
 use pairs::{Answer, report};
+use wait4::Wait4;
 
 /// How long each side of a pair works.
 const LENGTH: Duration = Duration::from_secs(2);
@@ -106,13 +107,12 @@ fn per_cpu_second(result: &LoadResult) -> Answer<f64> {
 /// What fio found.
 struct Fio {
     iops: f64,
-    /// CPU time as a share of the time that the job took.
-    cpu: f64,
+    /// Operations per second of CPU time, with all of its processes and the kernel's helpers: `usr_cpu` and `sys_cpu` leave these out.
+    per_cpu_second: f64,
 }
 
 fn fio_memory(folder: &Path, batched: bool) -> Answer<f64> {
-    let found = fio(folder, false, batched)?;
-    Ok(found.iops / found.cpu)
+    Ok(fio(folder, false, batched)?.per_cpu_second)
 }
 
 /// fio on the very file that the storage load has laid out, with its file and its memory registered and without a map of what was read, as
@@ -122,7 +122,7 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
     let mut command = Command::new("fio");
     command.args(["--name=peer", "--ioengine=io_uring", "--iodepth=32", "--rw=randread", "--bs=4k"]);
     command.args(["--fixedbufs=1", "--registerfiles=1", "--norandommap=1", "--time_based", "--size=256M"]);
-    command.args(["--output-format=json", "--thread=1", "--invalidate=0"]);
+    command.args(["--output-format=json", "--invalidate=0"]);
     command.arg(format!("--runtime={}", LENGTH.as_secs())).arg(format!("--direct={}", u8::from(direct)));
     command.arg(format!("--filename={}", file.display()));
     if batched {
@@ -132,13 +132,15 @@ fn fio(folder: &Path, direct: bool, batched: bool) -> Answer<Fio> {
             "--iodepth_batch_complete_max=32",
         ]);
     }
-    let output = command.output()?;
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
-    let job = &report["jobs"][0];
-    let number = |value: &serde_json::Value| value.as_f64().ok_or("fio's report lacks a number");
-    let cpu = (number(&job["usr_cpu"])? + number(&job["sys_cpu"])?) / 100.0;
-    Ok(Fio { iops: number(&job["read"]["iops"])?, cpu })
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut printed = String::new();
+    child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
+    let used = child.wait4()?.rusage;
+    let report: serde_json::Value = serde_json::from_str(&printed)?;
+    let read = &report["jobs"][0]["read"];
+    let number = |name: &str| read[name].as_f64().ok_or("fio's report lacks a number");
+    let cpu = (used.utime + used.stime).as_secs_f64();
+    Ok(Fio { iops: number("iops")?, per_cpu_second: number("total_ios")? / cpu })
 }
 
 /// Reads of 2 MiB: the same ones again and again, or those that follow one another up to the device's end, in units of 2^20 bytes per second

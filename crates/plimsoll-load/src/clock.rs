@@ -47,6 +47,11 @@ impl CpuTime {
         self.user_us + self.system_us
     }
 
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { user_us: self.user_us + other.user_us, system_us: self.system_us + other.system_us }
+    }
+
     /// What was used since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::io_wq::Used;
+
 /// Something to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
@@ -32,6 +34,11 @@ pub(super) trait Engine {
 
     /// Adds what is done to `done`. Where nothing is, it waits for the first, at most for so many nanoseconds.
     fn finish(&mut self, longest: u64, done: &mut Vec<Done>) -> io::Result<()>;
+
+    /// What helpers of its own have used so far; to be asked for every second.
+    fn helped(&mut self) -> Used {
+        Used::default()
+    }
 
     /// Makes everything durable that was written.
     fn sync(&mut self) -> io::Result<()>;

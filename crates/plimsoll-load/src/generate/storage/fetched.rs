@@ -2,13 +2,13 @@
 
 use std::fs;
 
-/// Bytes that were fetched from block devices for the calling thread so far (`Documentation/filesystems/proc.rst`, `/proc/PID/io`); none
-/// where the kernel does not tell.
+/// Bytes that were fetched from block devices for the calling thread so far; none where the kernel does not tell.
 pub(super) fn by_this_thread() -> Option<u64> {
     parse(&fs::read_to_string("/proc/thread-self/io").ok()?)
 }
 
-fn parse(text: &str) -> Option<u64> {
+/// Bytes that were fetched, from the text of `/proc/PID/io` (`Documentation/filesystems/proc.rst`).
+pub(super) fn parse(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
 }
 

@@ -6,6 +6,7 @@
 
 mod engine;
 mod fetched;
+mod io_wq;
 mod mapped;
 mod memory;
 mod part;

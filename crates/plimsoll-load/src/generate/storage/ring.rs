@@ -12,6 +12,7 @@ use io_uring::{IoUring, opcode};
 use plimsoll_model::experiment::StorageLoad;
 
 use super::engine::{Done, Engine, Operation};
+use super::io_wq::{Helpers, Used};
 use super::memory::Memory;
 use super::part::Part;
 
@@ -26,6 +27,7 @@ pub(super) struct Ring {
     pinned: bool,
     /// Operations that the kernel has, or is to get.
     under_way: usize,
+    helpers: Helpers,
 }
 
 impl Ring {
@@ -34,11 +36,12 @@ impl Ring {
         let memory = Memory::new(block.saturating_mul(load.depth as usize))?;
         let entries = load.depth.next_power_of_two();
         // A single thread hands over, and need not be interrupted to be told (Linux 6.0); older kernels do without.
-        let ring = IoUring::builder()
+        let mut ring = IoUring::builder()
             .setup_coop_taskrun()
             .setup_single_issuer()
             .build(entries)
             .or_else(|_| IoUring::new(entries))?;
+        let helpers = Helpers::of(&mut ring)?;
         ring.submitter().register_files(&[part.file.as_raw_fd()])?;
         let pieces: Vec<libc::iovec> = (0..load.depth as usize)
             .map(|place| libc::iovec {
@@ -54,7 +57,7 @@ impl Ring {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EPERM)) => false,
             Err(error) => return Err(error),
         };
-        Ok(Self { ring, file: part.file, base: part.base, memory, block, pinned, under_way: 0 })
+        Ok(Self { ring, file: part.file, base: part.base, memory, block, pinned, under_way: 0, helpers })
     }
 
     fn take(&mut self, done: &mut Vec<Done>) {
@@ -113,6 +116,10 @@ impl Engine for Ring {
         }
         self.take(done);
         Ok(())
+    }
+
+    fn helped(&mut self) -> Used {
+        self.helpers.used()
     }
 
     fn sync(&mut self) -> io::Result<()> {

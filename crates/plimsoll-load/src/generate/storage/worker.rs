@@ -23,6 +23,8 @@ use crate::generate::tally::Tally;
 
 /// How long a thread sleeps at most, so that it hears of an early end.
 const LONGEST_SLEEP: u64 = 100_000_000;
+/// How often the engine is asked for what its helpers have used, in nanoseconds.
+const HELPED_EVERY: u64 = 1_000_000_000;
 /// How often the others are told how far it is, in nanoseconds.
 const TELL_EVERY: u64 = 20_000_000;
 /// So many errors without a success between them, and nothing that follows would mean anything.
@@ -96,10 +98,11 @@ impl<'a, E: Engine> Worker<'a, E> {
     /// # Errors
     /// Those after which nothing that follows would mean anything.
     pub(super) fn run(mut self, mut pacing: impl Pacing, mut tally: Tally) -> io::Result<Found> {
-        let (cpu, fetched) = (CpuTime::of_this_thread(), fetched::by_this_thread());
+        let (cpu, fetched, helped) =
+            (CpuTime::of_this_thread(), fetched::by_this_thread(), self.engine.helped());
         let mut done: Vec<Done> = Vec::with_capacity(self.places.len());
         let mut now = clock::now();
-        let mut told = now;
+        let (mut told, mut asked) = (now, now);
         loop {
             let next = self.begin(&mut pacing, &mut tally, now)?;
             let busy = self.places.len() - self.free.len();
@@ -120,15 +123,21 @@ impl<'a, E: Engine> Worker<'a, E> {
                 told = now;
                 self.tell(&tally);
             }
+            if now - asked > HELPED_EVERY {
+                asked = now;
+                self.engine.helped();
+            }
         }
         if self.load.sync_at_end && !self.running.must_end() {
             self.sync()?;
             tally.end = tally.end.max(clock::now());
         }
         self.tell(&tally);
-        tally.cpu = CpuTime::of_this_thread().since(cpu);
-        self.facts.device_read_bytes =
-            fetched::by_this_thread().zip(fetched).map(|(after, before)| after.saturating_sub(before));
+        let helped = self.engine.helped().since(helped);
+        tally.cpu = CpuTime::of_this_thread().since(cpu).plus(helped.cpu());
+        self.facts.device_read_bytes = fetched::by_this_thread()
+            .zip(fetched)
+            .map(|(after, before)| after.saturating_sub(before) + helped.fetched);
         Ok(Found { tally, facts: self.facts, spent_ns: self.spent_ns })
     }
 
