@@ -1,10 +1,11 @@
 //! Measures the HTTP generator against its peers, in turns, on one server:
 //!
-//! `against_peers [rounds=7] [seconds=3] [connections=50] [nginx=PATH] [PEER...]`
+//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [PEER...]`
 //!
 //! Peers are `wrk`, `ab` and `oha`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
 //! 1, and what counts is how much it gets done in a second of its own CPU time (user and system, wait4(2)). A round runs each generator
-//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round.
+//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round. Kept connections are measured
+//! twice, with one request at a time on each and with `pipeline`; peers that can only do the first do it both times.
 
 use std::error::Error;
 use std::io::Read;
@@ -23,6 +24,15 @@ type Failed = Box<dyn Error>;
 const SERVER_CPU: usize = 0;
 const CLIENT_CPU: usize = 1;
 const PORT: u16 = 18080;
+
+/// How requests go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// So many at a time on connections that are kept.
+    Kept(u32),
+    /// Each on a connection of its own.
+    Alone,
+}
 
 /// A generator, and how it is told what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,20 +53,28 @@ impl Tool {
         }
     }
 
-    /// The command line for so many seconds with so many connections, kept or one for each request.
-    fn command(self, kept: bool, seconds: u64, connections: u32) -> Result<Command, Failed> {
+    /// The command line for so many seconds with so many connections. What wrk sends at a time is written to `script`.
+    fn command(self, way: Way, seconds: u64, connections: u32, script: &Path) -> Result<Command, Failed> {
+        let kept = way != Way::Alone;
         let (url, c, s) = (format!("http://127.0.0.1:{PORT}/"), connections.to_string(), seconds.to_string());
         let mut command = Command::new(self.name());
         match self {
             Self::Ours => {
                 command = Command::new(std::env::current_exe()?.with_file_name("generate"));
-                let requests = if kept { "requests=0" } else { "requests=1" };
+                let requests = match way {
+                    Way::Kept(pipeline) => format!("requests=0 pipeline={pipeline}"),
+                    Way::Alone => "requests=1".to_owned(),
+                };
                 command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
-                command.arg(format!("concurrency={c}")).arg(requests);
+                command.arg(format!("concurrency={c}")).args(requests.split(' '));
             }
             Self::Wrk => {
                 command.args(["-t1", &format!("-c{c}"), &format!("-d{s}s")]);
                 command.args(if kept { &[][..] } else { &["-H", "Connection: close"] }).arg(url);
+                if let Way::Kept(pipeline @ 2..) = way {
+                    std::fs::write(script, several(pipeline))?;
+                    command.arg("-s").arg(script);
+                }
             }
             Self::Ab => {
                 command.args(["-q", "-t", &s, "-n", "100000000", "-c", &c]);
@@ -88,9 +106,17 @@ impl Tool {
     }
 }
 
+/// What has wrk send so many requests at a time.
+fn several(pipeline: u32) -> String {
+    format!(
+        "init = function(args)\n  local all = {{}}\n  for n = 1, {pipeline} do all[n] = wrk.format() end\n  \
+         batch = table.concat(all)\nend\nrequest = function() return batch end\n"
+    )
+}
+
 /// What a generator gets done in a second of its own CPU time.
-fn measure(tool: Tool, kept: bool, seconds: u64, connections: u32) -> Result<f64, Failed> {
-    let mut command = tool.command(kept, seconds, connections)?;
+fn measure(tool: Tool, way: Way, settings: &Settings, script: &Path) -> Result<f64, Failed> {
+    let mut command = tool.command(way, settings.seconds, settings.connections, script)?;
     pin(&mut command, CLIENT_CPU);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut printed = String::new();
@@ -155,19 +181,27 @@ struct Settings {
     rounds: usize,
     seconds: u64,
     connections: u32,
+    pipeline: u32,
     nginx: String,
     peers: Vec<Tool>,
 }
 
 fn settings() -> Result<Settings, Failed> {
-    let mut settings =
-        Settings { rounds: 7, seconds: 3, connections: 50, nginx: "nginx".into(), peers: Vec::new() };
+    let mut settings = Settings {
+        rounds: 7,
+        seconds: 3,
+        connections: 50,
+        pipeline: 16,
+        nginx: "nginx".into(),
+        peers: Vec::new(),
+    };
     let all = [Tool::Wrk, Tool::Ab, Tool::Oha];
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("rounds", value)) => settings.rounds = value.parse()?,
             Some(("seconds", value)) => settings.seconds = value.parse()?,
             Some(("connections", value)) => settings.connections = value.parse()?,
+            Some(("pipeline", value)) => settings.pipeline = value.parse()?,
             Some(("nginx", value)) => settings.nginx = value.into(),
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
             None => {
@@ -188,14 +222,20 @@ fn main() -> Result<(), Failed> {
     let server = Server::start(&settings.nginx, &folder)?;
     println!("| what | peer | peer, per CPU second | ours, per CPU second | ours / peer |");
     println!("| --- | --- | --- | --- | --- |");
-    for (kept, what) in [(true, "requests, kept alive"), (false, "connections, one request each")] {
+    let at_a_time = format!("requests, kept alive, {} at a time", settings.pipeline);
+    let ways = [
+        (Way::Kept(1), "requests, kept alive"),
+        (Way::Kept(settings.pipeline), &at_a_time),
+        (Way::Alone, "connections, one request each"),
+    ];
+    for (way, what) in ways {
         let mut tools = settings.peers.clone();
         tools.push(Tool::Ours);
         let mut found: Vec<Vec<f64>> = vec![Vec::new(); tools.len()];
         for round in 0..settings.rounds {
             for place in 0..tools.len() {
                 let nth = (round + place) % tools.len();
-                found[nth].push(measure(tools[nth], kept, settings.seconds, settings.connections)?);
+                found[nth].push(measure(tools[nth], way, &settings, &folder.join("several.lua"))?);
             }
         }
         let ours = found.pop().unwrap_or_default();

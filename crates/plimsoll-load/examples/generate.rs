@@ -1,6 +1,6 @@
 //! Runs an HTTP load from flags, and prints what it found and what it cost:
 //!
-//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [close_first=server|client] [path=/] [timeout=10s]
+//! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [pipeline=N] [close_first=server|client] [path=/] [timeout=10s]
 //! [rate=N] [arrivals=constant|poisson] [ramp_to=N] [steps=N,N,..] [mix=RATE] [seed=N]`
 //!
 //! `requests` is the number of requests per connection; 0 keeps connections for good. `rate` or `steps` make it an open loop.
@@ -29,6 +29,7 @@ fn main() -> Outcome<()> {
                 "concurrency" => load.concurrency = value.parse()?,
                 "generators" => load.generators = value.parse()?,
                 "requests" => load.requests_per_connection = value.parse()?,
+                "pipeline" => load.pipeline = value.parse()?,
                 "close_first" => load.close_first = named(value)?,
                 "rate" => open.rate = value.parse()?,
                 "arrivals" => open.arrivals = named(value)?,

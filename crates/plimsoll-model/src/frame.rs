@@ -19,7 +19,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;

@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, sendmsg, shutdown};
 
-use super::protocol::{Pieces, Protocol};
+use super::low_water::LowWater;
+use super::protocol::{Batch, Pieces, Protocol};
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
@@ -20,6 +21,12 @@ pub(super) struct Connection<P: Protocol> {
     pub(super) answer: P::Answer,
     /// How many requests were answered on it.
     pub(super) requests: u64,
+    /// The requests that were sent last, or are being sent.
+    pub(super) batch: Batch,
+    /// How many of them were not answered yet.
+    pub(super) unanswered: u32,
+    /// How much of their answers has to be there before the kernel reports it.
+    pub(super) water: LowWater,
     /// When the present request was to begin; the connection itself, for the first.
     pub(super) begun: u64,
     /// When the present request was sent.
@@ -59,6 +66,9 @@ impl<P: Protocol> Connection<P> {
             asked,
             answer: P::Answer::default(),
             requests: 0,
+            batch: Batch { requests: 0, last: false },
+            unanswered: 0,
+            water: LowWater::NEW,
             begun,
             sent: begun,
             first_byte: None,
@@ -95,6 +105,19 @@ impl<P: Protocol> Connection<P> {
             self.phase = Phase::Spare;
         }
         over
+    }
+
+    /// The next batch begins: so many requests as are sent at a time, unless the connection is to carry less.
+    pub(super) fn begin_batch(&mut self, pipeline: u32, requests_per_connection: u64) {
+        let left = requests_per_connection - self.requests;
+        let requests = u64::from(pipeline).min(left) as u32;
+        self.batch = Batch { requests, last: left == u64::from(requests) };
+        self.unanswered = requests;
+    }
+
+    /// How many requests fail when it does: those that were sent, or the one that it was to be made for.
+    pub(super) fn at_stake(&self) -> u32 {
+        if self.is_established() { self.unanswered.max(1) } else { 1 }
     }
 
     /// Whether it was established.

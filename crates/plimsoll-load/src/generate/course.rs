@@ -22,6 +22,8 @@ pub(super) struct Course {
     pub(super) timeout: Duration,
     /// After how many requests a connection is closed; 0 keeps it for good.
     pub(super) requests_per_connection: u64,
+    /// How many requests are sent at a time on a connection.
+    pub(super) pipeline: u32,
     pub(super) seed: Option<u64>,
 }
 
@@ -49,6 +51,7 @@ impl From<&HttpLoad> for Course {
             open: load.open.clone(),
             timeout: load.timeout.0,
             requests_per_connection: load.requests_per_connection,
+            pipeline: load.pipeline,
             seed: load.seed,
         }
     }
@@ -65,6 +68,7 @@ impl From<&StorageLoad> for Course {
             open: load.open.clone(),
             timeout: load.timeout.0,
             requests_per_connection: 1,
+            pipeline: 1,
             seed: load.seed,
         }
     }
@@ -86,6 +90,7 @@ impl From<&SmtpLoad> for Course {
             open,
             timeout: load.timeout.0,
             requests_per_connection: load.messages_per_session,
+            pipeline: 1,
             seed: load.seed,
         }
     }

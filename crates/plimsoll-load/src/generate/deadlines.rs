@@ -28,6 +28,11 @@ impl Deadlines {
         Self { timeout, links: Vec::new(), first: NONE, last: NONE }
     }
 
+    /// Those that begin to wait from now on will for `timeout` nanoseconds. Where that is shorter than before, they may wait for one before them.
+    pub(super) fn set_timeout(&mut self, timeout: u64) {
+        self.timeout = timeout;
+    }
+
     /// `key`, which is not in the list, waits from `now` on. `now` never goes back.
     pub(super) fn start(&mut self, key: usize, now: u64) {
         if key >= self.links.len() {

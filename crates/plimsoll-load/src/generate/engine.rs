@@ -26,6 +26,7 @@ use super::course::Course;
 use super::deadlines::Deadlines;
 use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
+use super::low_water::{Answers, Patience};
 use super::pacing::{Afterwards, Pacing, Start};
 use super::protocol::{Pieces, Protocol, Turn};
 use super::tally::Tally;
@@ -49,12 +50,17 @@ const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).u
 pub(super) struct Engine<'a, P: Protocol> {
     protocol: P,
     dialer: Dialer,
+    /// After how many requests a connection is closed, if ever.
     requests_per_connection: u64,
+    pipeline: u32,
     shared: &'a Shared<'a>,
     epoll: Epoll,
     alarm: Alarm,
     connections: Slab<Connection<P>>,
     deadlines: Deadlines,
+    /// Connections of which all answers to a batch are awaited.
+    awaited: Deadlines,
+    patience: Patience,
     inbox: Box<[u8]>,
     tally: Tally,
     told: (u64, u64, u64),
@@ -62,6 +68,8 @@ pub(super) struct Engine<'a, P: Protocol> {
     early: Habit,
     /// Connecting anew with a socket whose connection is over.
     recycling: Habit,
+    /// Awaiting all answers to a batch.
+    waiting: Habit,
     /// Keys of connections that are over, with sockets that can be connected anew.
     spare: Vec<usize>,
     /// Keys of connections that rest until a request is due.
@@ -105,17 +113,24 @@ impl<'a, P: Protocol> Engine<'a, P> {
         Ok(Self {
             protocol,
             dialer,
-            requests_per_connection: course.requests_per_connection,
+            requests_per_connection: match course.requests_per_connection {
+                0 => u64::MAX,
+                number => number,
+            },
+            pipeline: course.pipeline,
             shared,
             epoll,
             alarm,
             connections: Slab::new(),
             deadlines: Deadlines::new(clock::nanoseconds(course.timeout)),
+            awaited: Deadlines::new(Patience::default().nanoseconds()),
+            patience: Patience::default(),
             inbox: vec![0; INBOX].into(),
             tally: Tally::new(0, None),
             told: (0, 0, 0),
             early: Habit::default(),
             recycling: Habit::default(),
+            waiting: Habit::default(),
             spare: Vec::new(),
             resting: Vec::new(),
             eager: Vec::new(),
@@ -193,7 +208,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
             Start::At(due) => self.alarm.set(due, now).unwrap_or(()),
             Start::WhenOneEnds | Start::Over => {}
         }
-        let until_expiry = self.deadlines.earliest().map_or(u64::MAX, |expiry| expiry.saturating_sub(now));
+        let earliest = self.deadlines.earliest().into_iter().chain(self.awaited.earliest()).min();
+        let until_expiry = earliest.map_or(u64::MAX, |expiry| expiry.saturating_sub(now));
         let millis = until_expiry.min(LONGEST_SLEEP).div_ceil(1_000_000);
         EpollTimeout::try_from(millis).unwrap_or(EpollTimeout::ZERO)
     }
@@ -203,6 +219,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let asked = self.protocol.choose();
         let connection = &mut self.connections[key];
         connection.ask_again(asked, intended);
+        connection.begin_batch(self.pipeline, self.requests_per_connection);
         self.protocol.begin(asked, &mut connection.answer, false);
         self.deadlines.start(key, now);
         let outcome = match self.send(key, now) {
@@ -256,7 +273,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 self.connections.insert(Connection::new(fd, target, asked, begun))
             }
         };
-        self.protocol.begin(asked, &mut self.connections[key].answer, true);
+        let connection = &mut self.connections[key];
+        connection.begin_batch(self.pipeline, self.requests_per_connection);
+        self.protocol.begin(asked, &mut connection.answer, true);
         Ok(key)
     }
 
@@ -312,8 +331,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Sends the request, or what is left of it.
     fn send(&mut self, key: usize, now: u64) -> Outcome {
         let connection = &mut self.connections[key];
-        let last = connection.requests + 1 == self.requests_per_connection;
-        let request = self.protocol.request(connection.asked, &connection.answer, connection.target, last);
+        let request =
+            self.protocol.request(connection.asked, &connection.answer, connection.target, connection.batch);
         let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
         let length = request.len();
         match connection.send(request.from(from)) {
@@ -329,6 +348,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 }
                 let sent = from + taken;
                 connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
+                if sent == length && self.pipeline > 1 {
+                    self.await_answers(key, now);
+                }
                 Outcome::Waits
             }
             Err(Errno::EAGAIN) => Outcome::Waits,
@@ -336,7 +358,27 @@ impl<'a, P: Protocol> Engine<'a, P> {
         }
     }
 
-    /// Receives until the answer is complete or the kernel has no more.
+    /// Has the kernel wait until all answers to a batch are there.
+    fn await_answers(&mut self, key: usize, now: u64) {
+        let connection = &mut self.connections[key];
+        let usual = connection.batch.requests == self.pipeline;
+        if connection.water.begin(&connection.fd, usual && self.waiting.is_worth_trying()) {
+            self.awaited.start(key, now);
+        }
+    }
+
+    /// Answers to a batch that were awaited together are all there, or some are not after all this time.
+    fn await_no_more(&mut self, key: usize, all: bool) {
+        self.awaited.end(key);
+        self.waiting.tried(all);
+        let connection = &mut self.connections[key];
+        match all {
+            true => connection.water.answers = Answers::OneByOne,
+            false => connection.water.give_up(&connection.fd),
+        }
+    }
+
+    /// Receives until all answers are complete or the kernel has no more.
     fn receive(&mut self, key: usize, flags: EpollFlags) -> Outcome {
         let hung_up = flags.intersects(HUNG_UP);
         loop {
@@ -354,16 +396,19 @@ impl<'a, P: Protocol> Engine<'a, P> {
                     self.tally.bytes += length as u64;
                 }
                 connection.first_byte.get_or_insert(now);
-                let came = &self.inbox[..length];
-                self.protocol.receive(connection.asked, &mut connection.answer, came, now)
+                connection.water.take(length);
+                self.understand(key, length, now)
             };
+            if self.connections[key].water.waits() {
+                self.await_no_more(key, matches!(turn, Ok(Turn::Ours { .. })));
+            }
             match turn {
                 Err(kind) => return Outcome::Failed(kind),
                 Ok(Turn::Ours { stays, fault }) => {
                     return Outcome::Answered { stays, fault, hung_up: hung_up || length == 0 };
                 }
                 Ok(Turn::OursAgain) => {
-                    connection.phase = Phase::Sending(0);
+                    self.connections[key].phase = Phase::Sending(0);
                     match self.send(key, clock::now()) {
                         Outcome::Waits if length < self.inbox.len() && !hung_up => return self.watch(key),
                         Outcome::Waits => {}
@@ -373,6 +418,30 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 // Less than there was room for: the kernel has no more, and will report what comes (epoll(7)).
                 Ok(Turn::Theirs) if length < self.inbox.len() && !hung_up => return Outcome::Waits,
                 Ok(Turn::Theirs) => {}
+            }
+        }
+    }
+
+    /// Takes what has come into the inbox at `now`, so many bytes. Answers before the last of a batch are counted; says whose turn it is then.
+    fn understand(&mut self, key: usize, length: usize, now: u64) -> Result<Turn, ErrorKind> {
+        let mut taken = 0;
+        loop {
+            let connection = &mut self.connections[key];
+            let (asked, answer) = (connection.asked, &mut connection.answer);
+            let (turn, more) = self.protocol.receive(asked, answer, &self.inbox[taken..length], now)?;
+            taken += more;
+            match turn {
+                Turn::Ours { stays: true, fault } if connection.unanswered > 1 => {
+                    self.protocol.begin(asked, answer, false);
+                    self.count_answer(key, fault, now);
+                    if taken == length {
+                        return Ok(Turn::Theirs);
+                    }
+                    self.connections[key].first_byte = Some(now);
+                }
+                // Nothing was asked that these bytes could answer.
+                Turn::Ours { .. } if taken < length => return Err(ErrorKind::Garbage),
+                turn => return Ok(turn),
             }
         }
     }
@@ -397,9 +466,16 @@ impl<'a, P: Protocol> Engine<'a, P> {
             }
             Outcome::Failed(kind) => {
                 let connection = self.remove(key);
-                self.protocol.abandoned(connection.asked, &connection.answer);
-                self.tally.error(kind, now);
+                self.give_up(&connection, kind, now);
             }
+        }
+    }
+
+    /// Counts what fails with a connection.
+    fn give_up(&mut self, connection: &Connection<P>, kind: ErrorKind, now: u64) {
+        self.protocol.abandoned(connection.asked, &connection.answer);
+        for _ in 0..connection.at_stake() {
+            self.tally.error(kind, now);
         }
     }
 
@@ -412,22 +488,15 @@ impl<'a, P: Protocol> Engine<'a, P> {
         pacing: &mut impl Pacing,
         now: u64,
     ) -> Outcome {
+        self.count_answer(key, fault, now);
         let connection = &mut self.connections[key];
-        connection.requests += 1;
-        match fault {
-            None => {
-                let first_byte = connection.first_byte.unwrap_or(now);
-                self.tally.request(connection.begun, connection.sent, first_byte, now);
-                if let Some(bytes) = self.protocol.moved(connection.asked) {
-                    self.tally.moved(bytes, now);
-                }
-            }
-            Some(kind) => {
-                connection.faulty = true;
-                self.tally.error(kind, now);
-            }
+        connection.water.end(stays && connection.batch.requests == self.pipeline);
+        if self.pipeline > 1 && connection.water.answers != Answers::GivenUp {
+            self.awaited.set_timeout(self.patience.learn(now.saturating_sub(connection.sent)));
         }
         if !stays {
+            // What was asked beyond the last answer that a server gives was not asked (RFC 9112, section 9.6).
+            connection.unanswered = 0;
             connection.phase = Phase::Closing;
             return Outcome::Waits;
         }
@@ -447,6 +516,26 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 self.deadlines.end(key);
                 self.eager.push(key);
                 Outcome::Waits
+            }
+        }
+    }
+
+    /// Counts an answer, and is ready for the next.
+    fn count_answer(&mut self, key: usize, fault: Option<ErrorKind>, now: u64) {
+        let connection = &mut self.connections[key];
+        connection.requests += 1;
+        connection.unanswered -= 1;
+        let first_byte = connection.first_byte.take().unwrap_or(now);
+        match fault {
+            None => {
+                self.tally.request(connection.begun, connection.sent, first_byte, now);
+                if let Some(bytes) = self.protocol.moved(connection.asked) {
+                    self.tally.moved(bytes, now);
+                }
+            }
+            Some(kind) => {
+                connection.faulty = true;
+                self.tally.error(kind, now);
             }
         }
     }
@@ -524,11 +613,17 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// Gives up what has taken too long.
     fn expire(&mut self, now: u64) {
+        while let Some(key) = self.awaited.expired(now) {
+            self.await_no_more(key, false);
+        }
         while let Some(key) = self.deadlines.expired(now) {
             let connection = self.remove(key);
             let established = connection.is_established();
-            self.protocol.abandoned(connection.asked, &connection.answer);
-            self.tally.error(if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout }, now);
+            self.give_up(
+                &connection,
+                if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout },
+                now,
+            );
         }
     }
 
@@ -556,7 +651,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     fn remove(&mut self, key: usize) -> Connection<P> {
         self.deadlines.end(key);
-        self.connections.remove(key)
+        let connection = self.connections.remove(key);
+        if connection.water.waits() {
+            self.awaited.end(key);
+        }
+        connection
     }
 
     /// Tells the others what has changed since the last time.

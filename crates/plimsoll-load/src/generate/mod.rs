@@ -15,6 +15,7 @@ mod habit;
 mod hops;
 mod http;
 mod intervals;
+mod low_water;
 mod messaging;
 mod offering;
 mod pacing;

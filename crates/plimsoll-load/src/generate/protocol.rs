@@ -21,19 +21,18 @@ pub(super) trait Protocol: Sized {
     fn begin(&self, asked: Self::Asked, answer: &mut Self::Answer, fresh: bool);
 
     /// The bytes to send to the target with this index, the same until the server has answered; nothing where the server speaks first.
-    /// `last` when no other request will follow on the connection.
     fn request<'p>(
         &'p mut self,
         asked: Self::Asked,
         answer: &'p Self::Answer,
         target: usize,
-        last: bool,
+        batch: Batch,
     ) -> Pieces<'p>;
 
     /// They began to be sent at `now`.
     fn spoke(&self, _answer: &mut Self::Answer, _now: u64) {}
 
-    /// Takes bytes that came at `now`.
+    /// Takes bytes that came at `now`, up to the end of an answer; says how many it took.
     ///
     /// # Errors
     /// Why the connection is of no use any more.
@@ -43,7 +42,7 @@ pub(super) trait Protocol: Sized {
         answer: &mut Self::Answer,
         bytes: &[u8],
         now: u64,
-    ) -> Result<Turn, ErrorKind>;
+    ) -> Result<(Turn, usize), ErrorKind>;
 
     /// Takes the end of what the server sends.
     ///
@@ -63,6 +62,15 @@ pub(super) trait Protocol: Sized {
     fn into_tally(self) -> Option<MailTally> {
         None
     }
+}
+
+/// Requests that are sent at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    /// How many of the same there are: more than one only where a load says so.
+    pub(super) requests: u32,
+    /// No other request will follow on the connection.
+    pub(super) last: bool,
 }
 
 /// Bytes to be sent, one piece behind the other.

@@ -117,6 +117,41 @@ fn a_server_that_said_it_would_close_and_does_not_is_a_timeout() {
 }
 
 #[test]
+fn of_requests_that_are_sent_at_a_time_each_has_its_own_fate() {
+    const KEPT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    const BUSY: &str = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    const LAST: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    // What a server says to five requests, whether it closes then; answers, connections and errors that must be counted.
+    let cases = [
+        (KEPT.repeat(5), true, 5, 1, vec![]),
+        ([KEPT, BUSY, KEPT, BUSY, KEPT].concat(), true, 3, 0, vec![(Status, 2)]),
+        (KEPT.repeat(2), false, 2, 0, vec![(Timeout, 3)]),
+        (KEPT.repeat(2), true, 2, 0, vec![(Truncated, 3)]),
+        // It answers no more than it says, which is its right (RFC 9112, section 9.6).
+        ([KEPT, LAST].concat(), true, 2, 1, vec![]),
+        (KEPT.repeat(6), true, 4, 0, vec![(Garbage, 1)]),
+    ];
+    for (answers, closes, requests, connections_made, errors) in cases {
+        let text = answers.clone();
+        let target = fake::server(move |mut stream| {
+            stream.write_all(text.as_bytes()).unwrap();
+            if !closes {
+                thread::sleep(Duration::from_secs(1));
+            }
+        });
+        let load = HttpLoad {
+            pipeline: 5,
+            requests_per_connection: 5,
+            timeout: Span::millis(300),
+            ..connections(1, 1)
+        };
+        let found = result(&[target], load);
+        let counts = (found.requests, found.connections, found.errors);
+        assert_eq!(counts, (requests, connections_made, errors.into_iter().collect()), "{answers}");
+    }
+}
+
+#[test]
 fn answers_of_every_form_are_understood() {
     for answer in [
         b"HTTP/1.0 200 OK\r\n\r\nuntil the end".as_slice(),

@@ -1,7 +1,7 @@
 //! Loads, and what holds for all of them.
 
 use std::cell::RefCell;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -74,6 +74,29 @@ fn a_kept_connection_carries_as_many_requests_as_it_may() {
     let web = Service::small_web();
     let found = result(&web.addresses, HttpLoad { requests_per_connection: 25, ..connections(40, 4) });
     assert_eq!((found.connections, found.requests, found.failed()), (40, 1000, 0));
+}
+
+#[test]
+fn answers_that_become_shorter_or_longer_are_awaited_all_the_same() {
+    const REQUESTS: usize = 5;
+    let target = fake::server(|mut stream| {
+        let mut request = [0; 4096];
+        for batch in 0.. {
+            // A full answer, then one that another batch of the same length does not have, then one that is longer.
+            let body = "x".repeat([10, 10, 2, 300, 300, 1][batch % 6]);
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.repeat(REQUESTS).as_bytes()).unwrap();
+            if !stream.read(&mut request).is_ok_and(|length| length > 0) {
+                return;
+            }
+        }
+    });
+    let requests_per_connection = 60 * REQUESTS as u64;
+    let load = HttpLoad { pipeline: REQUESTS as u32, requests_per_connection, ..connections(1, 1) };
+    let found = result(&[target], HttpLoad { close_first: Side::Client, ..load });
+    assert_eq!((found.connections, found.requests, found.failed()), (1, requests_per_connection, 0));
+    // Short answers are waited for too long eight times, and then now and then.
+    assert!(found.latency.percentiles.max < 2_000_000, "{:?}", found.latency.percentiles);
 }
 
 /// How many connections between 127.0.0.1 and a port are in TIME_WAIT at the end that has the port, and at the other.

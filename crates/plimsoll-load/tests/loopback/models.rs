@@ -49,6 +49,21 @@ fn connections_and_kept_connections_are_served_by_every_model() {
 }
 
 #[test]
+fn requests_that_are_sent_at_a_time_are_answered_by_every_model() {
+    for model in MODELS {
+        let web = Service::web(small(model));
+        for (pipeline, requests_per_connection) in [(2, 3), (7, 25), (64, 640)] {
+            let load = HttpLoad { pipeline, requests_per_connection, ..connections(8, 4) };
+            let found = result(&web.addresses, load);
+            let all = 8 * requests_per_connection;
+            let counts = (found.connections, found.requests, found.failed());
+            assert_eq!(counts, (8, all, 0), "{model:?}, {pipeline} at a time");
+            assert!(found.bytes > all * 1024);
+        }
+    }
+}
+
+#[test]
 fn large_answers_are_whole_in_every_model() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("large"), vec![7; 3_000_000]).unwrap();

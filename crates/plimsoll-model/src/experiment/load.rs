@@ -213,6 +213,10 @@ pub struct HttpLoad {
     pub open: Option<OpenLoop>,
     /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
     pub requests_per_connection: u64,
+    /// How many requests are sent at a time on a connection, in closed loop (1 to 64): pipelining, RFC 9112, section 9.3.2. The next
+    /// follow when all are answered. The latency of each counts from when they were sent until its answer is taken in, for most when the
+    /// last is there.
+    pub pipeline: u32,
     /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute.
     pub close_first: Side,
     /// The path that is asked for.
@@ -236,6 +240,7 @@ impl Default for HttpLoad {
             concurrency: 1,
             open: None,
             requests_per_connection: 1,
+            pipeline: 1,
             close_first: Side::Server,
             path: "/".into(),
             mix: None,

@@ -26,8 +26,8 @@ use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::WebModel;
 use super::{
-    Claim, Cpus, Direction, Experiment, Host, HostKind, Link, LinkShaper, Load, Phase, RecoveryClaim,
-    Service, WebService, sysctl,
+    Claim, Cpus, Direction, Experiment, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase,
+    RecoveryClaim, Service, WebService, sysctl,
 };
 use crate::units::Span;
 
@@ -461,6 +461,7 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
             "`duration` instead of `connections`, or at least one request per connection",
         ));
     }
+    check_pipeline(name, http)?;
     if let Some(open) = &http.open {
         check_open(name, "http", open)?;
     }
@@ -486,6 +487,32 @@ fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
         ));
     }
     Ok(())
+}
+
+/// Requests that are sent at a time are of one kind, sent when there is time for them, and no more than a connection may carry.
+fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
+    let here = || path!["loads", name, "http", "pipeline"];
+    in_range(u64::from(http.pipeline), 1, 64, here())?;
+    if http.pipeline == 1 {
+        return Ok(());
+    }
+    let carried = http.requests_per_connection;
+    if carried != 0 && carried < u64::from(http.pipeline) {
+        return Err(problem(
+            here(),
+            format!("a connection of the load `{name}` is closed before it has carried so many requests"),
+            format!("at most {carried}, or a larger `requests_per_connection` (0 keeps connections)"),
+        ));
+    }
+    let other = [("open", http.open.is_some()), ("mix", http.mix.is_some())];
+    match other.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((key, _)) => Err(problem(
+            here(),
+            format!("requests of a load with `{key}` go out one by one"),
+            format!("`pipeline` without `{key}`, in closed loop and for one path"),
+        )),
+    }
 }
 
 /// An open loop has one form, and rates that can be meant.

@@ -41,6 +41,17 @@ max_trials = 2
 const HYSTERESIS: &str = "[[claims]]\nhysteresis = { phase = \"offered\" }";
 
 #[test]
+fn requests_of_an_open_loop_go_out_one_by_one() {
+    let lab = Lab::new();
+    let text = at_a_rate("{ rate = 20 }", HYSTERESIS)
+        .replace("concurrency = 2000", "concurrency = 2000\npipeline = 2");
+    lab.plimsoll(&["check", &lab.file("pipeline.toml", &text)])
+        .exits(2)
+        .says("requests of a load with `open` go out one by one")
+        .says("`pipeline` without `open`, in closed loop and for one path");
+}
+
+#[test]
 fn every_step_up_and_down_the_load_is_told() {
     let lab = Lab::new();
     let text = at_a_rate("{ steps = [20, 40, 400, 40, 20] }", HYSTERESIS);

@@ -39,18 +39,18 @@ enum Body {
 }
 
 impl Answer {
-    /// Takes bytes of the answer to a GET.
-    pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<Turn, ErrorKind> {
-        let mut rest = bytes;
-        while self.head.is_none() {
-            match self.take_head(rest)? {
-                Some(taken) => rest = &rest[taken..],
-                None => return Ok(Turn::Theirs),
+    /// Takes bytes of the answer to a GET, up to its end; says how many it took.
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(Turn, usize), ErrorKind> {
+        let mut taken = 0;
+        loop {
+            if let Some(head) = &mut self.head {
+                let (turn, body) = head.take_body(&bytes[taken..])?;
+                return Ok((turn, taken + body));
             }
-        }
-        match &mut self.head {
-            Some(head) => head.take_body(rest),
-            None => Ok(Turn::Theirs),
+            match self.take_head(&bytes[taken..])? {
+                Some(length) => taken += length,
+                None => return Ok((Turn::Theirs, bytes.len())),
+            }
         }
     }
 
@@ -86,9 +86,9 @@ impl Answer {
 }
 
 impl Head {
-    fn take_body(&mut self, bytes: &[u8]) -> Result<Turn, ErrorKind> {
+    fn take_body(&mut self, bytes: &[u8]) -> Result<(Turn, usize), ErrorKind> {
         let taken = match &mut self.body {
-            Body::UntilClose => return Ok(Turn::Theirs),
+            Body::UntilClose => bytes.len(),
             Body::Length(left) => {
                 let here = (*left).min(bytes.len() as u64);
                 *left -= here;
@@ -96,11 +96,8 @@ impl Head {
             }
             Body::Chunked(state) => state.take(bytes)?,
         };
-        if !matches!(self.body, Body::Length(0) | Body::Chunked(Chunked::Over)) {
-            return Ok(Turn::Theirs);
-        }
-        // Nothing was asked that these bytes could answer.
-        if taken < bytes.len() { Err(ErrorKind::Garbage) } else { Ok(self.over()) }
+        let over = matches!(self.body, Body::Length(0) | Body::Chunked(Chunked::Over));
+        Ok((if over { self.over() } else { Turn::Theirs }, taken))
     }
 
     fn over(self) -> Turn {
@@ -159,7 +156,15 @@ mod tests {
     const GOOD_AND_CLOSED: Turn = Turn::Ours { stays: false, fault: None };
 
     fn whole(text: &str) -> Result<Turn, ErrorKind> {
-        Answer::default().receive(text.as_bytes())
+        take(&mut Answer::default(), text.as_bytes())
+    }
+
+    /// What bytes lead to, all of which have to belong to the answer.
+    fn take(answer: &mut Answer, bytes: &[u8]) -> Result<Turn, ErrorKind> {
+        answer.receive(bytes).map(|(turn, taken)| {
+            assert_eq!(taken, bytes.len());
+            turn
+        })
     }
 
     #[test]
@@ -172,11 +177,12 @@ mod tests {
         for text in texts {
             for cut in 1..text.len() {
                 let mut answer = Answer::default();
-                assert_eq!(answer.receive(&text.as_bytes()[..cut]), Ok(Turn::Theirs), "{text} cut at {cut}");
-                assert_eq!(answer.receive(&text.as_bytes()[cut..]), Ok(GOOD), "{text} cut at {cut}");
+                let (first, second) = text.as_bytes().split_at(cut);
+                assert_eq!(take(&mut answer, first), Ok(Turn::Theirs), "{text} cut at {cut}");
+                assert_eq!(take(&mut answer, second), Ok(GOOD), "{text} cut at {cut}");
             }
             let mut answer = Answer::default();
-            let turns: Vec<_> = text.bytes().map(|byte| answer.receive(&[byte]).unwrap()).collect();
+            let turns: Vec<_> = text.bytes().map(|byte| take(&mut answer, &[byte]).unwrap()).collect();
             assert_eq!(turns.last(), Some(&GOOD), "{text} byte by byte");
         }
     }
@@ -197,8 +203,8 @@ mod tests {
     #[test]
     fn a_body_without_a_length_ends_with_the_connection() {
         let mut answer = Answer::default();
-        assert_eq!(answer.receive(b"HTTP/1.1 200 OK\r\n\r\nsome"), Ok(Turn::Theirs));
-        assert_eq!(answer.receive(b" more"), Ok(Turn::Theirs));
+        assert_eq!(take(&mut answer, b"HTTP/1.1 200 OK\r\n\r\nsome"), Ok(Turn::Theirs));
+        assert_eq!(take(&mut answer, b" more"), Ok(Turn::Theirs));
         assert_eq!(answer.end_of_stream(), Ok(GOOD_AND_CLOSED));
     }
 
@@ -212,7 +218,7 @@ mod tests {
         ];
         for text in texts {
             let mut answer = Answer::default();
-            assert_eq!(answer.receive(text.as_bytes()), Ok(Turn::Theirs), "{text}");
+            assert_eq!(take(&mut answer, text.as_bytes()), Ok(Turn::Theirs), "{text}");
             assert_eq!(answer.end_of_stream(), Err(ErrorKind::Truncated), "{text}");
         }
     }
@@ -232,12 +238,31 @@ mod tests {
             "\x00\x01\x02\x03",
             "HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello",
             &long,
         ];
         for text in cases {
             assert_eq!(whole(text), Err(ErrorKind::Garbage), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_follows_an_answer_is_left_for_the_next() {
+        let texts = [
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\n\r\n",
+        ];
+        for text in texts {
+            let more = format!("{text}HTTP/1.1 200 OK\r\n");
+            for cut in 0..text.len() {
+                let mut answer = Answer::default();
+                if cut > 0 {
+                    assert_eq!(take(&mut answer, &more.as_bytes()[..cut]), Ok(Turn::Theirs));
+                }
+                let found = answer.receive(&more.as_bytes()[cut..]);
+                assert_eq!(found, Ok((GOOD, text.len() - cut)), "{text} cut at {cut}");
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use plimsoll_model::observation::ErrorKind;
 
 use self::answer::Answer;
 use self::mix::Mix;
-use super::protocol::{Pieces, Protocol, Turn};
+use super::protocol::{Batch, Pieces, Protocol, Turn};
 
 /// What a request has after the name of its host.
 const HEADERS: &str = "\r\nUser-Agent: plimsoll\r\nAccept: */*\r\n";
@@ -25,28 +25,53 @@ const CLOSE: &str = "Connection: close\r\n";
 /// GET for one path, or for documents of a mix.
 pub(super) struct Http {
     targets: Vec<SocketAddr>,
-    /// For each target, the request for the path that goes on afterwards and the one that asks the server to close.
-    requests: Vec<[Vec<u8>; 2]>,
+    requests: Vec<Requests>,
     close_first: Side,
     mix: Option<Mix>,
     /// The request for a document of the mix.
     written: Vec<u8>,
 }
 
+/// Requests for the path, to one target.
+struct Requests {
+    /// As many as are sent at a time, each of which keeps the connection.
+    kept: Vec<u8>,
+    /// The length of one of them.
+    length: usize,
+    /// One that asks the server to close.
+    last: Vec<u8>,
+}
+
+impl Requests {
+    fn new(load: &HttpLoad, target: &SocketAddr) -> Self {
+        let request = |connection: &str| {
+            format!("GET {} HTTP/1.1\r\nHost: {target}{HEADERS}{connection}\r\n", load.path).into_bytes()
+        };
+        let one = request("");
+        Self { kept: one.repeat(load.pipeline as usize), length: one.len(), last: request(CLOSE) }
+    }
+
+    /// So many; the last of them asks the server to close, where `close` says so.
+    fn batch(&self, number: u32, close: bool) -> Pieces<'_> {
+        let kept = &self.kept[..(number as usize - usize::from(close)) * self.length];
+        match (close, kept.is_empty()) {
+            (false, _) => Pieces([kept, &[], &[]]),
+            (true, true) => Pieces([&self.last, &[], &[]]),
+            (true, false) => Pieces([kept, &self.last, &[]]),
+        }
+    }
+}
+
 impl Http {
     /// Asks each of the targets for what the load says; random numbers begin at `seed`.
     pub(super) fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
-        let request = |target: &SocketAddr, connection: &str| {
-            format!("GET {} HTTP/1.1\r\nHost: {target}{HEADERS}{connection}\r\n", load.path).into_bytes()
-        };
-        let both = |target| [request(target, ""), request(target, CLOSE)];
         let mix = load.mix.map(|mix| {
             let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);
             Mix::new(directories(mix.rate.unwrap_or(highest)), seed)
         });
         Self {
             targets: targets.to_vec(),
-            requests: targets.iter().map(both).collect(),
+            requests: targets.iter().map(|target| Requests::new(load, target)).collect(),
             close_first: load.close_first,
             mix,
             written: Vec::new(),
@@ -68,11 +93,9 @@ impl Protocol for Http {
         }
     }
 
-    fn request(&mut self, asked: Option<Document>, _: &Answer, target: usize, last: bool) -> Pieces<'_> {
-        let close = last && self.close_first == Side::Server;
-        let Some(document) = asked else {
-            return Pieces([&self.requests[target][usize::from(close)], &[], &[]]);
-        };
+    fn request(&mut self, asked: Option<Document>, _: &Answer, target: usize, batch: Batch) -> Pieces<'_> {
+        let close = batch.last && self.close_first == Side::Server;
+        let Some(document) = asked else { return self.requests[target].batch(batch.requests, close) };
         self.written.clear();
         let (target, connection) = (&self.targets[target], if close { CLOSE } else { "" });
         let written =
@@ -87,7 +110,7 @@ impl Protocol for Http {
         answer: &mut Answer,
         bytes: &[u8],
         _: u64,
-    ) -> Result<Turn, ErrorKind> {
+    ) -> Result<(Turn, usize), ErrorKind> {
         answer.receive(bytes)
     }
 

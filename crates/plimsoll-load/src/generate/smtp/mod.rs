@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 pub(super) use self::tally::MailTally;
-use super::protocol::{Pieces, Protocol, Turn};
+use super::protocol::{Batch, Pieces, Protocol, Turn};
 use crate::date;
 use crate::smtp::dialog::{Dialog, Next, Refusal};
 use crate::smtp::stamp::{Stamp, Texts};
@@ -124,7 +124,7 @@ impl Protocol for Smtp {
         }
     }
 
-    fn request<'p>(&'p mut self, message: Message, session: &'p Session, _: usize, _: bool) -> Pieces<'p> {
+    fn request<'p>(&'p mut self, message: Message, session: &'p Session, _: usize, _: Batch) -> Pieces<'p> {
         match session.text {
             true => Pieces([session.words.as_bytes(), self.texts.body(message.stamp), &session.tail]),
             false => Pieces([session.words.as_bytes(), &[], &[]]),
@@ -141,12 +141,12 @@ impl Protocol for Smtp {
         session: &mut Session,
         bytes: &[u8],
         now: u64,
-    ) -> Result<Turn, ErrorKind> {
+    ) -> Result<(Turn, usize), ErrorKind> {
         let (tally, spoke) = (&mut self.tally, session.spoke);
         let seen = |command| tally.answered(command, spoke, now);
         let next =
             session.dialog.receive(bytes, self.load.pipelining, seen).map_err(|_| ErrorKind::Garbage)?;
-        Ok(match next {
+        let turn = match next {
             Next::Listen => Turn::Theirs,
             Next::Command => {
                 self.say_commands(message, session);
@@ -163,7 +163,8 @@ impl Protocol for Smtp {
                 }
                 Turn::Ours { stays, fault: refusal.map(kind_of) }
             }
-        })
+        };
+        Ok((turn, bytes.len()))
     }
 
     fn end_of_stream(&self, _: &Session) -> Result<Turn, ErrorKind> {
