@@ -190,6 +190,7 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     lab.script("umount at").exits(0);
     refused.exits(3).says("must not be written to").says("is mounted at");
     drop(detached);
+    lab.plimsoll(&["run", &reading]).exits(3).says("the volume `disk`: its device has gone");
 }
 
 /// Detaches a loop device when it is dropped, also by a test that fails.

@@ -92,6 +92,10 @@ fn file(folder: &Path, load: &StorageLoad, nth: u32) -> io::Result<Part> {
 fn stretch(volume: &VolumePlace, load: &StorageLoad, nth: u32) -> io::Result<Part> {
     let mut file = OpenOptions::new().read(true).write(volume.writable).open(&volume.path)?;
     let (length, size) = (load.part_size(), file.seek(SeekFrom::End(0))?);
+    if size == 0 {
+        // What a loop device has that was detached, and a drive without a medium.
+        return Err(io::Error::from_raw_os_error(libc::ENXIO));
+    }
     let base = length * u64::from(nth);
     if base + length > size {
         let needed = length * u64::from(load.threads);
