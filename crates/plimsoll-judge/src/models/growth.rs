@@ -278,8 +278,20 @@ fn profile(points: &[GrowthPoint], numbers: &[f64]) -> Interval {
     let least = squares.iter().map(|(_, squares)| *squares).fold(f64::INFINITY, f64::min);
     let freedom = (points.len() as f64 - 4.0).max(1.0);
     let most = least * (1.0 + t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom).powi(2) / freedom);
-    let good = || squares.iter().filter(|(_, squares)| *squares <= most).map(|(knee, _)| *knee);
-    Interval(good().fold(f64::INFINITY, f64::min), good().fold(0.0, f64::max))
+    let good = |(_, squares): &(f64, f64)| *squares <= most;
+    let end = |inside: Option<usize>, beyond: Option<usize>| match (inside, beyond) {
+        (Some(inside), Some(beyond)) => crossing(squares[inside], squares[beyond], most),
+        (inside, _) => squares[inside.unwrap_or(0)].0,
+    };
+    let (first, last) = (squares.iter().position(good), squares.iter().rposition(good));
+    let behind = last.map(|last| last + 1).filter(|behind| *behind < squares.len());
+    Interval(end(first, first.and_then(|first| first.checked_sub(1))), end(last, behind))
+}
+
+/// Where the squares reach `most` between two places.
+fn crossing(inside: (f64, f64), beyond: (f64, f64), most: f64) -> f64 {
+    let share = (most - inside.1) / (beyond.1 - inside.1);
+    inside.0 * (beyond.0 / inside.0).powf(share)
 }
 
 fn left_out(kind: Kind, points: &[GrowthPoint]) -> f64 {
