@@ -489,7 +489,7 @@ pub struct Winner {
     pub next: String,
     /// How many times better the winner is.
     pub lead: f64,
-    /// In what share of resamples of the blocks it comes out best: how certain it is.
+    /// How certain it is: the share of resamples of the blocks in which it comes out best, and at most 1 - 1/2ⁿ with n blocks.
     pub certainty: f64,
     /// `faster` where the lead is real, `same` where it is smaller than the margin, else `undecided`.
     pub outcome: Outcome,

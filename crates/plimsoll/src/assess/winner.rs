@@ -2,7 +2,8 @@
 //!
 //! Levels are compared within blocks, whose trials were carried out close together. How certain a winner is, is the share of resamples of
 //! the blocks in which it comes out best: it takes in that the winner was picked by the same figures (Efron & Tibshirani 1993, *An Introduction
-//! to the Bootstrap*, on the problem of regions).
+//! to the Bootstrap*, on the problem of regions). Few blocks that agree are drawn in each resample, though chance alone makes n of them agree
+//! once in 2ⁿ times; so it is never more than the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +126,7 @@ fn judged(
                 _ => Outcome::Undecided,
             };
             let reason = format!(
-                "{place}: {winner} is the best {}, {lead:.2} times {next}, in {:.0} % of resamples",
+                "{place}: {winner} is the best {}, {lead:.2} times {next}, to {:.0} % certain",
                 claim.factor,
                 100.0 * certainty
             );
@@ -152,7 +153,7 @@ fn judged(
     (verdict, Some(told))
 }
 
-/// The share of resamples of the blocks in which this level has the highest mean.
+/// The share of resamples of the blocks in which this level has the highest mean, as far as so many blocks can tell.
 fn certainty(logs: &[(&String, Vec<f64>)], first: usize, blocks: usize) -> f64 {
     let mut random = SmallRng::new(1);
     let mut best = 0;
@@ -163,7 +164,7 @@ fn certainty(logs: &[(&String, Vec<f64>)], first: usize, blocks: usize) -> f64 {
         let beaten = logs.iter().enumerate().any(|(n, (_, of))| n != first && sum(of) > own);
         best += usize::from(!beaten);
     }
-    best as f64 / RESAMPLES as f64
+    (best as f64 / RESAMPLES as f64).min(1.0 - 0.5_f64.powi(i32::try_from(blocks).unwrap_or(i32::MAX)))
 }
 
 #[cfg(test)]
@@ -226,7 +227,11 @@ winner = { phases = ["read"], factor = "engine" }
         let found = all(&plan, &trials);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].winner.as_str(), found[0].outcome), ("mmap", Outcome::Faster));
-        assert!(found[0].certainty == 1.0 && (1.4..1.6).contains(&found[0].lead), "{:?}", found[0]);
+        assert!(
+            found[0].certainty == 1.0 - 1.0 / 256.0 && (1.4..1.6).contains(&found[0].lead),
+            "{:?}",
+            found[0]
+        );
         assert!(found[1].outcome != Outcome::Faster && found[1].certainty < 0.9, "{:?}", found[1]);
         let claim = plan.experiment.claims[0].winner.clone().unwrap();
         let told = verdicts(&plan, &claim, &trials);
@@ -235,6 +240,15 @@ winner = { phases = ["read"], factor = "engine" }
             "{}",
             told[0].reason
         );
+    }
+
+    #[test]
+    fn few_blocks_that_agree_are_not_certain() {
+        let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
+        let mut trials = trials(&plan, |engine, _, _| if engine == "mmap" { 2.0 } else { 1.0 });
+        trials.retain(|trial| trial.block <= 4);
+        let found = all(&plan, &trials);
+        assert_eq!((found[0].winner.as_str(), found[0].certainty), ("mmap", 1.0 - 1.0 / 16.0));
     }
 
     #[test]
