@@ -120,8 +120,7 @@ pub(crate) const FLOODED: &str = "flooded";
 pub(crate) const CONTROL: &str = "control";
 
 /// Which rate is told: of storage, bytes; messages of workers, and mail where it was sent; bits or datagrams of loads that are about those; else that of the
-/// claims, and when they are about neither,
-/// requests where some were offered at a rate, else connections.
+/// claims, and when they are about neither, requests where some were offered at a rate or connections carried several, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
     let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
@@ -141,7 +140,9 @@ pub(crate) fn rate_metric(report: &RunReport) -> Metric {
         return Metric::BitsPerSecond;
     }
     let offered = any(|phase| phase.offer.is_some());
-    if (claimed(Metric::RequestsPerSecond) || offered) && !claimed(Metric::ConnectionsPerSecond) {
+    // A connection that fails has had no request answered, most often.
+    let kept = any(|phase| phase.requests_per_second > 2.0 * phase.connections_per_second);
+    if (claimed(Metric::RequestsPerSecond) || offered || kept) && !claimed(Metric::ConnectionsPerSecond) {
         Metric::RequestsPerSecond
     } else {
         Metric::ConnectionsPerSecond

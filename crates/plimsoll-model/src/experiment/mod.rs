@@ -402,6 +402,15 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// The claim's name, a phase that it is about, and its metric, where that may be left to the phase's load.
+    fn usual_metric_mut(&mut self) -> Option<(&'static str, String, &mut Metric)> {
+        let recovery = self.recovery.as_mut().map(|it| ("recovery", it.baseline.clone(), &mut it.metric));
+        let difference = self.difference.as_mut().map(|it| ("difference", it.phase.clone(), &mut it.metric));
+        let interaction =
+            self.interaction.as_mut().map(|it| ("interaction", it.phase.clone(), &mut it.metric));
+        recovery.or(difference).or(interaction)
+    }
+
     /// Whether it compares cells with each other.
     #[must_use]
     pub fn compares_cells(&self) -> bool {
@@ -420,7 +429,8 @@ pub struct RecoveryClaim {
     /// How much less is still as good (more than 0, less than 1).
     #[serde(default = "RecoveryClaim::default_margin")]
     pub margin: Share,
-    /// What is compared.
+    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     pub metric: Metric,
 }
@@ -470,7 +480,8 @@ pub struct DifferenceClaim {
     /// How small a difference counts as none (more than 0, less than 1).
     #[serde(default = "DifferenceClaim::default_margin")]
     pub margin: Share,
-    /// What is compared.
+    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     pub metric: Metric,
 }
@@ -492,7 +503,8 @@ pub struct InteractionClaim {
     /// How small an interaction counts as none (more than 0, less than 1).
     #[serde(default = "InteractionClaim::default_margin")]
     pub margin: Share,
-    /// What is compared.
+    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     pub metric: Metric,
 }

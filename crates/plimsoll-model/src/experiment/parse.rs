@@ -1,10 +1,11 @@
 //! From text to [`Experiment`], with the place of every error.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Value};
 
-use super::{Claim, Experiment, RunOptions, validate};
+use super::{Claim, Experiment, Metric, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -155,8 +156,26 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     if !says_most_trials(&text) && experiment.claims.iter().any(Claim::compares_cells) {
         experiment.run.max_trials = RunOptions::MOST_OF_A_COMPARISON.max(experiment.run.min_trials);
     }
+    choose_metrics(&mut experiment, &text);
     validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
     Ok(experiment)
+}
+
+/// Gives the claims for which the text names no metric the one that is usually asked of the load of their phase.
+fn choose_metrics(experiment: &mut Experiment, text: &str) {
+    let Ok(document) = text.parse::<DocumentMut>() else { return };
+    let loads = experiment.all_phases().filter_map(|phase| {
+        let kind = experiment.loads.get(phase.measure.as_ref()?)?.kind()?;
+        Some((phase.name.clone(), kind.usual_metric()))
+    });
+    let usual: BTreeMap<String, Metric> = loads.collect();
+    for (nth, claim) in experiment.claims.iter_mut().enumerate() {
+        let Some((name, phase, metric)) = claim.usual_metric_mut() else { continue };
+        let told = document.get("claims").and_then(|claims| claims.get(nth)?.get(name)?.get("metric"));
+        if let (None, Some(of_load)) = (told, usual.get(&phase)) {
+            *metric = *of_load;
+        }
+    }
 }
 
 /// Whether the text gives `run.max_trials`.
@@ -308,6 +327,22 @@ http = { connections = 10 }
 name = "all"
 measure = "some"
 "#;
+
+    #[test]
+    fn a_claim_without_a_metric_is_about_what_its_load_does() {
+        let claimed = |load: &str, claims: &str| {
+            let text = SMALL.replace("connections = 10", load)
+                + "[factors.clients]\nset = \"loads.some.http.concurrency\"\nlevels = [1, 2]\n"
+                + claims;
+            parse(&text, &[]).unwrap().claims[0].difference.clone().unwrap().metric
+        };
+        let kept = "duration = \"1s\", requests_per_connection = 0";
+        let tables = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\" }";
+        let told = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\", metric = \"connections_per_second\" }";
+        assert_eq!(claimed("connections = 10", tables), Metric::ConnectionsPerSecond);
+        assert_eq!(claimed(kept, tables), Metric::RequestsPerSecond);
+        assert_eq!(claimed(kept, told), Metric::ConnectionsPerSecond);
+    }
 
     fn error_of(text: &str) -> (FileError, String) {
         let error = parse(text, &[]).unwrap_err();
