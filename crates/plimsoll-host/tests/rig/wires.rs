@@ -67,12 +67,11 @@ fn a_delayed_link_takes_as_long_as_it_says() {
 
 fn a_stream_is_as_fast_as_the_link() {
     for (megabits, shaper) in [20, 60].into_iter().flat_map(|rate| shapers().map(move |by| (rate, by))) {
-        let shape = LinkShape {
-            rate_bits: Some(megabits * 1_000_000),
-            delay_ns: MS,
-            queue: Queue::Packets(100),
-            ..LinkShape::default()
-        };
+        // The queue has room for all that TCP comes to have under way in a second. Were it to fill up just then, the last frame would be
+        // lost, and sent again only after a quarter of a second.
+        let queue = Queue::Packets(1000);
+        let rate_bits = Some(megabits * 1_000_000);
+        let shape = LinkShape { rate_bits, delay_ns: MS, queue, ..LinkShape::default() };
         let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
         assert_eq!(server.ask("sink 0.0.0.0:9"), "ok");
         let bytes = megabits * 1_000_000 / 8;
