@@ -21,6 +21,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/mkfs.xfs", "xfsprogs"),
     ("/usr/sbin/postfix", "postfix"),
     ("/usr/sbin/postal", "postal"),
+    ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
+    ("/usr/bin/xz", "xz-utils"),
 ];
 
 /// Installs what is missing, after asking where somebody can answer.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{layers, packages, shell};
+use crate::{guest_kernel, layers, packages, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -12,6 +12,8 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     if !packages::is_root()? {
         return Err("some tests make hosts as root: run `sudo -E env PATH=\"$PATH\" cargo xtask test`".into());
     }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    guest_kernel::fetch(&target)?;
     shell::cargo(&["fmt", "--all", "--check"])?;
     layers::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
@@ -26,7 +28,6 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
         "--test-threads=1",
     ])?;
     // The tests have built the example with the features of the whole workspace; `cargo run` would build it once more.
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let write = target.join("debug/examples/reference");
     shell::run(&write.display().to_string(), &[FRESH])?;
     compare_docs()

@@ -1,11 +1,12 @@
 //! Rigs of real hosts, as root and as an ordinary user.
 //!
 //! Each scenario is two tests. `as_root` needs root, and is ignored unless asked for. `as_user` runs as whoever starts the tests; if
-//! that is root, it runs in a child process as another user.
+//! that is root, it runs in a child process as another user. Those of links are told a third time, `in_a_guest` that has netem.
 
 mod agent;
 mod confined;
 mod controller;
+mod guest;
 mod scenarios;
 mod traffic;
 mod wires;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Some(agent::ARGUMENT) => return agent::run(),
         Some(confined::ARGUMENT) => return confined::run(),
         Some(controller::ARGUMENT) => return controller::run(),
+        Some(guest::init::ARGUMENT) => return guest::init::run(),
         _ => {}
     }
     match test() {
@@ -53,7 +55,9 @@ fn test() -> Result<ExitCode, Box<dyn std::error::Error>> {
             let (access, program) = (access.clone(), copy.program.clone());
             Trial::test(format!("as_user::{name}"), move || as_user(&access, &program, name, *scenario))
         });
-    Ok(libtest_mimic::run(&Arguments::from_args(), roots.chain(users).collect()).exit_code())
+    let guest = Trial::test("in_a_guest::links_are_shaped_by_netem", guest::links_are_shaped_by_netem)
+        .with_ignored_flag(true);
+    Ok(libtest_mimic::run(&Arguments::from_args(), roots.chain(users).chain([guest]).collect()).exit_code())
 }
 
 /// A copy of this program in a folder that every user may enter, unlike perhaps the one where it was built.

@@ -4,6 +4,7 @@ use plimsoll_host::{HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, WireCou
 use plimsoll_model::experiment::LinkShaper;
 
 use crate::agent::Agent;
+use crate::guest;
 use crate::scenarios::{Scenario, build, row};
 
 pub(crate) const ALL: &[Scenario] = &[
@@ -15,16 +16,17 @@ pub(crate) const ALL: &[Scenario] = &[
     ("the_kernel_or_a_wire_shapes_as_was_asked_for", the_kernel_or_a_wire_shapes_as_was_asked_for),
 ];
 
-const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 
-/// Everything here that can shape a link.
+/// Everything here that can shape a link. In a guest that is netem alone: wires are held to on the machine itself.
 fn shapers() -> impl Iterator<Item = LinkShaper> {
     let netem = netem_missing().is_none().then_some(LinkShaper::Netem);
-    netem.into_iter().chain([LinkShaper::Wire])
+    let wire = (!guest::init::is_here()).then_some(LinkShaper::Wire);
+    netem.into_iter().chain(wire)
 }
 
 /// client - firewall - server, with this between the client and the firewall: there, and back.
-fn shaped(shaper: LinkShaper, there: &LinkShape, back: &LinkShape) -> RigSpec {
+pub(crate) fn shaped(shaper: LinkShaper, there: &LinkShape, back: &LinkShape) -> RigSpec {
     let mut spec = row();
     let shape = [there.clone(), back.clone()];
     spec.links[0] = LinkSpec { shape, seed: 1, shaper: Some(shaper), ..spec.links[0].clone() };
@@ -41,14 +43,14 @@ fn counts(rig: &mut Rig) -> Option<WireCounts> {
 }
 
 /// The rig with the agents of client and server, and where the client reaches the server.
-fn with_ends(spec: &RigSpec) -> (Rig, [Agent; 2], String) {
+pub(crate) fn with_ends(spec: &RigSpec) -> (Rig, [Agent; 2], String) {
     let mut rig = build(spec);
     let agents = ["client", "server"].map(|h| Agent::of(&mut rig, h));
     let to = rig.address_towards("client", "server").expect("a way leads there").to_string();
     (rig, agents, to)
 }
 
-fn numbers(told: &str) -> Vec<u64> {
+pub(crate) fn numbers(told: &str) -> Vec<u64> {
     told.split(' ').map(|word| word.parse().unwrap_or_else(|_| panic!("{told}"))).collect()
 }
 
