@@ -61,12 +61,12 @@ impl Tool {
         match self {
             Self::Ours => {
                 command = Command::new(std::env::current_exe()?.with_file_name("generate"));
-                let requests = match way {
-                    Way::Kept(pipeline) => format!("requests=0 pipeline={pipeline}"),
-                    Way::Alone => "requests=1".to_owned(),
-                };
                 command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
-                command.arg(format!("concurrency={c}")).args(requests.split(' '));
+                command.arg(format!("concurrency={c}"));
+                match way {
+                    Way::Kept(pipeline) => command.arg("requests=0").arg(format!("pipeline={pipeline}")),
+                    Way::Alone => command.arg("requests=1"),
+                };
             }
             Self::Wrk => {
                 command.args(["-t1", &format!("-c{c}"), &format!("-d{s}s")]);

@@ -33,8 +33,7 @@ impl CpuTime {
     /// What this process has used so far, with all of its threads, and with those of its processes that have ended and were waited for.
     pub(crate) fn of_this_process_and_those_ended() -> Self {
         let of = |who| Self::of(getrusage(who).expect("a process may ask about itself and its own"));
-        let (own, ended) = (of(UsageWho::RUSAGE_SELF), of(UsageWho::RUSAGE_CHILDREN));
-        Self { user_us: own.user_us + ended.user_us, system_us: own.system_us + ended.system_us }
+        of(UsageWho::RUSAGE_SELF).plus(of(UsageWho::RUSAGE_CHILDREN))
     }
 
     fn of(usage: Usage) -> Self {

@@ -490,9 +490,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
     ) -> Outcome {
         self.count_answer(key, fault, now);
         let connection = &mut self.connections[key];
-        connection.water.end(stays && connection.batch.requests == self.pipeline);
-        if self.pipeline > 1 && connection.water.answers != Answers::GivenUp {
-            self.awaited.set_timeout(self.patience.learn(now.saturating_sub(connection.sent)));
+        if self.pipeline > 1 {
+            connection.water.end(stays && connection.batch.requests == self.pipeline);
+            if connection.water.answers != Answers::GivenUp {
+                self.awaited.set_timeout(self.patience.learn(now.saturating_sub(connection.sent)));
+            }
         }
         if !stays {
             // What was asked beyond the last answer that a server gives was not asked (RFC 9112, section 9.6).

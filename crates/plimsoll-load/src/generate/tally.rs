@@ -156,8 +156,7 @@ impl Tally {
             mine.add(theirs).expect("histograms of the same bounds can be added");
         }
         self.intervals.merge(other.intervals);
-        self.cpu.user_us += other.cpu.user_us;
-        self.cpu.system_us += other.cpu.system_us;
+        self.cpu = self.cpu.plus(other.cpu);
         self.end = self.end.max(other.end);
         if let (Some(mine), Some(theirs)) = (&mut self.offering, &other.offering) {
             mine.merge(theirs);

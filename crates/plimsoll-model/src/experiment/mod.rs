@@ -123,6 +123,14 @@ impl Experiment {
             Some(phase)
         })
     }
+
+    /// What is usually asked of the load that a phase measures.
+    #[must_use]
+    pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
+        let mut named = self.all_phases().filter(|it| it.name == phase);
+        let load = named.find_map(|phase| phase.measure.as_ref())?;
+        Some(self.loads.get(load)?.kind()?.usual_metric())
+    }
 }
 
 /// A place where services and loads run.
@@ -403,11 +411,11 @@ pub struct Claim {
 
 impl Claim {
     /// The claim's name, a phase that it is about, and its metric, where that may be left to the phase's load.
-    fn usual_metric_mut(&mut self) -> Option<(&'static str, String, &mut Metric)> {
-        let recovery = self.recovery.as_mut().map(|it| ("recovery", it.baseline.clone(), &mut it.metric));
-        let difference = self.difference.as_mut().map(|it| ("difference", it.phase.clone(), &mut it.metric));
+    fn usual_metric_mut(&mut self) -> Option<(&'static str, &str, &mut Metric)> {
+        let recovery = self.recovery.as_mut().map(|it| ("recovery", it.baseline.as_str(), &mut it.metric));
+        let difference = self.difference.as_mut().map(|it| ("difference", it.phase.as_str(), &mut it.metric));
         let interaction =
-            self.interaction.as_mut().map(|it| ("interaction", it.phase.clone(), &mut it.metric));
+            self.interaction.as_mut().map(|it| ("interaction", it.phase.as_str(), &mut it.metric));
         recovery.or(difference).or(interaction)
     }
 
@@ -432,6 +440,7 @@ pub struct RecoveryClaim {
     /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
+    #[schemars(transform = forget_default)]
     pub metric: Metric,
 }
 
@@ -483,6 +492,7 @@ pub struct DifferenceClaim {
     /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
+    #[schemars(transform = forget_default)]
     pub metric: Metric,
 }
 
@@ -506,6 +516,7 @@ pub struct InteractionClaim {
     /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
+    #[schemars(transform = forget_default)]
     pub metric: Metric,
 }
 
@@ -513,6 +524,11 @@ impl InteractionClaim {
     fn default_margin() -> Share {
         Share(0.05)
     }
+}
+
+/// For what has no default of its own: it depends on something else in the file.
+fn forget_default(schema: &mut schemars::Schema) {
+    schema.remove("default");
 }
 
 /// A figure that claims can be about.

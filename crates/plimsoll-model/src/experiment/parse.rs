@@ -1,11 +1,10 @@
 //! From text to [`Experiment`], with the place of every error.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Value};
 
-use super::{Claim, Experiment, Metric, RunOptions, validate};
+use super::{Claim, Experiment, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -153,35 +152,23 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     let text = overridden(text, overrides)?;
     let mut experiment: Experiment =
         toml::from_str(&text).map_err(|error| FileError::from_toml(&error, &text))?;
-    if !says_most_trials(&text) && experiment.claims.iter().any(Claim::compares_cells) {
+    let document: Option<DocumentMut> = text.parse().ok();
+    let says = |path: &dyn Fn(&DocumentMut) -> Option<&Item>| document.as_ref().and_then(path).is_some();
+    if !says(&|document| document.get("run")?.get("max_trials"))
+        && experiment.claims.iter().any(Claim::compares_cells)
+    {
         experiment.run.max_trials = RunOptions::MOST_OF_A_COMPARISON.max(experiment.run.min_trials);
     }
-    choose_metrics(&mut experiment, &text);
-    validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
-    Ok(experiment)
-}
-
-/// Gives the claims for which the text names no metric the one that is usually asked of the load of their phase.
-fn choose_metrics(experiment: &mut Experiment, text: &str) {
-    let Ok(document) = text.parse::<DocumentMut>() else { return };
-    let loads = experiment.all_phases().filter_map(|phase| {
-        let kind = experiment.loads.get(phase.measure.as_ref()?)?.kind()?;
-        Some((phase.name.clone(), kind.usual_metric()))
-    });
-    let usual: BTreeMap<String, Metric> = loads.collect();
-    for (nth, claim) in experiment.claims.iter_mut().enumerate() {
+    let mut claims = std::mem::take(&mut experiment.claims);
+    for (nth, claim) in claims.iter_mut().enumerate() {
         let Some((name, phase, metric)) = claim.usual_metric_mut() else { continue };
-        let told = document.get("claims").and_then(|claims| claims.get(nth)?.get(name)?.get("metric"));
-        if let (None, Some(of_load)) = (told, usual.get(&phase)) {
-            *metric = *of_load;
+        if !says(&|document| document.get("claims")?.get(nth)?.get(name)?.get("metric")) {
+            *metric = experiment.usual_metric(phase).unwrap_or(*metric);
         }
     }
-}
-
-/// Whether the text gives `run.max_trials`.
-fn says_most_trials(text: &str) -> bool {
-    let document = text.parse::<DocumentMut>().ok();
-    document.is_some_and(|document| document.get("run").is_some_and(|run| run.get("max_trials").is_some()))
+    experiment.claims = claims;
+    validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
+    Ok(experiment)
 }
 
 fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
@@ -311,6 +298,7 @@ fn span_of(root: &Item, path: &[Part]) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Metric;
     use super::*;
 
     const SMALL: &str = r#"

@@ -65,19 +65,13 @@ fn judged(experiment: &Experiment) -> Option<(String, Metric)> {
         let hysteresis = claim.hysteresis.as_ref().map(|claim| (&claim.phase, claim.metric));
         difference.or(interaction).or(recovery).or(hysteresis)
     });
-    let (phase, load) = match of_claims {
+    let phase = match of_claims {
         // Without probes nobody sees stalls.
-        Some((phase, Metric::StallShare)) => measuring(experiment, Some(phase))?,
+        Some((phase, Metric::StallShare)) => phase.as_str(),
         Some((phase, metric)) => return Some((phase.clone(), metric)),
-        None => measuring(experiment, None)?,
+        None => experiment.all_phases().find(|phase| phase.measure.is_some())?.name.as_str(),
     };
-    Some((phase.to_owned(), experiment.loads.get(load)?.kind()?.usual_metric()))
-}
-
-/// The first measured phase, or the one of this name, and its load.
-fn measuring<'e>(experiment: &'e Experiment, name: Option<&str>) -> Option<(&'e str, &'e str)> {
-    let mut named = experiment.all_phases().filter(|phase| name.is_none_or(|name| name == phase.name));
-    named.find_map(|phase| Some((phase.name.as_str(), phase.measure.as_deref()?)))
+    Some((phase.to_owned(), experiment.usual_metric(phase)?))
 }
 
 #[cfg(test)]

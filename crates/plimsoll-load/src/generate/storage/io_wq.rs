@@ -66,11 +66,7 @@ impl Helpers {
     pub(super) fn of(ring: &mut IoUring) -> io::Result<Self> {
         let _held = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
         let before = names();
-        let entry = opcode::Nop::new().build().flags(squeue::Flags::ASYNC);
-        #[expect(unsafe_code, reason = "an operation may name memory, and this one does not")]
-        // SAFETY: it does nothing.
-        let pushed = unsafe { ring.submission().push(&entry) };
-        pushed.map_err(io::Error::other)?;
+        push_for_a_helper(ring)?;
         ring.submit_and_wait(1)?;
         ring.completion().for_each(drop);
         Ok(Self { name: names().into_iter().find(|name| !before.contains(name)), ..Self::default() })
@@ -96,6 +92,15 @@ impl Helpers {
             }
         }
     }
+}
+
+/// Hands over an operation that does nothing, and has a helper do it.
+fn push_for_a_helper(ring: &mut IoUring) -> io::Result<()> {
+    let entry = opcode::Nop::new().build().flags(squeue::Flags::ASYNC);
+    #[expect(unsafe_code, reason = "an operation may name memory, and this one does not")]
+    // SAFETY: it does nothing.
+    let pushed = unsafe { ring.submission().push(&entry) };
+    pushed.map_err(io::Error::other)
 }
 
 /// The threads of this process, each with its name.
@@ -153,12 +158,7 @@ mod tests {
             let mut helpers = Helpers::of(&mut ring).unwrap();
             let begun = helpers.used();
             for _ in 0..20_000 / 64 {
-                for _ in 0..64 {
-                    let entry = opcode::Nop::new().build().flags(squeue::Flags::ASYNC);
-                    #[expect(unsafe_code, reason = "an operation may name memory, and this one does not")]
-                    // SAFETY: it does nothing.
-                    unsafe { ring.submission().push(&entry) }.unwrap();
-                }
+                (0..64).for_each(|_| push_for_a_helper(&mut ring).unwrap());
                 ring.submit_and_wait(64).unwrap();
                 ring.completion().for_each(drop);
             }
