@@ -11,7 +11,10 @@ pub mod limit;
 pub mod models;
 pub mod modes;
 pub mod recovery;
+mod scale;
 pub mod sequential;
 pub mod stats;
 pub mod warmup;
 mod wording;
+
+pub use scale::Scale;

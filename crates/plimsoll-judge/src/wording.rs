@@ -42,6 +42,15 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{percent} %")
 }
 
+/// A difference of shares, with its sign: 0.052 is `+5.2 percentage points`.
+pub(crate) fn points(difference: f64) -> String {
+    let points = 100.0 * difference;
+    let digits = if points.abs() >= 9.95 { 0 } else { 1 };
+    // Not "-0.0" for what is nothing.
+    let points = if points.abs() < 0.05 { 0.0 } else { points };
+    format!("{points:+.digits$} percentage points")
+}
+
 /// A number with three significant digits.
 pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -78,6 +87,9 @@ mod tests {
         assert_eq!(figure(219.4), "219");
         assert_eq!(figure(0.012_345), "0.0123");
         assert_eq!(percent(0.05), "5 %");
+        assert_eq!(points(0.052), "+5.2 percentage points");
+        assert_eq!(points(-0.25), "-25 percentage points");
+        assert_eq!(points(-0.0001), "+0.0 percentage points");
         assert_eq!(p_value(0.000_01), "below 0.0001");
         assert_eq!(count(1, "pair"), "1 pair");
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use capture::{CaptureRecord, CapturedFile, ClassTime, LEAST_STALL_SHARE, Traffic};
+pub use capture::{CaptureRecord, CapturedFile, ClassTime, Traffic};
 pub use diagnosis::{PathFacts, TcpLimits, Train};
 pub use hops::{ProbedHop, ProbedPath, ProbedSize};
 

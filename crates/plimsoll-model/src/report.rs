@@ -337,9 +337,10 @@ pub struct Alike {
     pub metric: String,
     /// The figure of each trial, in order.
     pub figures: Vec<f64>,
-    /// The standard deviation of their logarithms; null where a trial brought no figure.
+    /// The standard deviation of their logarithms, or, of shares, of the figures as they are; null where a trial brought no figure.
     pub scatter: Option<f64>,
-    /// The smallest ratio above 1 that the run can show at that scatter, with 95 % power; null where there is no scatter.
+    /// The smallest ratio above 1 that the run can show at that scatter, with 95 % power; of shares, the smallest difference. Null where
+    /// there is no scatter.
     pub smallest_difference: Option<f64>,
     /// Whether the machine can carry an answer. Where it cannot, the run ends there, and its claims are `invalid`.
     pub fit: bool,

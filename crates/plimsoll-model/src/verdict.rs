@@ -175,7 +175,8 @@ pub struct Verdict {
     pub metric: String,
     /// What was found.
     pub outcome: Outcome,
-    /// A ratio (after/baseline, b/a) for recovery and difference, in the metric's unit otherwise. Absent where nothing can be estimated.
+    /// A ratio (after/baseline, b/a) for recovery and difference, in the metric's unit otherwise. Differences of a metric that is a share
+    /// (its name ends in `_share`) are b - a: 0.05 is 5 percentage points. Absent where nothing can be estimated.
     pub estimate: Option<f64>,
     /// The interval of the estimate.
     pub interval: Option<Interval>,

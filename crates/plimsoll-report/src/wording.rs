@@ -1,6 +1,6 @@
 //! The sentences that all formats share, so that none of them answers differently.
 
-use plimsoll_model::experiment::{HostKind, Rung};
+use plimsoll_model::experiment::{HostKind, Metric, Rung};
 use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
 use plimsoll_model::report::{
     Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn,
@@ -65,7 +65,20 @@ pub(crate) fn standing(standing: Standing) -> &'static str {
 
 /// Whether estimate and interval are ratios, with 1 for no change.
 pub(crate) fn is_ratio(verdict: &Verdict) -> bool {
-    matches!(verdict.claim.as_str(), "recovery" | "difference" | "winner")
+    matches!(verdict.claim.as_str(), "recovery" | "difference" | "winner") && !is_of_shares(verdict)
+}
+
+/// Whether estimate and interval are differences of shares.
+fn is_of_shares(verdict: &Verdict) -> bool {
+    let compares = matches!(verdict.claim.as_str(), "difference" | "interaction");
+    compares && Metric::named(&verdict.metric).is_some_and(Metric::is_share)
+}
+
+/// A difference of shares: `+15 points`.
+fn points(difference: f64) -> String {
+    let points = 100.0 * difference;
+    let sign = if points > 0.0 { "+" } else { "" };
+    format!("{sign}{} points", figure((points * 10.0).round() / 10.0))
 }
 
 /// The interval with its confidence: `95 % interval 0.97 to 1.01`.
@@ -82,7 +95,11 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
             _ => format!("Of {metric} no estimate can be given (n = {}).", verdict.n),
         };
     };
-    let write = if is_ratio(verdict) { ratio } else { figure };
+    let write = match (is_ratio(verdict), is_of_shares(verdict)) {
+        (true, _) => ratio,
+        (_, true) => points,
+        _ => figure,
+    };
     let value = write(estimate);
     let n = format!("n = {}", count(verdict.n as u64));
     let sure = match verdict.interval {
@@ -104,6 +121,7 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
         }
         ("limit", _) => format!("the bound is held up to {value} {metric}"),
         ("winner", _) => format!("the best came to {value} of the next in {metric}"),
+        ("difference", _) if is_of_shares(verdict) => format!("{metric} of B less that of A: {value}"),
         ("difference", _) => format!("B came to {value} of A in {metric}"),
         _ => format!("{metric}: {value}"),
     };

@@ -3,21 +3,24 @@
 //! Things that are alike are measured one after the other. In random order they would be found different just as often as the level says,
 //! whatever the machine does; what they tell is how far the machine itself moves a figure, and so how small a difference can be shown.
 
-use super::{PLANNED_POWER, log_figures};
+use super::PLANNED_POWER;
+use crate::Scale;
 use crate::input::JudgeError;
 use crate::stats::{dist, sd};
 
-/// A machine on which a run cannot show that something takes a quarter more is not fit for the run.
-const GROSS: f64 = 1.25;
+/// A machine on which a run cannot show that something takes a quarter more is not fit for the run; nor is one on which it cannot show that a
+/// share is 25 percentage points larger.
+pub const GROSS: f64 = 0.25;
 
 /// How far figures of the same thing lie apart, and what that means for a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fitness {
-    /// The standard deviation of the logarithms of the figures.
+    /// The standard deviation of the figures: of their logarithms, where they are compared by ratio.
     pub scatter: f64,
-    /// The smallest ratio above 1 that the run can show as a difference with 95 % power, at this scatter.
+    /// The smallest change that the run can show as a difference with 95 % power, at this scatter: 0.05 is a ratio of 1.05, or, where
+    /// shares are compared by difference, 5 percentage points.
     pub smallest: f64,
-    /// Whether the machine can carry an answer. A machine on which the run could show a ratio of 1.25 is called unfit with a chance
+    /// Whether the machine can carry an answer. A machine on which the run could show a change of 0.25 is called unfit with a chance
     /// of `alpha` at most.
     pub fit: bool,
 }
@@ -28,18 +31,22 @@ pub struct Fitness {
 /// one-sided confidence interval (chi-squared, with one degree of freedom less than there are figures).
 ///
 /// # Errors
-/// Fewer than 3 figures, or values that are not finite or not above 0.
-pub fn fitness(figures: &[f64], pairs: usize, alpha: f64) -> Result<Fitness, JudgeError> {
+/// Fewer than 3 figures, or values that are not finite, or, for ratios, not above 0.
+pub fn fitness(figures: &[f64], pairs: usize, alpha: f64, scale: Scale) -> Result<Fitness, JudgeError> {
     if figures.len() < 3 {
         return Err(JudgeError::TooFew { what: "figures".into(), got: figures.len(), needed: 3 });
     }
-    let scatter = sd(&log_figures("figures", figures)?);
+    let scatter = sd(&scale.place("figures", figures)?);
     let freedom = figures.len() as f64 - 1.0;
     let least = scatter * (freedom / dist::chi_squared_quantile(1.0 - alpha, freedom)).sqrt();
     let z = dist::normal_quantile(1.0 - alpha / 2.0) + dist::normal_quantile(PLANNED_POWER);
     // Two trials make a pair; 1.05 as in `pairs_needed`.
     let shown = |scatter: f64| z * scatter * (2.0 * 1.05 / pairs.max(1) as f64).sqrt();
-    Ok(Fitness { scatter, smallest: shown(scatter).exp(), fit: shown(least) <= GROSS.ln() })
+    let smallest = match scale {
+        Scale::Ratio => shown(scatter).exp_m1(),
+        Scale::Difference => shown(scatter),
+    };
+    Ok(Fitness { scatter, smallest, fit: shown(least) <= scale.margin(GROSS) })
 }
 
 #[cfg(test)]
@@ -50,7 +57,7 @@ mod tests {
     fn unfit_of_400(scatter: f64) -> usize {
         let mut rng = SmallRng::new(5);
         let mut figures = || (0..4).map(|_| 100.0 * (scatter * rng.normal()).exp()).collect::<Vec<f64>>();
-        (0..400).filter(|_| !fitness(&figures(), 10, 0.01).unwrap().fit).count()
+        (0..400).filter(|_| !fitness(&figures(), 10, 0.01, Scale::Ratio).unwrap().fit).count()
     }
 
     #[test]
@@ -63,9 +70,17 @@ mod tests {
 
     #[test]
     fn equal_figures_show_any_difference_and_too_few_or_bad_ones_are_refused() {
-        let same = fitness(&[5.0; 4], 10, 0.01).unwrap();
-        assert_eq!((same.scatter, same.smallest, same.fit), (0.0, 1.0, true));
-        assert!(fitness(&[1.0, 2.0], 10, 0.01).is_err());
-        assert!(fitness(&[1.0, 0.0, 2.0], 10, 0.01).is_err());
+        let same = fitness(&[5.0; 4], 10, 0.01, Scale::Ratio).unwrap();
+        assert_eq!((same.scatter, same.smallest, same.fit), (0.0, 0.0, true));
+        assert!(fitness(&[1.0, 2.0], 10, 0.01, Scale::Ratio).is_err());
+        assert!(fitness(&[1.0, 0.0, 2.0], 10, 0.01, Scale::Ratio).is_err());
+    }
+
+    #[test]
+    fn shares_near_nothing_agree_although_their_ratios_are_wild() {
+        let stalls = [0.0, 0.004, 0.000_01, 0.001];
+        assert!(fitness(&stalls, 10, 0.01, Scale::Difference).unwrap().fit);
+        let wild = [0.0, 0.9, 0.1, 0.7];
+        assert!(!fitness(&wild, 2, 0.01, Scale::Difference).unwrap().fit);
     }
 }

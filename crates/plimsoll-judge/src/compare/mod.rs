@@ -1,6 +1,6 @@
 //! A against B: is one slower, or are they the same, and by how much?
 //!
-//! Values are compared by ratio: `d = ln(B/A)`. Pairs that were measured next to each other, in random order, share the
+//! Values are compared by ratio, `d = ln(B/A)`, shares by difference, `d = B - A`. Pairs that were measured next to each other, in random order, share the
 //! weather of the machine, and their difference is free of it. The order inside of pairs was random, so that under no
 //! difference every sign is a coin: a sign-flip permutation test (Fisher 1935) of differences whose size is cut, with the
 //! Hodges-Lehmann estimate and the signed-rank interval (Hollander & Wolfe, chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
@@ -13,6 +13,7 @@ mod levels;
 
 pub use levels::nested;
 
+use crate::Scale;
 use crate::input::{self, JudgeError};
 use crate::stats::rank::{mann_whitney, sign_flip, tamed_sign_flip};
 use crate::stats::shift::{Location, centre, shift};
@@ -37,15 +38,17 @@ pub struct CompareSettings {
     pub alpha: f64,
     /// The confidence of the reported interval: 0.95 as shipped.
     pub confidence: f64,
-    /// Ratios from 1/(1 + margin) to 1 + margin count as the same: 0.01 as shipped.
+    /// Ratios from 1/(1 + margin) to 1 + margin count as the same, differences from -margin to margin: 0.01 as shipped.
     pub margin: f64,
+    /// Whether figures are compared by ratio, as shipped, or by difference.
+    pub scale: Scale,
     /// True for times and costs, false for rates.
     pub lower_is_better: bool,
 }
 
 impl Default for CompareSettings {
     fn default() -> Self {
-        Self { alpha: 0.01, confidence: 0.95, margin: 0.01, lower_is_better: true }
+        Self { alpha: 0.01, confidence: 0.95, margin: 0.01, scale: Scale::Ratio, lower_is_better: true }
     }
 }
 
@@ -60,22 +63,22 @@ impl CompareSettings {
         input::between("margin", self.margin, 0.0, 10.0, "a share between 0 and 10")
     }
 
-    /// The margin on the scale of `ln(B/A)`.
+    /// The margin on the scale of `ln(B/A)`, or of `B - A`.
     #[must_use]
-    pub fn log_margin(&self) -> f64 {
-        self.margin.ln_1p()
+    pub fn bound(&self) -> f64 {
+        self.scale.margin(self.margin)
     }
 
-    /// Which outcome a shift of `ln(B/A)` off zero is.
-    pub(crate) fn direction(&self, log_ratio: f64) -> Outcome {
-        if (log_ratio > 0.0) == self.lower_is_better { Outcome::Slower } else { Outcome::Faster }
+    /// Which outcome a shift off zero is.
+    pub(crate) fn direction(&self, shift: f64) -> Outcome {
+        if (shift > 0.0) == self.lower_is_better { Outcome::Slower } else { Outcome::Faster }
     }
 }
 
 /// A verdict on A against B with the figures behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// `slower`, `faster`, `same` or `undecided`; estimate and interval are ratios B/A.
+    /// `slower`, `faster`, `same` or `undecided`; estimate and interval are ratios B/A, or differences B - A.
     pub verdict: Verdict,
     /// The two-sided p-value of "A and B do not differ".
     pub p: f64,
@@ -83,21 +86,14 @@ pub struct Comparison {
     pub needed: Option<usize>,
 }
 
-/// `ln(B/A)` of each pair.
+/// How far B lies above A on the scale, in each pair: `ln(B/A)`, or `B - A`.
 ///
 /// # Errors
-/// Empty, non-finite or non-positive values, or different lengths.
-pub fn log_ratios(a: &[f64], b: &[f64]) -> Result<Vec<f64>, JudgeError> {
-    input::positive("a", a)?;
-    input::positive("b", b)?;
+/// Empty or non-finite values, different lengths, or values that are not above 0 where ratios are asked for.
+pub fn distances(a: &[f64], b: &[f64], scale: Scale) -> Result<Vec<f64>, JudgeError> {
+    let (on_a, on_b) = (scale.place("a", a)?, scale.place("b", b)?);
     input::same_length(("a", a), ("b", b))?;
-    Ok(a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect())
-}
-
-/// The logarithms of figures.
-fn log_figures(what: &str, values: &[f64]) -> Result<Vec<f64>, JudgeError> {
-    input::positive(what, values)?;
-    Ok(values.iter().map(|v| v.ln()).collect())
+    Ok(on_a.iter().zip(&on_b).map(|(a, b)| b - a).collect())
 }
 
 /// Judges pairs: `a[i]` and `b[i]` were measured next to each other.
@@ -111,7 +107,7 @@ pub fn paired(
     settings: &CompareSettings,
 ) -> Result<Comparison, JudgeError> {
     settings.check()?;
-    let d = log_ratios(a, b)?;
+    let d = distances(a, b, settings.scale)?;
     let (p, test) = paired_p(&d);
     let evidence = Evidence {
         location: centre(&d, settings.confidence),
@@ -149,10 +145,10 @@ pub fn unpaired(
     settings: &CompareSettings,
 ) -> Result<Comparison, JudgeError> {
     settings.check()?;
-    let (log_a, log_b) = (log_figures("a", a)?, log_figures("b", b)?);
-    let p = mann_whitney(&log_b, &log_a).p;
+    let (on_a, on_b) = (settings.scale.place("a", a)?, settings.scale.place("b", b)?);
+    let p = mann_whitney(&on_b, &on_a).p;
     let n = a.len().min(b.len());
-    let mut location = shift(&log_a, &log_b, settings.confidence);
+    let mut location = shift(&on_a, &on_b, settings.confidence);
     if n < FEWEST_UNPAIRED {
         // Even all differences together span less than the confidence asks for.
         (location.lo, location.hi) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -175,7 +171,7 @@ pub fn unpaired(
 
 /// What a comparison rests on, before it is turned into words.
 pub(crate) struct Evidence {
-    /// The centre of `ln(B/A)` with its interval.
+    /// The centre of the distances on the scale, with its interval.
     pub(crate) location: Location,
     /// The p-value of no difference.
     pub(crate) p: f64,
@@ -199,8 +195,8 @@ impl Evidence {
             claim: "difference".into(),
             metric: metric.into(),
             outcome,
-            estimate: Some(self.location.ratio()),
-            interval: self.location.ratio_interval(),
+            estimate: Some(settings.scale.estimate(self.location)),
+            interval: settings.scale.interval(self.location),
             confidence: settings.confidence,
             n: self.n,
             reason: self.reason(outcome, needed, settings),
@@ -209,7 +205,7 @@ impl Evidence {
     }
 
     fn outcome(&self, settings: &CompareSettings) -> Outcome {
-        let margin = settings.log_margin();
+        let margin = settings.bound();
         if self.n < self.fewest {
             Outcome::Undecided
         } else if self.location.lo >= -margin && self.location.hi <= margin {
@@ -224,7 +220,7 @@ impl Evidence {
     /// How many units would decide it: enough to show the estimate as a difference, or as lying inside of the margin.
     fn needed(&self, settings: &CompareSettings) -> Option<usize> {
         let spread = self.location.standard_error(settings.confidence) * (self.n as f64).sqrt();
-        let effect = effect_to_resolve(self.location.estimate, settings.log_margin());
+        let effect = effect_to_resolve(self.location.estimate, settings.bound());
         match pairs_needed(spread, effect, settings.alpha, PLANNED_POWER) {
             Some(n) => Some(n.max(self.n + 1).max(self.fewest)),
             None => (self.n < self.fewest).then_some(self.fewest),
@@ -232,11 +228,12 @@ impl Evidence {
     }
 
     fn reason(&self, outcome: Outcome, needed: Option<usize>, settings: &CompareSettings) -> String {
-        let margin = wording::percent(settings.margin);
+        let margin = settings.scale.margin_in_words(settings.margin);
         let found = format!(
-            "B/A is {} ({}; {})",
-            wording::change(self.location.ratio()),
-            wording::interval(self.location, settings.confidence),
+            "{} is {} ({}; {})",
+            settings.scale.comparison(),
+            settings.scale.change(self.location),
+            settings.scale.interval_in_words(self.location, settings.confidence),
             self.sample,
         );
         match outcome {
@@ -368,6 +365,34 @@ mod tests {
     fn five_equal_steps_of_a_coarse_clock_are_no_proof() {
         let result = paired("wall", &[100.0; 5], &[101.5; 5], &CompareSettings::default()).unwrap();
         assert_eq!(result.verdict.outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn shares_near_nothing_are_the_same_however_large_their_ratio() {
+        let a = [1e-6, 0.0, 3e-5, 1e-5, 2e-4, 0.0, 1e-4, 1e-5];
+        let b = [4e-4, 1e-3, 0.0, 8e-4, 1e-6, 2e-4, 5e-4, 0.0];
+        let settings =
+            CompareSettings { margin: 0.02, scale: Scale::Difference, ..CompareSettings::default() };
+        let found = paired("stall_share", &a, &b, &settings).unwrap();
+        assert_eq!(found.verdict.outcome, Outcome::Same, "{}", found.verdict.reason);
+        let nothing = paired("stall_share", &[0.0; 8], &[0.0; 8], &settings).unwrap();
+        assert_eq!((nothing.verdict.outcome, nothing.verdict.estimate), (Outcome::Same, Some(0.0)));
+    }
+
+    #[test]
+    fn a_share_that_grew_is_told_in_percentage_points() {
+        let a = [0.001, 0.0, 0.002, 0.0, 0.001, 0.003, 0.0, 0.001];
+        let b = a.map(|a| 0.15 + 2.0 * a);
+        let settings =
+            CompareSettings { margin: 0.02, scale: Scale::Difference, ..CompareSettings::default() };
+        let found = paired("stall_share", &a, &b, &settings).unwrap();
+        assert_eq!(found.verdict.outcome, Outcome::Slower);
+        assert!((found.verdict.estimate.unwrap() - 0.151).abs() < 0.001, "{:?}", found.verdict);
+        assert!(
+            found.verdict.reason.starts_with("B - A is +15 percentage points"),
+            "{}",
+            found.verdict.reason
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From rows to a full grid of cells, block by block.
 
+use crate::Scale;
 use crate::input::JudgeError;
 use crate::stats::mean;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ pub struct FactorRow {
     pub levels: Vec<String>,
     /// The block (round, day, machine) that it was measured in.
     pub block: Option<String>,
-    /// The figure, in the metric's unit, above 0.
+    /// The figure, in the metric's unit; above 0 where figures are compared by ratio.
     pub value: f64,
 }
 
@@ -29,7 +30,7 @@ pub struct FactorTable {
     pub rows: Vec<FactorRow>,
 }
 
-/// A checked table: the logs of all cells in each complete block, the last factor running fastest.
+/// A checked table: the figures of all cells on their scale, in each complete block, the last factor running fastest.
 pub(super) struct Design {
     factors: Vec<String>,
     names: Vec<Vec<String>>,
@@ -44,7 +45,10 @@ pub(super) struct Design {
 }
 
 impl Design {
-    pub(super) fn new(table: &FactorTable) -> Result<Self, JudgeError> {
+    pub(super) fn new(table: &FactorTable, scale: Scale) -> Result<Self, JudgeError> {
+        check_size(table)?;
+        let values: Vec<f64> = table.rows.iter().map(|row| row.value).collect();
+        let values = scale.place("value", &values)?;
         let names = levels_of(table)?;
         let levels: Vec<usize> = names.iter().map(Vec::len).collect();
         let cells = levels.iter().try_fold(1_usize, |n, l| n.checked_mul(*l)).filter(|n| *n <= MOST_CELLS);
@@ -59,11 +63,11 @@ impl Design {
         };
         let mut by_block: BTreeMap<&str, Vec<Vec<f64>>> = BTreeMap::new();
         let mut over_all = vec![Vec::new(); cells];
-        for row in &table.rows {
-            let (cell, log) = (place(row), row.value.ln());
-            over_all[cell].push(log);
+        for (row, value) in table.rows.iter().zip(values) {
+            let cell = place(row);
+            over_all[cell].push(value);
             if let Some(block) = row.block.as_deref() {
-                by_block.entry(block).or_insert_with(|| vec![Vec::new(); cells])[cell].push(log);
+                by_block.entry(block).or_insert_with(|| vec![Vec::new(); cells])[cell].push(value);
             }
         }
         let blocks: Vec<Vec<f64>> = by_block.values().filter_map(|block| means(block)).collect();
@@ -104,8 +108,8 @@ fn means(cells: &[Vec<f64>]) -> Option<Vec<f64>> {
     cells.iter().map(|values| (!values.is_empty()).then(|| mean(values))).collect()
 }
 
-/// The levels of each factor by first appearance, all rows checked on the way.
-fn levels_of(table: &FactorTable) -> Result<Vec<Vec<String>>, JudgeError> {
+/// Checks that there are factors enough, and rows at all.
+fn check_size(table: &FactorTable) -> Result<(), JudgeError> {
     if !(2..=MOST_FACTORS).contains(&table.factors.len()) {
         return Err(JudgeError::Table(format!(
             "{} given: an interaction needs two to {MOST_FACTORS}",
@@ -115,8 +119,11 @@ fn levels_of(table: &FactorTable) -> Result<Vec<Vec<String>>, JudgeError> {
     if table.rows.is_empty() {
         return Err(JudgeError::Empty { what: "rows".into(), expected: "at least one row for each cell" });
     }
-    let values: Vec<f64> = table.rows.iter().map(|row| row.value).collect();
-    crate::input::positive("value", &values)?;
+    Ok(())
+}
+
+/// The levels of each factor by first appearance, all rows checked on the way.
+fn levels_of(table: &FactorTable) -> Result<Vec<Vec<String>>, JudgeError> {
     let mut names = vec![Vec::<String>::new(); table.factors.len()];
     for (index, row) in table.rows.iter().enumerate() {
         if row.levels.len() != table.factors.len() {

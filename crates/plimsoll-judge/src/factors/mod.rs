@@ -1,7 +1,7 @@
 //! Do factors interact: is one combination of levels slower or faster than its parts explain?
 //!
 //! Figures are compared by ratio: on the log scale, factors that do not interact add up, so that an interaction is "more
-//! than multiplicative". Each complete block (one round of all cells, in random order) gives its own residuals from the
+//! than multiplicative". Shares are compared by difference: there it is "more than additive". Each complete block (one round of all cells, in random order) gives its own residuals from the
 //! additive model, free of what drifts between blocks; their signs are exchangeable when nothing interacts, and a
 //! permutation of them tests the largest signed-rank sum over all cells. In a 2 × 2 table that is the signed-rank test of
 //! the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
@@ -16,6 +16,7 @@ mod permute;
 pub use decompose::EffectShare;
 pub use design::{FactorRow, FactorTable};
 
+use crate::Scale;
 use crate::input::{self, JudgeError};
 use crate::stats::shift::{Location, centre, hodges_lehmann};
 use crate::wording;
@@ -34,11 +35,13 @@ pub struct FactorSettings {
     pub confidence: f64,
     /// An interaction whose whole interval is smaller than this share counts as none: 0.05 as shipped.
     pub margin: f64,
+    /// Whether figures are compared by ratio, as shipped, or by difference.
+    pub scale: Scale,
 }
 
 impl Default for FactorSettings {
     fn default() -> Self {
-        Self { alpha: 0.04, confidence: 0.95, margin: 0.05 }
+        Self { alpha: 0.04, confidence: 0.95, margin: 0.05, scale: Scale::Ratio }
     }
 }
 
@@ -47,7 +50,8 @@ impl Default for FactorSettings {
 pub struct Interaction {
     /// The level of each factor there.
     pub cell: BTreeMap<String, String>,
-    /// Its figure over what it would be if factors only multiplied: 0.25 is a quarter of it.
+    /// Its figure over what it would be if factors only multiplied: 0.25 is a quarter of it. Of shares, its figure less what it would be
+    /// if factors only added.
     pub size: f64,
 }
 
@@ -81,7 +85,7 @@ pub fn judge(
     input::between("alpha", settings.alpha, 0.0, 0.5, "a chance between 0 and 0.5")?;
     input::between("confidence", settings.confidence, 0.5, 1.0, "a share between 0.5 and 1")?;
     input::between("margin", settings.margin, 0.0, 10.0, "a share between 0 and 10")?;
-    let design = Design::new(table)?;
+    let design = Design::new(table, settings.scale)?;
     let additive = Additive::new(&design.levels);
     let residuals: Vec<Vec<f64>> = design.blocks.iter().map(|block| additive.residuals(block)).collect();
     let cell = odd_cell(&additive, &design.blocks, &residuals);
@@ -125,23 +129,25 @@ struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    fn bare(&self, log_size: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let ratio = Location { estimate: log_size, lo: log_size, hi: log_size }.ratio();
+    fn bare(&self, size: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
+        let at = Location { estimate: size, lo: size, hi: size };
+        let size = self.settings.scale.estimate(at);
         let reason = format!(
             "{}; without two complete blocks there is no noise to hold this against, so no probability can be given",
-            self.sentence(ratio)
+            self.sentence(at)
         );
         let mut verdict =
             Verdict::bare("interaction", self.metric, Outcome::Undecided, self.design.rows, reason);
-        verdict.estimate = Some(ratio);
-        FactorsVerdict { verdict, interaction: self.interaction(ratio), shares, p: None }
+        verdict.estimate = Some(size);
+        FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: None }
     }
 
-    fn tested(&self, log_size: Location, p: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
-        let size = log_size.ratio();
-        let margin = self.settings.margin.ln_1p();
+    fn tested(&self, found: Location, p: f64, shares: Vec<EffectShare>) -> FactorsVerdict {
+        let scale = self.settings.scale;
+        let size = scale.estimate(found);
+        let margin = scale.margin(self.settings.margin);
         // One that is surely there, and as surely too small to matter, counts as none.
-        let outcome = if log_size.lo >= -margin && log_size.hi <= margin {
+        let outcome = if found.lo >= -margin && found.hi <= margin {
             Outcome::Additive
         } else if p <= self.settings.alpha {
             Outcome::Interaction
@@ -153,15 +159,15 @@ impl Finding<'_> {
             metric: self.metric.into(),
             outcome,
             estimate: Some(size),
-            interval: log_size.ratio_interval(),
+            interval: scale.interval(found),
             confidence: self.settings.confidence,
             n: self.design.blocks.len(),
-            reason: self.reason(outcome, log_size, p),
+            reason: self.reason(outcome, found, p),
         };
         FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: Some(p) }
     }
 
-    fn reason(&self, outcome: Outcome, log_size: Location, p: f64) -> String {
+    fn reason(&self, outcome: Outcome, found: Location, p: f64) -> String {
         let blocks = self.design.blocks.len();
         let left_out = match self.design.incomplete {
             0 => String::new(),
@@ -174,14 +180,17 @@ impl Finding<'_> {
             }
             Outcome::Undecided => "; the data do not decide it".into(),
             Outcome::Additive => {
-                format!("; all of the interval is smaller than {}", wording::percent(self.settings.margin))
+                format!(
+                    "; all of the interval is smaller than {}",
+                    self.settings.scale.margin_in_words(self.settings.margin)
+                )
             }
             _ => String::new(),
         };
         format!(
             "{} ({}; {}{left_out}; p = {}){end}",
-            self.sentence(log_size.ratio()),
-            wording::interval(log_size, self.settings.confidence),
+            self.sentence(found),
+            self.settings.scale.interval_in_words(found, self.settings.confidence),
             wording::count(blocks, "complete block"),
             wording::p_value(p),
         )
@@ -191,13 +200,17 @@ impl Finding<'_> {
         Interaction { cell: self.design.cell(self.cell), size }
     }
 
-    fn sentence(&self, ratio: f64) -> String {
+    fn sentence(&self, found: Location) -> String {
         let cell = self.design.cell(self.cell);
         let cell: Vec<String> = cell.into_iter().map(|(f, l)| format!("{f} = {l}")).collect();
+        let (do_what, scale) = match self.settings.scale {
+            Scale::Ratio => ("multiply", "multiplicative"),
+            Scale::Difference => ("add up", "additive"),
+        };
         format!(
-            "the cell {} is {} off what its factors multiply to (scale: more than multiplicative)",
+            "the cell {} is {} off what its factors {do_what} to (scale: more than {scale})",
             cell.join(", "),
-            wording::change(ratio)
+            self.settings.scale.change(found)
         )
     }
 }

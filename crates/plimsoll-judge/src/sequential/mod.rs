@@ -11,7 +11,7 @@
 pub mod evidence;
 pub mod pocock;
 
-use crate::compare::{CompareSettings, Comparison, Evidence, effect_to_resolve, log_ratios, pairs_needed};
+use crate::compare::{CompareSettings, Comparison, Evidence, distances, effect_to_resolve, pairs_needed};
 use crate::input::JudgeError;
 use crate::stats::rank::{sign_flip, tamed_sign_flip};
 use crate::stats::shift::{Location, centre};
@@ -116,7 +116,7 @@ impl Decider {
     /// # Errors
     /// A value that is not finite or not above 0; the pair is then not counted.
     pub fn push(&mut self, a: f64, b: f64) -> Result<Decision, JudgeError> {
-        self.d.extend(log_ratios(&[a], &[b])?);
+        self.d.extend(distances(&[a], &[b], self.settings.compare.scale)?);
         if matches!(self.decision, Decision::NotYet { .. }) {
             self.decision = self.look();
         }
@@ -157,7 +157,7 @@ impl Decider {
         let error = location.standard_error(self.settings.compare.confidence);
         let spread = error * (self.d.len() as f64).sqrt();
         let largest = location.estimate.abs() + STILL_POSSIBLE * error;
-        let margin = self.settings.compare.log_margin();
+        let margin = self.settings.compare.bound();
         let too_few = |effect: f64, level: f64| {
             pairs_needed(spread, effect, level, PLANNED_POWER).is_none_or(|needed| needed > most)
         };
@@ -205,7 +205,7 @@ impl Decider {
             Rule::Mixture => (true, compare.alpha),
         };
         let within = self.within();
-        let margin = compare.log_margin();
+        let margin = compare.bound();
         if due && within.lo >= -margin && within.hi <= margin {
             Decision::Equivalent
         } else if due && self.p() <= difference {
@@ -247,7 +247,7 @@ impl Decider {
             Rule::Group { difference, .. } => difference,
             Rule::Mixture => compare.alpha,
         };
-        let effect = effect_to_resolve(estimate, compare.log_margin());
+        let effect = effect_to_resolve(estimate, compare.bound());
         let needed = pairs_needed(sd(&self.d), effect, level, PLANNED_POWER)?;
         Some(needed.saturating_sub(self.d.len()).max(1))
     }

@@ -486,7 +486,7 @@ pub struct DifferenceClaim {
     /// The cell that all others are compared with: a level for every factor. Give this or `factor`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub against: BTreeMap<String, serde_json::Value>,
-    /// How small a difference counts as none (more than 0, less than 1).
+    /// How small a difference counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
     #[serde(default = "DifferenceClaim::default_margin")]
     pub margin: Share,
     /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
@@ -510,7 +510,7 @@ pub struct InteractionClaim {
     pub phase: String,
     /// The factors.
     pub factors: Vec<String>,
-    /// How small an interaction counts as none (more than 0, less than 1).
+    /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
     #[serde(default = "InteractionClaim::default_margin")]
     pub margin: Share,
     /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
@@ -555,7 +555,7 @@ pub enum Metric {
     /// The jitter of datagrams (RFC 3550), in milliseconds.
     JitterMs,
     /// The share of the connections' time in which there was something to send and nothing went, from the packets that `[capture]`
-    /// keeps; from 0.001, which is as near to none as ratios can tell, to 1.
+    /// keeps.
     StallShare,
     /// Millions of bytes that were read and written, or that arrived, per second.
     MegabytesPerSecond,
@@ -590,6 +590,18 @@ impl Metric {
             Self::CpuUsPerRequest => "cpu_us_per_request",
             Self::DeviceShare => "device_share",
         }
+    }
+
+    /// The metric with this public name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
+    }
+
+    /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        matches!(self, Self::LossShare | Self::StallShare | Self::DeviceShare)
     }
 
     /// Whether less of it is better.

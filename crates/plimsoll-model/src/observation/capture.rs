@@ -6,9 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::{PhaseRecord, Twin};
 use crate::trace::Class;
 
-/// The least share of stalls that is told: ratios cannot tell less from none.
-pub const LEAST_STALL_SHARE: f64 = 0.001;
-
 /// What one interface's capture put into its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapturedFile {
@@ -67,8 +64,8 @@ pub struct ClassTime {
 }
 
 impl PhaseRecord {
-    /// The share of the connections' time in which there was something to send and nothing went; at least [`LEAST_STALL_SHARE`]. Absent
-    /// where no connection was captured.
+    /// The share of the connections' time in which there was something to send and nothing went. Absent where no
+    /// connection was captured.
     #[must_use]
     pub fn stall_share(&self, twin: Twin) -> Option<f64> {
         let of_twin = self.captures.iter().filter(|capture| capture.twin == twin);
@@ -76,7 +73,7 @@ impl PhaseRecord {
         let lifetime: f64 = traffic.iter().map(|traffic| traffic.lifetime_s).sum();
         let held_up = traffic.iter().flat_map(|traffic| &traffic.stalls).filter(|of| of.class.held_up());
         let held_up: f64 = held_up.map(|of| of.time_s).sum();
-        (lifetime > 0.0).then(|| (held_up / lifetime).clamp(LEAST_STALL_SHARE, 1.0))
+        (lifetime > 0.0).then(|| (held_up / lifetime).clamp(0.0, 1.0))
     }
 }
 
@@ -118,6 +115,6 @@ mod tests {
 
     #[test]
     fn a_connection_that_never_stood_still_has_a_share_that_can_be_compared() {
-        assert_eq!(phase(&[]).stall_share(Twin::Main), Some(LEAST_STALL_SHARE));
+        assert_eq!(phase(&[]).stall_share(Twin::Main), Some(0.0));
     }
 }

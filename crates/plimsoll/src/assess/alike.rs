@@ -1,6 +1,7 @@
 //! The trials of block 0: the same cell again and again, before anything is varied.
 
-use plimsoll_judge::compare::alike::{Fitness, fitness};
+use plimsoll_judge::Scale;
+use plimsoll_judge::compare::alike::{Fitness, GROSS, fitness};
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
@@ -35,34 +36,42 @@ fn measured(plan: &Plan) -> Vec<(&str, Metric)> {
 
 fn judge(alike: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> Alike {
     let figures: Vec<f64> = alike.iter().filter_map(|trial| contrast::figure(trial, phase, metric)).collect();
-    let found = fitness(&figures, pairs, ALPHA);
+    let scale = contrast::scale(metric);
+    let found = fitness(&figures, pairs, ALPHA, scale);
     let reason = match &found {
-        Ok(found) => sentence(figures.len(), found, pairs),
+        Ok(found) => sentence(figures.len(), found, pairs, scale),
         Err(error) => format!("the machine could not be compared with itself: {error}"),
     };
     Alike {
         phase: phase.to_owned(),
         metric: metric.name().to_owned(),
         scatter: found.as_ref().ok().map(|found| found.scatter),
-        smallest_difference: found.as_ref().ok().map(|found| found.smallest),
+        smallest_difference: found.as_ref().ok().map(|found| match scale {
+            Scale::Ratio => 1.0 + found.smallest,
+            Scale::Difference => found.smallest,
+        }),
         fit: found.as_ref().map_or(true, |found| found.fit),
         figures,
         reason,
     }
 }
 
-fn sentence(trials: usize, found: &Fitness, pairs: usize) -> String {
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+fn sentence(trials: usize, found: &Fitness, pairs: usize, scale: Scale) -> String {
+    let amount = |share: f64| match scale {
+        Scale::Ratio => format!("{:.1} %", 100.0 * share),
+        Scale::Difference => format!("{:.1} percentage points", 100.0 * share),
+    };
     let told = format!(
         "{trials} trials of the same cell, one after the other, scattered by {}",
-        percent(found.scatter)
+        amount(found.scatter)
     );
     if found.fit {
-        format!("{told}: {pairs} pairs can show a difference of {}", percent(found.smallest - 1.0))
+        format!("{told}: {pairs} pairs can show a difference of {}", amount(found.smallest))
     } else {
         format!(
-            "the comparison of the machine with itself failed: {told}, so that not even a difference of 25 % could be shown in {pairs} \
-             pairs"
+            "the comparison of the machine with itself failed: {told}, so that not even a difference of {} could be shown in {pairs} \
+             pairs",
+            amount(GROSS)
         )
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
 use plimsoll_judge::input::JudgeError;
@@ -16,6 +17,11 @@ use super::{packets, recovery, slices, validity};
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
     let difference = claim.difference.as_ref().map(|claim| (claim.phase.as_str(), claim.metric));
     difference.or_else(|| claim.interaction.as_ref().map(|claim| (claim.phase.as_str(), claim.metric)))
+}
+
+/// How figures of a metric are compared: shares by their difference, for a ratio of nearly nothing says nothing.
+pub(super) fn scale(metric: Metric) -> Scale {
+    if metric.is_share() { Scale::Difference } else { Scale::Ratio }
 }
 
 /// Every level of the factor against its first one, or every cell against the one that is named.
@@ -116,6 +122,7 @@ fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialR
     let (of_a, of_b) = pairs(claim, comparison, trials);
     let settings = CompareSettings {
         margin: claim.margin.0,
+        scale: scale(claim.metric),
         lower_is_better: claim.metric.lower_is_better(),
         ..CompareSettings::default()
     };
@@ -196,7 +203,8 @@ fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVer
         Some(FactorRow { levels, block: Some(trial.block.to_string()), value })
     });
     let table = FactorTable { factors: claim.factors.clone(), rows: rows.collect() };
-    let settings = FactorSettings { margin: claim.margin.0, ..FactorSettings::default() };
+    let settings =
+        FactorSettings { margin: claim.margin.0, scale: scale(claim.metric), ..FactorSettings::default() };
     factors::judge(claim.metric.name(), &table, &settings)
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn runs(
                 of_cell.filter_map(|trial| contrast::figure(trial, phase, *metric)).collect()
             };
             let (of_a, of_b) = (of(a), of(b));
-            let settings = CompareSettings { lower_is_better: metric.lower_is_better(), ..settings };
+            let settings = CompareSettings {
+                lower_is_better: metric.lower_is_better(),
+                scale: contrast::scale(*metric),
+                ..settings
+            };
             let objection = [a, b].into_iter().find_map(|trials| {
                 validity::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
             });

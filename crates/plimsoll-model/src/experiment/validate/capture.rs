@@ -64,6 +64,13 @@ fn leaning(experiment: &Experiment) -> Checked {
                     "another metric, or a claim of kind `difference` or `interaction`",
                 ));
             }
+            if metric.is_some_and(Metric::is_share) {
+                return Err(problem(
+                    path!["claims", index, kind, "metric"],
+                    "this claim compares by ratio, and a share may be 0",
+                    "a metric that is not a share, or a claim of kind `difference` or `interaction`",
+                ));
+            }
         }
     }
     Ok(())
@@ -118,6 +125,10 @@ difference = { phase = "all", factor = "by", metric = "stall_share" }
         let error =
             read("difference = { phase = \"all\", factor = \"by\", metric = \"stall_share\" }", recovery);
         assert!(error.unwrap_err().contains("not of its parts"));
+        let recovery = recovery.replace("stall_share", "loss_share");
+        let error =
+            read("difference = { phase = \"all\", factor = \"by\", metric = \"stall_share\" }", &recovery);
+        assert!(error.unwrap_err().contains("a share may be 0"));
     }
 
     #[test]
