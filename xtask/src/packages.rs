@@ -9,6 +9,7 @@ use crate::shell;
 const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/cc", "gcc"),
     ("/usr/bin/tshark", "tshark"),
+    ("/usr/bin/editcap", "wireshark-common"),
     ("/usr/bin/tcpdump", "tcpdump"),
     ("/usr/bin/setpriv", "util-linux"),
     ("/usr/bin/python3", "python3"),

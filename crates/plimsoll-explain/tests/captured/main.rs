@@ -1,0 +1,74 @@
+//! Captures of real programs that log what they do, made by `generate.py` beside this file: is every stall reported as what it was?
+
+mod books;
+mod score;
+
+use std::env;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use books::Clock;
+use plimsoll_explain::stalls::{Analyzer, Limits, TraceReport};
+use score::{Score, Truth};
+
+/// Every stall is listed, however many there are.
+fn analyzer() -> Analyzer {
+    Analyzer::with_limits(Limits { stalls: 100_000, ..Limits::default() })
+}
+
+fn read(path: &Path) -> (TraceReport, Clock) {
+    let (mut analyzer, mut clock) = (analyzer(), Clock::default());
+    let file = File::open(path).expect("the capture is there");
+    let summary = plimsoll_import::packets::read(file, |packet| {
+        analyzer.packet(packet);
+        clock.packet(packet);
+    })
+    .expect("it is readable");
+    (analyzer.finish(summary), clock)
+}
+
+/// Makes captures in `folder`, by the seed and the scale of the environment or the usual ones.
+fn generate(folder: &Path) {
+    let mut command = Command::new("python3");
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured/generate.py")).arg(folder);
+    for (option, variable, usual) in [
+        ("--seed", "CAPTURED_SEED", "1"),
+        ("--scale", "CAPTURED_SCALE", "2"),
+        ("--families", "CAPTURED_FAMILIES", "usual"),
+    ] {
+        command.arg(option).arg(env::var(variable).unwrap_or_else(|_| usual.to_owned()));
+    }
+    let output = command.output().expect("python3 is installed (apt install python3)");
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "generate.py: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "needs root, python3, tcpdump, nft, editcap and /dev/net/tun; cargo xtask test installs and runs it"]
+fn the_stalls_of_programs_that_log_what_they_do_are_read_right() {
+    let folder = tempfile::tempdir().expect("there is room for captures");
+    generate(folder.path());
+    let (mut score, mut faults, mut captures) = (Score::default(), Vec::new(), 0);
+    for entry in fs::read_dir(folder.path()).expect("the folder is there") {
+        let path = entry.expect("it is readable").path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let text = fs::read_to_string(&path).expect("a truth file is text");
+            let truth: Truth = serde_json::from_str(&text).expect("a truth file is as generate.py writes it");
+            let (report, clock) = read(&folder.path().join(&truth.capture));
+            let found = clock.audit(&report, truth.slack_s);
+            faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", truth.capture)));
+            score.add(&truth, &report);
+            captures += 1;
+        }
+    }
+    println!("{score}");
+    println!("{}", faults.join("\n"));
+    assert!(captures >= 14 && score.total.stalls() > 300, "{captures} captures, {:?}", score.total);
+    assert!(
+        f64::from(score.total.right) >= 0.8 * f64::from(score.total.stalls()),
+        "{}",
+        score.misses.join("\n")
+    );
+}
