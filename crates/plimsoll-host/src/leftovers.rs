@@ -46,15 +46,16 @@ impl Mark {
         Self::parse(std::str::from_utf8(entry).ok()?)
     }
 
-    /// Reads what [`own_mark`] wrote.
+    /// Reads what [`own_mark`] wrote, and nothing else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split(':');
         let mut next = || fields.next();
-        Some(Self {
+        let mark = Self {
             pid: next()?.parse().ok()?,
             started: next()?.parse().ok()?,
             namespace: next()?.parse().ok()?,
-        })
+        };
+        (mark.to_string() == text).then_some(mark)
     }
 
     /// Whether the controller is known to be gone. One that counts processes in another namespace cannot be looked up from here, and
@@ -176,6 +177,8 @@ mod tests {
         let environment = format!("HOME=/\0{MARKER}={mark}\0X=y\0");
         assert_eq!(Mark::from_environment(environment.as_bytes()), Some(mark));
         assert_eq!(Mark::from_environment(b"PLIMSOLL_CONTROLLER_X=1:2:3\0"), None);
-        assert_eq!(Mark::from_environment(b"PLIMSOLL_CONTROLLER=1:x:3\0"), None);
+        for other in ["1:x:3", "1:2:3:4", "01:2:3", "1:2:3.new", "+1:2:3"] {
+            assert_eq!(Mark::parse(other), None, "{other}");
+        }
     }
 }

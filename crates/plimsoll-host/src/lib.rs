@@ -56,7 +56,7 @@ mod wire;
 
 pub use access::{Access, Forbidden, enter};
 pub use caches::drop_caches;
-pub use caretaker::{Caretaker, Debts, debts};
+pub use caretaker::{Caretaker, Debts, Owed, debts};
 pub use error::HostError;
 pub use keeper::stage;
 pub use leftovers::{Leftover, MARKER, leftovers};

@@ -1,17 +1,24 @@
 //! One thing to undo.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Component, Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::statfs::{CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC};
+
+use super::{place, setting};
 use crate::error::is_permission;
 
 /// How often the removal of a folder is tried while dying processes may still write to it, and how long apart.
 const TRIES: u32 = 100;
 const APART: Duration = Duration::from_millis(50);
+
+/// How the names of folders and control groups begin that Plimsoll makes. They end in a dash and eight hexadecimal digits.
+const OWN_NAME: &str = "plimsoll-";
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -37,13 +44,16 @@ impl Refusal {
     }
 }
 
+/// What tells a folder from all others that there are at the same time: its device and its inode.
+type Identity = (u64, u64);
+
 /// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Debt {
-    /// The value that a setting had.
-    Setting { path: PathBuf, before: String },
-    /// A folder that is to go.
-    Folder { path: PathBuf },
+    /// The value that a setting had, and the user namespace whose it is where it is of one.
+    Setting { path: PathBuf, before: String, namespace: Option<u64> },
+    /// A folder that is to go. As long as it is not known which one it is, only an empty one is removed.
+    Folder { path: PathBuf, identity: Option<Identity> },
     /// A control group that is to go, once its last process has.
     Group { path: PathBuf },
 }
@@ -51,90 +61,223 @@ pub(super) enum Debt {
 impl Debt {
     /// What setting this value will owe.
     pub(super) fn of_setting(path: &Path, value: &str) -> Result<Self, Refusal> {
-        let below = ["/proc/sys", "/sys"].iter().any(|root| path.starts_with(root));
-        if !below || path.components().any(|part| part == Component::ParentDir) {
-            return Err("this is no setting of the kernel: it is not below /proc/sys or /sys".into());
-        }
-        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        let absent = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => Refusal::from("this kernel, or this device, has no such setting"),
             _ => Refusal::of(&error),
-        })?;
+        };
+        let path = setting::real_path(path).map_err(absent)?;
+        setting::allowed(&path, value)?;
+        let text = setting::read(&path).map_err(absent)?;
         let (before, choices) = current(&text);
         if !choices.is_empty() && !choices.contains(&value) {
             return Err(format!("the kernel knows no `{value}` here, but {}", choices.join(", ")).into());
         }
-        Ok(Self::Setting { path: path.into(), before: before.to_owned() })
+        // What could not be put back is not changed.
+        setting::allowed(&path, before).map_err(|why| format!("it could not be put back: {why}"))?;
+        let namespace = path.starts_with("/proc/sys/user").then(user_namespace).transpose();
+        let namespace = namespace.map_err(|error| Refusal::of(&error))?;
+        Ok(Self::Setting { before: before.to_owned(), path, namespace })
     }
 
     /// What limiting a device by this line will owe: the line that the file has for it, or that it is not limited. The lines of
     /// `blkio.throttle.*` are a device's number and its limit.
     pub(super) fn of_limit(path: &Path, line: &str) -> Result<Self, Refusal> {
-        let is_throttle = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("blkio.throttle.");
-        if !path.starts_with("/sys/fs/cgroup") || !path.file_name().is_some_and(is_throttle) {
-            return Err("this is no limit of a device".into());
-        }
+        setting::allowed(path, line)?;
         let number = line.split(' ').next().unwrap_or_default();
-        let text = fs::read_to_string(path).map_err(|error| Refusal::of(&error))?;
+        let text = setting::read(path).map_err(|error| Refusal::of(&error))?;
         let of_device = |line: &&str| line.split(' ').next() == Some(number);
         let before = text.lines().find(of_device).map_or_else(|| format!("{number} 0"), str::to_owned);
-        Ok(Self::Setting { path: path.into(), before })
+        Ok(Self::Setting { path: path.into(), before, namespace: None })
+    }
+
+    /// What making a folder will owe. Its path is written down without the symbolic links on it.
+    pub(super) fn of_folder(path: &Path) -> Result<Self, Refusal> {
+        let parent = path.parent().ok_or("this is no place for a folder")?;
+        let parent =
+            match fs::canonicalize(if parent.as_os_str().is_empty() { Path::new(".") } else { parent }) {
+                Err(error) => return Err(Refusal::of(&error)),
+                Ok(parent) => parent,
+            };
+        Self::Folder { path: parent.join(own_name(path)?), identity: None }.not_there_yet()
+    }
+
+    /// What making a control group will owe.
+    pub(super) fn of_group(path: &Path) -> Result<Self, Refusal> {
+        own_name(path)?;
+        Self::Group { path: path.into() }.not_there_yet()
+    }
+
+    /// Refuses to make what is there already, which then would be removed.
+    fn not_there_yet(self) -> Result<Self, Refusal> {
+        self.sound()?;
+        let (Self::Setting { path, .. } | Self::Folder { path, .. } | Self::Group { path }) = &self;
+        match fs::symlink_metadata(path) {
+            Ok(_) => Err("it is there already".into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(self),
+            Err(error) => Err(Refusal::of(&error)),
+        }
+    }
+
+    /// Makes what is to be removed later.
+    pub(super) fn make(&mut self) -> io::Result<()> {
+        match self {
+            Self::Setting { .. } => Ok(()),
+            Self::Folder { path, identity } => {
+                let (parent, name) = place::parent_and_name(path)?;
+                place::make_in(&parent, name)?;
+                let made = place::folder_in(&parent, name).and_then(|made| place::identity(&made));
+                if made.is_err() {
+                    place::remove_empty_in(&parent, name)?;
+                }
+                *identity = Some(made?);
+                Ok(())
+            }
+            Self::Group { path } => {
+                let (parent, name) = group_place(path)?;
+                place::make_in(&parent, name)
+            }
+        }
     }
 
     /// Undoes it. What is undone already is no error.
     pub(super) fn settle(&self) -> io::Result<()> {
         match self {
-            Self::Setting { path, before } => match settled(path, before) {
+            Self::Setting { namespace: Some(namespace), .. } if *namespace != user_namespace()? => Ok(()),
+            Self::Setting { path, before, .. } => match settled(path, before) {
                 // The device has gone, and its settings with it.
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                Err(error) if setting::is_gone(&error) => Ok(()),
                 other => other,
             },
-            Self::Folder { path } => remove(path, |path| fs::remove_dir_all(path)),
-            Self::Group { path } => remove(path, |path| fs::remove_dir(path)),
+            Self::Folder { path, identity } => persist(|| remove_folder(path, *identity)),
+            Self::Group { path } => persist(|| {
+                let (parent, name) = group_place(path)?;
+                place::remove_empty_in(&parent, name)
+            }),
+        }
+    }
+
+    /// Refuses what Plimsoll would not have done.
+    pub(super) fn sound(&self) -> Result<(), String> {
+        match self {
+            Self::Setting { path, before, .. } => setting::allowed(path, before),
+            Self::Folder { path, .. } | Self::Group { path } => {
+                own_name(path)?;
+                let text = path.to_str().ok_or("its name is no text")?;
+                let plain = path.is_absolute()
+                    && !text.chars().any(char::is_control)
+                    && !path.components().any(|part| part == std::path::Component::ParentDir);
+                if plain { Ok(()) } else { Err("it is not told by its whole and plain path".into()) }
+            }
         }
     }
 
     /// As a line of the journal, without its end.
     pub(super) fn to_line(&self) -> String {
         match self {
-            Self::Setting { path, before } => format!("set\t{}\t{before}", path.display()),
-            Self::Folder { path } => format!("folder\t{}\t", path.display()),
+            Self::Setting { path, before, namespace: None } => format!("set\t{}\t{before}", path.display()),
+            Self::Setting { path, before, namespace: Some(namespace) } => {
+                format!("set:{namespace}\t{}\t{before}", path.display())
+            }
+            Self::Folder { path, identity: None } => format!("folder\t{}\t", path.display()),
+            Self::Folder { path, identity: Some((device, inode)) } => {
+                format!("folder\t{}\t{device}:{inode}", path.display())
+            }
             Self::Group { path } => format!("group\t{}\t", path.display()),
         }
     }
 
-    pub(super) fn from_line(line: &str) -> Option<Self> {
+    /// Reads what [`Self::to_line`] wrote.
+    ///
+    /// # Errors
+    /// With the reason where the line is none, or Plimsoll would not have written it.
+    pub(super) fn from_line(line: &str) -> Result<Self, String> {
         let mut fields = line.splitn(3, '\t');
-        let (what, path, rest) = (fields.next()?, PathBuf::from(fields.next()?), fields.next()?);
-        match what {
-            "set" => Some(Self::Setting { path, before: rest.to_owned() }),
-            "folder" => Some(Self::Folder { path }),
-            "group" => Some(Self::Group { path }),
-            _ => None,
-        }
+        let mut next = || fields.next().ok_or("expected were three fields with tabs between them");
+        let (what, path, rest) = (next()?, PathBuf::from(next()?), next()?);
+        let debt = match (what.split_once(':'), what) {
+            (_, "set") => Self::Setting { path, before: rest.to_owned(), namespace: None },
+            (Some(("set", namespace)), _) => {
+                let namespace = Some(namespace.parse().map_err(|_| "its user namespace is no number")?);
+                Self::Setting { path, before: rest.to_owned(), namespace }
+            }
+            (_, "folder") => Self::Folder { path, identity: identity_in(rest)? },
+            (_, "group") if rest.is_empty() => Self::Group { path },
+            _ => return Err("expected was `set`, `folder` or `group`".into()),
+        };
+        debt.sound()?;
+        Ok(debt)
     }
 }
 
 impl std::fmt::Display for Debt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Setting { path, before } => write!(f, "setting {}: it was {before}", path.display()),
-            Self::Folder { path } => write!(f, "folder {}", path.display()),
+            Self::Setting { path, before, .. } => write!(f, "setting {}: it was {before}", path.display()),
+            Self::Folder { path, .. } => write!(f, "folder {}", path.display()),
             Self::Group { path } => write!(f, "control group {}", path.display()),
         }
     }
 }
 
+/// The name of a folder or group, which is one that Plimsoll gives.
+fn own_name(path: &Path) -> Result<&OsStr, String> {
+    let is_own = |name: &str| {
+        let random =
+            name.strip_prefix(OWN_NAME).and_then(|rest| rest.rsplit_once('-')).map(|(_, random)| random);
+        random.is_some_and(|random| random.len() == 8 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let name = path.file_name().filter(|name| name.to_str().is_some_and(is_own));
+    name.ok_or_else(|| format!("its name is none that Plimsoll gives, such as {OWN_NAME}NAME-0123abcd"))
+}
+
+fn identity_in(text: &str) -> Result<Option<Identity>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let numbers =
+        text.split_once(':').and_then(|(device, inode)| Some((device.parse().ok()?, inode.parse().ok()?)));
+    numbers.map(Some).ok_or_else(|| "expected were the numbers of a device and an inode".into())
+}
+
+/// The folder of a control group, which is one of control groups, and the group's name.
+fn group_place(path: &Path) -> io::Result<(File, &OsStr)> {
+    let (parent, name) = place::parent_and_name(path)?;
+    if ![CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC].contains(&place::file_system(&parent)?) {
+        return Err(io::Error::other(format!("{} is no place of control groups", path.display())));
+    }
+    Ok((parent, name))
+}
+
+fn remove_folder(path: &Path, identity: Option<Identity>) -> io::Result<()> {
+    let (parent, name) = place::parent_and_name(path)?;
+    let Some(identity) = identity else { return place::remove_empty_in(&parent, name) };
+    if place::identity(&place::folder_in(&parent, name)?)? != identity {
+        // Trying again would not make it the same.
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "this is another folder than the one that was made",
+        ));
+    }
+    // Where the parent is, nobody can change any more; and what is in the folder is removed without following links (CVE-2022-21658).
+    fs::remove_dir_all(place::way_to(&parent).join(name))
+}
+
+/// The user namespace of this process, by its inode.
+fn user_namespace() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/self/ns/user")?.ino())
+}
+
 /// Puts a value back. That of a loop device not before it is detached, when the kernel changes its settings once more; where somebody else has
 /// attached it again, that is not waited for for good.
 fn settled(path: &Path, before: &str) -> io::Result<()> {
-    let is_loop = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("loop");
+    let is_loop = |name: &OsStr| name.to_string_lossy().starts_with("loop");
     if let Some(device) = path.ancestors().find(|folder| folder.file_name().is_some_and(is_loop)) {
         let mut tries = 1..TRIES;
         while device.join("loop").exists() && tries.next().is_some() {
             thread::sleep(APART);
         }
     }
-    write(path, before)
+    setting::write(path, before)
 }
 
 /// The value of a setting, and its choices where it lists them with the chosen one in brackets.
@@ -149,25 +292,16 @@ fn current(text: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// Writes a setting.
-pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
-    OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
-}
-
-/// Makes a folder for its owner alone.
-pub(super) fn make(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().mode(0o700).create(path)
-}
-
-fn remove(path: &Path, by: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+fn persist(by: impl Fn() -> io::Result<()>) -> io::Result<()> {
     for _ in 1..TRIES {
-        match by(path) {
+        match by() {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::InvalidData => return Err(error),
             Err(_) => thread::sleep(APART),
         }
     }
-    by(path)
+    by()
 }
 
 #[cfg(test)]
@@ -187,8 +321,11 @@ mod tests {
     #[test]
     fn only_settings_are_written_to() {
         for path in ["/etc/passwd", "/sys/../etc/passwd"] {
-            assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"));
-            assert!(Debt::of_limit(Path::new(path), "7:0 1").unwrap_err().why.contains("no limit"));
+            assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"), "{path}");
+            assert!(
+                Debt::of_limit(Path::new(path), "7:0 1").unwrap_err().why.contains("no setting"),
+                "{path}"
+            );
         }
         let missing = Debt::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
         assert!(missing.why.contains("no such setting"), "{missing:?}");
@@ -200,24 +337,94 @@ mod tests {
             Debt::Setting {
                 path: "/proc/sys/net/ipv4/tcp_rmem".into(),
                 before: "4096\t87380\t6291456".into(),
+                namespace: None,
             },
-            Debt::Folder { path: "/tmp/some where".into() },
-            Debt::Group { path: "/sys/fs/cgroup/memory/some".into() },
+            Debt::Setting {
+                path: "/proc/sys/user/max_net_namespaces".into(),
+                before: "7".into(),
+                namespace: Some(4026531837),
+            },
+            Debt::Folder { path: "/tmp/some where/plimsoll-a-1-0123abcd".into(), identity: None },
+            Debt::Folder { path: "/tmp/plimsoll-a-1-0123abcd".into(), identity: Some((7, 8)) },
+            Debt::Group { path: "/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd".into() },
         ];
         for debt in debts {
-            assert_eq!(Debt::from_line(&debt.to_line()), Some(debt));
+            assert_eq!(Debt::from_line(&debt.to_line()), Ok(debt));
         }
     }
 
     #[test]
-    fn a_folder_goes_with_all_that_is_in_it() {
+    fn a_line_that_plimsoll_would_not_have_written_is_refused() {
+        for line in [
+            "folder\t/home\t",
+            "folder\t/tmp/plimsoll-a-1-0123abcd",
+            "folder\t/tmp/../home/plimsoll-a-1-0123abcd\t",
+            "folder\ttmp/plimsoll-a-1-0123abcd\t",
+            "folder\t/tmp/plimsoll-a-1-0123abcd/..\t",
+            "folder\t/tmp/plimsoll-0123abcd\t7",
+            "group\t/sys/fs/cgroup/system.slice\t",
+            "group\t/sys/fs/cgroup/plimsoll-\x1b[2J-0123abcd\t",
+            "set\t/etc/shadow\troot::0",
+            "set\t/proc/sys/kernel/core_pattern\t|/tmp/mine",
+            "set:x\t/proc/sys/user/max_net_namespaces\t1",
+            "link\t/proc/sys/vm/swappiness\t1",
+            "set",
+            "",
+        ] {
+            assert!(Debt::from_line(line).is_err(), "{line:?}");
+        }
+    }
+
+    /// A folder for tests by its path without links, and the path of a folder to be made in it.
+    fn place_for_one() -> (tempfile::TempDir, PathBuf) {
         let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("made");
-        make(&path).unwrap();
+        let path = fs::canonicalize(parent.path()).unwrap().join("plimsoll-disk-1-0123abcd");
+        (parent, path)
+    }
+
+    #[test]
+    fn a_folder_goes_with_all_that_is_in_it() {
+        let (_parent, path) = place_for_one();
+        let mut debt = Debt::of_folder(&path).unwrap();
+        debt.make().unwrap();
         fs::write(path.join("file"), "x").unwrap();
-        let debt = Debt::Folder { path: path.clone() };
         debt.settle().unwrap();
         assert!(!path.exists());
         debt.settle().unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_there_already_or_has_taken_the_place_of_ours_stays() {
+        let (_parent, path) = place_for_one();
+        let mut debt = Debt::of_folder(&path).unwrap();
+        debt.make().unwrap();
+        assert!(Debt::of_folder(&path).unwrap_err().why.contains("already"));
+        fs::rename(&path, path.with_extension("moved")).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("file"), "x").unwrap();
+        assert!(debt.settle().unwrap_err().to_string().contains("another folder"));
+        assert!(path.join("file").exists());
+        // Neither does one go of which only the name is known, and in which there is something.
+        let (parent, name) = place::parent_and_name(&path).unwrap();
+        assert!(place::remove_empty_in(&parent, name).is_err());
+        assert!(path.join("file").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_folder_leads_nowhere() {
+        let (parent, path) = place_for_one();
+        let victim = parent.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        fs::write(victim.join("file"), "x").unwrap();
+        let identity = place::identity(&File::open(&victim).unwrap()).unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert!(remove_folder(&path, Some(identity)).is_err());
+        assert!(victim.join("file").exists());
+    }
+
+    #[test]
+    fn control_groups_are_removed_only_where_there_are_control_groups() {
+        let (_parent, path) = place_for_one();
+        assert!(group_place(&path).unwrap_err().to_string().contains("no place of control groups"));
     }
 }

@@ -1,26 +1,41 @@
 //! What caretakers owe, written down where only root, or only the user, can write.
+//!
+//! A journal is believed because of where it is: in a folder that belongs to this user and is closed to all others, looked at through the
+//! opened folder, never by its path again. What stands in it is held to what Plimsoll does, all the same.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use nix::unistd::geteuid;
+use nix::fcntl::{OFlag, openat, renameat};
+use nix::sys::stat::Mode;
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
 use super::debt::Debt;
+use super::place;
 use crate::error::{HostError, is_permission};
 use crate::leftovers::Mark;
 
-/// Where journals may be kept, the best place first: gone after a reboot, as the settings are that they speak of.
+/// The longest journal that is read, in bytes; thousands of debts.
+const LONGEST: u64 = 1 << 20;
+/// How the name of a journal ends while it is written anew.
+const NEW: &str = ".new";
+
+/// Where journals may be kept, the best place first: gone after a reboot, as the settings are that they speak of. They do not depend on TMPDIR,
+/// so that they are found again.
 fn folders() -> Vec<PathBuf> {
     let user = outside(geteuid().as_raw(), &fs::read_to_string("/proc/self/uid_map").unwrap_or_default());
-    let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|_| user != 0);
-    let best = if user == 0 {
-        Some("/run/plimsoll".into())
-    } else {
-        own.map(|own| PathBuf::from(own).join("plimsoll"))
-    };
-    best.into_iter().chain([std::env::temp_dir().join(format!("plimsoll-{user}"))]).collect()
+    let shared = PathBuf::from(format!("/tmp/plimsoll-{user}"));
+    if user == 0 {
+        return vec!["/run/plimsoll".into(), shared];
+    }
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    let mut all: Vec<PathBuf> = named.into_iter().chain([usual]).map(|own| own.join("plimsoll")).collect();
+    all.dedup();
+    all.push(shared);
+    all
 }
 
 /// Who a user is outside of the user namespace that the run is in (user_namespaces(7): first id inside, first outside, how many).
@@ -33,30 +48,21 @@ fn outside(inside: u32, map: &str) -> u32 {
     own.next().map_or(inside, |(first, there, _)| there + (inside - first))
 }
 
-/// Makes a folder that belongs to the user alone, unless it is there.
-fn make(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let about = fs::symlink_metadata(folder)?;
-    if about.is_dir() && about.uid() == geteuid().as_raw() {
-        return Ok(());
-    }
-    let error = format!("{} belongs to somebody else", folder.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, error))
-}
-
 /// The journal of this process.
 pub(super) struct Journal {
-    path: PathBuf,
+    folder: File,
+    name: String,
     file: File,
 }
 
 impl Journal {
+    /// # Errors
+    /// When no folder can have it; why not the last of them.
     pub(super) fn open() -> io::Result<Self> {
         let name = crate::leftovers::own_mark()?;
-        let open = |folder: PathBuf| {
-            make(&folder)?;
-            let path = folder.join(&name);
-            Ok(Self { file: File::create(&path)?, path })
+        let open = |path: PathBuf| {
+            let folder = place::private_folder(&path, true)?.ok_or(io::ErrorKind::NotFound)?;
+            Ok(Self { file: create(&folder, &name)?, folder, name: name.clone() })
         };
         let mut answer = Err(io::ErrorKind::NotFound.into());
         for folder in folders() {
@@ -69,72 +75,135 @@ impl Journal {
     }
 
     pub(super) fn add(&mut self, debt: &Debt) -> io::Result<()> {
-        writeln!(self.file, "{}", debt.to_line())
+        // In one piece, and what has no end of line was not written to the end.
+        self.file.write_all(format!("{}\n", debt.to_line()).as_bytes())
     }
 
     /// Has these debts stand in it and no others.
     pub(super) fn rewrite(&mut self, debts: &[Debt]) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        let mut file = File::create(&new)?;
-        for debt in debts {
-            writeln!(file, "{}", debt.to_line())?;
+        let new = format!("{}{NEW}", self.name);
+        match unlinkat(&self.folder, new.as_str(), UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(nix::errno::Errno::ENOENT) => {}
+            Err(errno) => return Err(errno.into()),
         }
-        fs::rename(&new, &self.path)?;
+        let mut file = create(&self.folder, &new)?;
+        let text: String = debts.iter().map(|debt| debt.to_line() + "\n").collect();
+        file.write_all(text.as_bytes())?;
+        renameat(&self.folder, new.as_str(), &self.folder, self.name.as_str())?;
         self.file = file;
         Ok(())
     }
 
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
-        fs::read_to_string(&self.path).unwrap_or_else(|error| error.to_string())
+        let file = place::private_file(&self.folder, self.name.as_ref(), LONGEST);
+        file.and_then(io::read_to_string).unwrap_or_else(|error| error.to_string())
     }
 
     /// Nothing is owed any more.
     pub(super) fn close(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+        Ok(unlinkat(&self.folder, self.name.as_str(), UnlinkatFlags::NoRemoveDir)?)
     }
 }
 
+/// A new file for this user alone, whatever the umask says.
+fn create(folder: &File, name: &str) -> io::Result<File> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(openat(folder, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?.into())
+}
+
 /// What a caretaker owed that is gone.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Debts {
+    folder: File,
+    /// For messages.
     path: PathBuf,
+    name: OsString,
     debts: Vec<Debt>,
+    /// What stands in the journal, and is no debt of Plimsoll's.
+    refused: Vec<String>,
+}
+
+/// What is owed by caretakers that were killed.
+#[derive(Debug, Default)]
+pub struct Owed {
+    /// By each of them.
+    pub debts: Vec<Debts>,
+    /// What looks like a journal and is not believed, each with the reason. Nothing of it is done.
+    pub refused: Vec<String>,
 }
 
 /// Finds what is owed by caretakers that were killed.
 ///
 /// # Errors
-/// When a journal cannot be read.
-pub fn debts() -> Result<Vec<Debts>, HostError> {
-    let mut all = Vec::new();
-    for folder in folders() {
-        match fs::read_dir(&folder) {
-            Ok(entries) => in_folder(entries, &mut all)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(HostError::Read { path: folder, source }),
+/// When the folder of journals cannot be listed.
+pub fn debts() -> Result<Owed, HostError> {
+    let mut owed = Owed::default();
+    for path in folders() {
+        match place::private_folder(&path, false) {
+            Ok(Some(folder)) => in_folder(&path, &folder, &mut owed)?,
+            Ok(None) => {}
+            Err(error) => owed.refused.push(format!("{error}; nothing in it is done")),
         }
     }
-    Ok(all)
+    Ok(owed)
 }
 
-fn in_folder(entries: fs::ReadDir, all: &mut Vec<Debts>) -> Result<(), HostError> {
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let mark = path.file_name().and_then(|name| Mark::parse(name.to_str()?));
+fn in_folder(path: &Path, folder: &File, owed: &mut Owed) -> Result<(), HostError> {
+    let unread = |source| HostError::Read { path: path.into(), source };
+    for entry in fs::read_dir(place::way_to(folder)).map_err(unread)? {
+        let name = entry.map_err(unread)?.file_name();
+        // One that was being written anew has another name: what was owed stands in the old one, as long as that is there.
+        let mark = name.to_str().and_then(Mark::parse);
         if mark.is_none_or(|mark| !mark.is_gone()) {
             continue;
         }
-        let text =
-            fs::read_to_string(&path).map_err(|source| HostError::Read { path: path.clone(), source })?;
-        all.push(Debts { debts: text.lines().filter_map(Debt::from_line).collect(), path });
+        let path = path.join(&name);
+        let text = place::private_file(folder, &name, LONGEST).and_then(|file| {
+            let mut text = String::new();
+            file.take(LONGEST).read_to_string(&mut text).map(|_| text)
+        });
+        match text {
+            Ok(text) => {
+                let folder = folder.try_clone().map_err(unread)?;
+                owed.debts.push(Debts::read(folder, path, name, &text));
+            }
+            // Another doctor was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => owed.refused.push(format!("{}: {error}; nothing in it is done", path.display())),
+        }
     }
     Ok(())
 }
 
 impl Debts {
+    fn read(folder: File, path: PathBuf, name: OsString, text: &str) -> Self {
+        let (mut debts, mut refused) = (Vec::new(), Vec::new());
+        // What comes after the last end of line was not written to the end, so what it speaks of was not done.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        for (index, line) in whole.lines().enumerate() {
+            match Debt::from_line(line) {
+                Ok(debt) => debts.push(debt),
+                Err(why) => refused.push(format!(
+                    "{}, line {}: `{}`: {why}",
+                    path.display(),
+                    index + 1,
+                    line.escape_debug()
+                )),
+            }
+        }
+        Self { folder, path, name, debts, refused }
+    }
+
     /// Each as a line for people.
     pub fn describe(&self) -> impl Iterator<Item = String> + '_ {
         self.debts.iter().map(ToString::to_string)
+    }
+
+    /// What stands in the journal and is not done, each as a line for people.
+    #[must_use]
+    pub fn refused(&self) -> &[String] {
+        &self.refused
     }
 
     /// Undoes all of it, the last first.
@@ -150,7 +219,20 @@ impl Debts {
         };
         let settled: Vec<_> = self.debts.iter().rev().map(Debt::settle).collect();
         settled.into_iter().collect::<io::Result<()>>().map_err(wrong)?;
-        fs::remove_file(&self.path).map_err(wrong)
+        if !self.refused.is_empty() {
+            return Err(wrong(io::Error::other(
+                "not all that stands in this journal is Plimsoll's to undo; look at it, and remove it by hand",
+            )));
+        }
+        let mut new = self.name.clone();
+        new.push(NEW);
+        for name in [new, self.name.clone()] {
+            match unlinkat(&self.folder, name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
+                Ok(()) | Err(nix::errno::Errno::ENOENT) => {}
+                Err(errno) => return Err(wrong(errno.into())),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -163,5 +245,59 @@ mod tests {
         assert_eq!(outside(0, "         0       1000          1\n"), 1000);
         assert_eq!(outside(1000, "         0          0 4294967295\n"), 1000);
         assert_eq!(outside(7, ""), 7);
+    }
+
+    /// A private folder with a journal of a process that is gone.
+    fn journal_of(text: &str) -> (tempfile::TempDir, Owed) {
+        let place = tempfile::tempdir().unwrap();
+        let path = fs::canonicalize(place.path()).unwrap().join("own");
+        let folder = place::private_folder(&path, true).unwrap().unwrap();
+        let own = crate::leftovers::own_mark().unwrap();
+        let namespace = own.rsplit(':').next().unwrap();
+        // No process has so high a number (PID_MAX_LIMIT).
+        let name = format!("{}:1:{namespace}", 1 << 23);
+        create(&folder, &name).unwrap().write_all(text.as_bytes()).unwrap();
+        let mut owed = Owed::default();
+        in_folder(&path, &folder, &mut owed).unwrap();
+        (place, owed)
+    }
+
+    #[test]
+    fn a_line_that_was_not_written_to_its_end_is_no_debt() {
+        let (_place, owed) = journal_of("set\t/proc/sys/vm/dirty_ratio\t20\nset\t/proc/sys/vm/swappiness\t6");
+        let told: Vec<String> = owed.debts[0].describe().collect();
+        assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
+        assert!(owed.debts[0].refused().is_empty());
+    }
+
+    #[test]
+    fn a_journal_with_a_line_that_is_not_plimsolls_is_kept_and_told_of() {
+        let (place, owed) = journal_of("folder\t/home\t\n");
+        assert_eq!(owed.debts[0].describe().count(), 0);
+        assert!(owed.debts[0].refused()[0].contains("line 1"), "{:?}", owed.debts[0].refused());
+        assert!(owed.debts[0].settle().is_err());
+        assert_eq!(fs::read_dir(place.path().join("own")).unwrap().count(), 1, "the journal is kept");
+    }
+
+    #[test]
+    fn a_settled_journal_goes_with_what_was_begun_in_its_place() {
+        let (place, owed) = journal_of("");
+        let name = owed.debts[0].name.to_str().unwrap();
+        create(&owed.debts[0].folder, &format!("{name}{NEW}")).unwrap();
+        owed.debts[0].settle().unwrap();
+        assert_eq!(fs::read_dir(place.path().join("own")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_journal_that_is_a_link_is_not_believed() {
+        let (place, owed) = journal_of("");
+        let own = place.path().join("own");
+        let path = own.join(&owed.debts[0].name);
+        fs::rename(&path, own.join("other")).unwrap();
+        std::os::unix::fs::symlink("other", &path).unwrap();
+        let mut again = Owed::default();
+        in_folder(&own, &owed.debts[0].folder, &mut again).unwrap();
+        assert!(again.debts.is_empty());
+        assert!(again.refused[0].contains("symbolic link"), "{:?}", again.refused);
     }
 }

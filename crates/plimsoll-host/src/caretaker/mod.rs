@@ -7,6 +7,8 @@
 
 mod debt;
 mod journal;
+mod place;
+mod setting;
 mod stage;
 
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +18,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-pub use journal::{Debts, debts};
+pub use journal::{Debts, Owed, debts};
 pub(crate) use stage::run as stage;
 
 use crate::error::HostError;
@@ -64,7 +66,7 @@ impl Caretaker {
         self.ask("set", path, value)
     }
 
-    /// Makes a folder, for its owner alone; it is removed in the end with all that is in it.
+    /// Makes a folder, for its owner alone, of a name such as `plimsoll-NAME-0123abcd`; it is removed in the end with all that is in it.
     ///
     /// # Errors
     /// [`HostError::Setting`] when it is there already, or cannot be made.
@@ -80,7 +82,7 @@ impl Caretaker {
         self.ask("limit", path, line)
     }
 
-    /// Makes a control group; it is removed in the end, once no process is in it.
+    /// Makes a control group of such a name; it is removed in the end, once no process is in it.
     ///
     /// # Errors
     /// [`HostError::Setting`] when it is there already, or cannot be made.

@@ -6,13 +6,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
+use nix::sys::stat::{Mode, umask};
 
-use super::debt::{self, Debt, Refusal};
+use super::debt::{Debt, Refusal};
 use super::journal::Journal;
+use super::setting;
 use super::{DONE, FAILED, FORBIDDEN};
 
 /// Does what it is asked to until nobody asks any more, then undoes it.
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
+    // What it makes is for its owner alone, and is not kept from him either, whatever mask the user has.
+    umask(Mode::S_IRWXG | Mode::S_IRWXO);
     // Whoever wants it to end early ends its controller; it cannot be talked out of its debts.
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
@@ -59,31 +63,32 @@ fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Re
         return Err("this is no order".into());
     };
     let path = Path::new(path);
-    let owed = match what {
+    let mut owed = match what {
         "set" => Debt::of_setting(path, value)?,
         "limit" => Debt::of_limit(path, value)?,
-        "folder" => Debt::Folder { path: path.into() },
-        "group" => Debt::Group { path: path.into() },
+        "folder" => Debt::of_folder(path)?,
+        "group" => Debt::of_group(path)?,
         _ => return Err("this is no order".into()),
     };
-    let is_made = matches!(owed, Debt::Folder { .. } | Debt::Group { .. });
-    if is_made && path.exists() {
-        return Err("it is there already".into());
-    }
     let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
     let journal = match journal {
         Some(journal) => journal,
         None => journal.insert(Journal::open().map_err(unwritten)?),
     };
     journal.add(&owed).map_err(unwritten)?;
-    let done = if is_made { debt::make(path) } else { debt::write(path, value) };
+    let known = owed.clone();
+    let done = match &owed {
+        Debt::Setting { path, .. } => setting::write(path, value),
+        Debt::Folder { .. } | Debt::Group { .. } => owed.make(),
+    };
     if let Err(error) = done {
         // Nothing was changed, so nothing is owed.
         journal.rewrite(debts).map_err(unwritten)?;
         return Err(Refusal::of(&error));
     }
+    let learned = owed != known;
     debts.push(owed);
-    Ok(())
+    if learned { journal.rewrite(debts).map_err(unwritten) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -210,6 +210,13 @@ fn settings(experiment: &Experiment) -> Checked {
                     "one such as \"net.ipv4.tcp_syncookies\"",
                 ));
             }
+            if let Some(why) = sysctl::refusal(name) {
+                return Err(problem(
+                    here,
+                    format!("`{name}` is never changed: {why}"),
+                    "a setting of the kernel that is a value",
+                ));
+            }
             if machine.get(name).is_some_and(|other| *other != value.to_string()) {
                 return Err(problem(
                     here,

@@ -1,6 +1,6 @@
 //! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
 
-use plimsoll_host::{Access, Debts};
+use plimsoll_host::{Access, Debts, Owed};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -28,7 +28,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
     };
     let leftovers = plimsoll_host::leftovers()?;
-    let debts = plimsoll_host::debts()?;
+    let Owed { debts, refused } = plimsoll_host::debts()?;
+    let refused: Vec<&String> = refused.iter().chain(debts.iter().flat_map(Debts::refused)).collect();
     output::to_stdout(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
@@ -48,7 +49,11 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             }
         )?;
         leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))?;
-        debts.iter().flat_map(Debts::describe).try_for_each(|debt| writeln!(out, "  {debt}"))
+        debts.iter().flat_map(Debts::describe).try_for_each(|debt| writeln!(out, "  {debt}"))?;
+        if !refused.is_empty() {
+            writeln!(out, "not believed     {}", refused.len())?;
+        }
+        refused.iter().try_for_each(|what| writeln!(out, "  {what}"))
     })?;
     if !args.dry_run {
         let old =
@@ -61,7 +66,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         for left in &leftovers {
             left.remove()?;
         }
-        debts.iter().try_for_each(Debts::settle)?;
+        let settled: Vec<_> = debts.iter().map(Debts::settle).collect();
+        settled.into_iter().collect::<Result<(), _>>()?;
     }
     shaped_links(&access)?;
     Ok(Exit::Holds)

@@ -23,6 +23,7 @@ mod models;
 mod offered;
 mod own_services;
 mod paths;
+mod planted;
 mod programs;
 mod settings;
 mod storage;
