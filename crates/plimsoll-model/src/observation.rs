@@ -699,4 +699,6 @@ pub enum FaultKind {
     AgentLost,
     /// A link could not carry what came.
     LinkSaturated,
+    /// The controller was stopped, or the machine was suspended.
+    StoodStill,
 }

@@ -202,10 +202,13 @@ fn time_to_recover(report: &RunReport) -> Option<String> {
         )),
         None if !each.is_empty() => {
             let recovered = report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Recovered);
-            let what = if recovered { "How long it took is not known" } else { "No time to recover" };
-            Some(format!(
-                "{what}: in none of {cycles} were enough windows in a row as good as the baseline while it was watched."
-            ))
+            Some(if recovered {
+                format!(
+                    "It came back after the watch had ended, in all of {cycles}: how long it took is not known."
+                )
+            } else {
+                format!("It was not seen to come back while it was watched, in {cycles}.")
+            })
         }
         None => None,
     }
@@ -292,6 +295,7 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
         FaultKind::Deadline => "a deadline passed",
         FaultKind::AgentLost => "an agent was lost",
         FaultKind::LinkSaturated => "a link could not carry what came",
+        FaultKind::StoodStill => "the run stood still",
     }
 }
 

@@ -5,18 +5,18 @@ use std::time::Instant;
 use plimsoll_host::HostError;
 use plimsoll_model::experiment::{Experiment, Remedies, Rung};
 use plimsoll_model::frame::{FromAgent, ToAgent};
-use plimsoll_model::observation::{PhaseKind, Twin};
+use plimsoll_model::observation::PhaseKind;
 
-use crate::bench::Bench;
 use crate::error::TrialStop;
 use crate::event::Event;
 use crate::phase::{Extent, PHASE_LIMIT};
 use crate::trial::{Trial, sample_hz};
 
 impl<'t> Trial<'t> {
-    /// Tries one rung after the other on the flooded rig and measures after each, until the figure is back.
+    /// Tries one rung after the other and measures after each, until the figure is back.
     ///
-    /// The control twin is left as it is: it tells what the machine does meanwhile.
+    /// Each is applied to the control twin as well: what it has grown by being measured would otherwise stay in the control alone, and
+    /// make the restored rig look better than its baseline.
     pub(crate) fn climb(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;
         let Some(remedies) = &experiment.remedies else { return Ok(()) };
@@ -52,18 +52,24 @@ impl<'t> Trial<'t> {
         match rung {
             Rung::WaitLonger => self.fleet.idle(Instant::now() + remedies.wait.0)?,
             Rung::RestartService => {
-                let (bench, fleet) = self.main();
-                bench.restart(fleet, &remedies.service)?;
+                for twin in self.twins() {
+                    let (bench, fleet) = self.bench_and_fleet(twin);
+                    bench.restart(fleet, &remedies.service)?;
+                }
             }
             Rung::DropCaches => return self.drop_caches(host),
             Rung::RebuildHost => {
                 let hz = sample_hz(experiment);
-                let (bench, fleet) = self.main();
-                match bench.rebuild(fleet, host, hz) {
-                    Err(TrialStop::Error(crate::RunError::Host(error @ HostError::NotRebuildable(_)))) => {
-                        return Ok(Some(format!("not tried: {error}")));
+                for twin in self.twins() {
+                    let (bench, fleet) = self.bench_and_fleet(twin);
+                    match bench.rebuild(fleet, host, hz) {
+                        Err(TrialStop::Error(crate::RunError::Host(
+                            error @ HostError::NotRebuildable(_),
+                        ))) => {
+                            return Ok(Some(format!("not tried: {error}")));
+                        }
+                        other => other?,
                     }
-                    other => other?,
                 }
             }
         }
@@ -74,15 +80,13 @@ impl<'t> Trial<'t> {
         if let Err(error) = self.ground.drop_caches() {
             return Ok(Some(format!("not tried: {error}")));
         }
-        let key = self.bench(Twin::Main).key(host);
-        match self.fleet.ask(&key, |id| ToAgent::FlushCaches { id })? {
-            FromAgent::Failed { why, .. } => Ok(Some(format!("not tried: {why}"))),
-            _ => Ok(None),
+        for twin in self.twins() {
+            let key = self.bench(twin).key(host);
+            if let FromAgent::Failed { why, .. } = self.fleet.ask(&key, |id| ToAgent::FlushCaches { id })? {
+                return Ok(Some(format!("not tried: {why}")));
+            }
         }
-    }
-
-    fn main(&mut self) -> (&mut Bench<'t>, &mut crate::fleet::Fleet<'t>) {
-        self.bench_and_fleet(Twin::Main)
+        Ok(None)
     }
 }
 

@@ -16,6 +16,7 @@ mod mail;
 mod neighbour;
 mod phase;
 mod run;
+mod standstill;
 mod trial;
 
 pub use capture::FOLDER as CAPTURES;

@@ -16,6 +16,7 @@ use crate::event::{Event, Observer};
 use crate::fleet::Fleet;
 use crate::ground::{Changed, Ground, ShapedLink};
 use crate::neighbour::Beside;
+use crate::standstill::Standstill;
 
 /// What a trial needs from the run that it belongs to.
 pub(crate) struct Surroundings<'r> {
@@ -50,6 +51,7 @@ pub(crate) struct Trial<'t> {
     /// The neighbours that are there now.
     pub(crate) beside: Vec<Beside>,
     links: Vec<ShapedLink>,
+    standstill: Standstill,
 }
 
 /// Which trial of its run it is.
@@ -99,6 +101,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         stored: 0,
         beside: Vec::new(),
         links: Vec::new(),
+        standstill: Standstill::watch(),
     };
     let stop = trial.all(place.remedies).err();
     trial.finish(stop)
@@ -226,7 +229,17 @@ impl<'t> Trial<'t> {
         self.store.put_phase(self.run, &self.record, self.stored, phase)?;
         self.stored += 1;
         self.observer.on(&Event::PhaseEnded { phase: self.record.phases.last().expect("a phase was begun") });
-        Ok(())
+        self.stood_still().map_or(Ok(()), |fault| Err(TrialStop::Fault(fault)))
+    }
+
+    /// A pause of the controller makes worthless what was timed across it.
+    fn stood_still(&self) -> Option<Fault> {
+        let pause = self.standstill.take()?;
+        let what = format!(
+            "Plimsoll itself stood still for {:.1} s: it was stopped, or the machine was suspended",
+            pause.as_secs_f64()
+        );
+        Some(Fault { phase: String::new(), kind: FaultKind::StoodStill, what })
     }
 
     /// The phase that was begun last.
@@ -286,7 +299,8 @@ impl<'t> Trial<'t> {
         self.record.series = std::mem::take(&mut self.fleet.series);
         self.record.sampling = self.fleet.cost;
         if let Some(TrialStop::Fault(fault)) = &stop {
-            let mut fault = fault.clone();
+            // A deadline that passed meanwhile, or a host that is lost, is only its effect.
+            let mut fault = self.stood_still().unwrap_or_else(|| fault.clone());
             fault.phase =
                 self.record.phases.last().map_or_else(|| "set-up".to_owned(), |phase| phase.name.clone());
             self.observer.on(&Event::Fault { fault: &fault });

@@ -115,9 +115,14 @@ pub fn page(id: CauseId) -> Page {
     }
 }
 
-/// What the place of the state says about the cause.
+/// What the place of the state says about the cause. `restored` is the figure relative to its baseline before and after the rung that
+/// brought it back: an intervention, which stands by itself where no counter tells more.
 #[must_use]
-pub fn of_state(state_lives_in: Option<StateLivesIn>, evidence: &[Evidence]) -> Vec<Cause> {
+pub fn of_state(
+    state_lives_in: Option<StateLivesIn>,
+    restored: Option<CauseEvidence>,
+    evidence: &[Evidence],
+) -> Vec<Cause> {
     let (id, speaks): (_, fn(&str) -> bool) = match state_lives_in {
         Some(StateLivesIn::Service) => (CauseId::ServiceStateGrows, of_service),
         Some(StateLivesIn::HostKernel) => (CauseId::KernelStateGrows, of_kernel),
@@ -134,13 +139,18 @@ pub fn of_state(state_lives_in: Option<StateLivesIn>, evidence: &[Evidence]) -> 
             unit: evidence.unit.clone(),
         })
         .collect();
-    if quoted.is_empty() {
+    if quoted.is_empty() && restored.is_none() {
         return Vec::new();
     }
     // The intervention that confirms the cause has been made: the rung restored the figure.
-    let confidence = if quoted.len() > 1 { 0.95 } else { 0.9 };
+    let confidence = match quoted.len() {
+        0 => 0.8,
+        1 => 0.9,
+        _ => 0.95,
+    };
     let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
-    vec![Cause { rank: 1, id, title, confidence, evidence: quoted, remedy, confirmed: true }]
+    let evidence = restored.into_iter().chain(quoted).collect();
+    vec![Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true }]
 }
 
 /// A second mode that is there when a neighbour is: the neighbour was switched on and off, so it is confirmed. `evidence` are the figures
@@ -229,23 +239,42 @@ mod tests {
     }
 
     #[test]
-    fn the_rung_alone_is_not_enough() {
-        assert!(of_state(Some(StateLivesIn::HostKernel), &[]).is_empty());
+    fn a_rung_without_figures_is_not_enough() {
+        assert!(of_state(Some(StateLivesIn::HostKernel), None, &[]).is_empty());
         assert!(
-            of_state(Some(StateLivesIn::HostKernel), &[evidence("netstat.TcpExt.TW (per connection)")])
+            of_state(Some(StateLivesIn::HostKernel), None, &[evidence("netstat.TcpExt.TW (per connection)")])
                 .is_empty()
         );
     }
 
     #[test]
+    fn what_a_restart_has_restored_is_named_although_no_counter_tells_more() {
+        let restored = CauseEvidence {
+            metric: "connections_per_second, relative to the baseline, by `restart_service`".into(),
+            before: 0.2,
+            after: 1.0,
+            unit: "ratio".into(),
+        };
+        let causes = of_state(Some(StateLivesIn::Service), Some(restored.clone()), &[]);
+        assert_eq!((causes[0].id, causes[0].confirmed), (CauseId::ServiceStateGrows, true));
+        assert_eq!(causes[0].evidence, [restored.clone()]);
+        let more = of_state(
+            Some(StateLivesIn::Service),
+            Some(restored),
+            &[evidence("machine.stat.cpu.user (per connection)")],
+        );
+        assert!(more[0].confidence > causes[0].confidence);
+    }
+
+    #[test]
     fn what_follows_from_any_flood_is_no_evidence() {
         let flood = [evidence("machine.slab.tw_sock_TCP.active (level)"), evidence("tcp.time_wait (level)")];
-        assert!(of_state(Some(StateLivesIn::HostKernel), &flood).is_empty());
+        assert!(of_state(Some(StateLivesIn::HostKernel), None, &flood).is_empty());
     }
 
     #[test]
     fn rules_that_grew_and_a_new_host_that_helped_point_at_the_kernel() {
-        let causes = of_state(Some(StateLivesIn::HostKernel), &[evidence("rules (level)")]);
+        let causes = of_state(Some(StateLivesIn::HostKernel), None, &[evidence("rules (level)")]);
         assert_eq!(causes[0].id, CauseId::KernelStateGrows);
         assert_eq!(causes[0].evidence[0].after, 10_003.0);
     }
@@ -278,6 +307,6 @@ mod tests {
 
     #[test]
     fn where_nothing_is_held_down_nothing_is_explained() {
-        assert!(of_state(None, &[evidence("rules (level)")]).is_empty());
+        assert!(of_state(None, None, &[evidence("rules (level)")]).is_empty());
     }
 }

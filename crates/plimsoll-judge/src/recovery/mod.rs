@@ -25,7 +25,7 @@ use crate::stats::shift::Location;
 use crate::wording;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
-use step::Windows;
+use step::{Medians, Windows};
 
 /// The figure in one window of time, in the flooded service and, in the neighbouring slice of time, in its control.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,7 +139,7 @@ pub struct RecoveryVerdict {
 ///
 /// A window of the flooded service that carried nothing counts as a thousandth of its baseline; a window whose control
 /// carried nothing is left out. The verdict is `invalid` when the baseline itself carried nothing, or the control
-/// stopped in most windows.
+/// stopped in most windows, or moved by itself by more than a factor of 3.
 ///
 /// # Errors
 /// No trials, a trial without baseline or without windows after a flood, values that are negative or not finite (or
@@ -154,15 +154,19 @@ pub fn judge_trials(
         return Err(JudgeError::Empty { what: "trials".into(), expected: "at least one trial" });
     }
     let mut steps: Vec<Vec<Step>> = Vec::with_capacity(trials.len());
-    let mut adjusted = true;
+    let mut medians: Vec<Medians> = Vec::with_capacity(trials.len());
     for (index, trial) in trials.iter().enumerate() {
         match steps_of(index, trial, settings)? {
             Ok(found) => {
-                adjusted &= found.adjusted;
+                medians.extend(found.last);
                 steps.push(found.cycles);
             }
             Err(Spoiled(reason)) => return Ok(invalid(metric, trials.len(), reason)),
         }
+    }
+    let medians = Medians::over(&medians);
+    if let Some(reason) = adrift(medians) {
+        return Ok(invalid(metric, trials.len(), reason));
     }
     let last: Vec<Step> = steps.iter().filter_map(|cycles| cycles.last().copied()).collect();
     let log_ratio = pool(&last, settings.between_trials, settings.confidence);
@@ -175,7 +179,7 @@ pub fn judge_trials(
         .collect();
     let trend = (cycles > 1).then(|| trend(&steps));
     let units = Units::Trials(trials.len());
-    let mut verdict = verdict(metric, log_ratio, adjusted, units, settings);
+    let mut verdict = verdict(metric, log_ratio, medians, units, settings);
     verdict.reason += &cycle_note(verdict.outcome, &per_cycle, trend, settings);
     Ok(RecoveryVerdict { verdict, per_cycle: per_cycle.into_iter().map(Estimate::of_log).collect(), trend })
 }
@@ -199,21 +203,27 @@ pub fn judge_flat(
         .filter(|c| c.baseline.len() == flooded.baseline.len() && c.after.len() == flooded.after.len());
     let baseline = pairs(&flooded.baseline, paired.map(|c| &c.baseline));
     let after = pairs(&flooded.after, paired.map(|c| &c.after));
-    let step = match flat_step(&baseline, &after, settings)? {
-        Ok(step) => step,
+    let (step, mut medians) = match flat_step(&baseline, &after, settings)? {
+        Ok(found) => found,
         Err(Spoiled(reason)) => return Ok(invalid(metric, n, reason)),
     };
     let step = match control {
         Some(c) if paired.is_none() => {
             match flat_step(&pairs(&c.baseline, None), &pairs(&c.after, None), settings)? {
-                Ok(own) => step.against(own),
+                Ok((own, of_control)) => {
+                    medians.control = Some(of_control.flooded);
+                    step.against(own)
+                }
                 Err(Spoiled(_)) => return Ok(invalid(metric, n, CONTROL_STOPPED.into())),
             }
         }
         _ => step,
     };
+    if let Some(reason) = adrift(medians) {
+        return Ok(invalid(metric, n, reason));
+    }
     let log_ratio = step.location(settings.confidence);
-    let verdict = verdict(metric, log_ratio, control.is_some(), Units::Windows(n), settings);
+    let verdict = verdict(metric, log_ratio, medians, Units::Windows(n), settings);
     Ok(RecoveryVerdict { verdict, per_cycle: vec![Estimate::of_log(log_ratio)], trend: None })
 }
 
@@ -222,13 +232,64 @@ const CONTROL_STOPPED: &str = "the control, which was never flooded, carried not
 const NO_BASELINE: &str =
     "the service carried nothing before the flood in most windows: there is no baseline to return to";
 
+/// A control that moves by more than this factor by itself leaves nothing to compare with.
+const ADRIFT: f64 = 3.0;
+/// From this factor on it is told that the control moved.
+const MOVED: f64 = 1.25;
+
+fn is_beyond(ratio: f64, factor: f64) -> bool {
+    !(1.0 / factor..=factor).contains(&ratio)
+}
+
+/// Why the control cannot stand for what the flooded service would have done without a flood; nothing where it can.
+fn adrift(medians: Medians) -> Option<String> {
+    let [before, after] = medians.control?;
+    is_beyond(after / before, ADRIFT).then(|| {
+        format!(
+            "the control, which was never flooded, went from {} to {} by itself (x{}): the machine changed so much that there is nothing to \
+             compare with",
+            wording::figure(before),
+            wording::figure(after),
+            wording::figure(after / before)
+        )
+    })
+}
+
+/// What was divided by what.
+fn arithmetic(medians: Medians, ratio: f64) -> String {
+    let told = |what: &str, [before, after]: [f64; 2]| {
+        let (before, after, ratio) =
+            (wording::figure(before), wording::figure(after), wording::figure(after / before));
+        format!("{what} went from {before} to {after} (x{ratio})")
+    };
+    let flooded = told("the flooded rig's median window", medians.flooded);
+    let Some(control) = medians.control else {
+        return format!(
+            "{flooded}; no control ran, so whatever the machine did by itself between baseline and after is part of the figure (unchanged \
+             programs often move by more than 5 % within minutes)"
+        );
+    };
+    let by_itself = control[1] / control[0];
+    let moved = if is_beyond(by_itself, MOVED) {
+        format!(" (it moved by {} by itself, which is divided out)", wording::change(by_itself))
+    } else {
+        String::new()
+    };
+    format!(
+        "{flooded}, {}{moved}; one divided by the other, window by window, is {}",
+        told("that of its unflooded control", control),
+        wording::figure(ratio)
+    )
+}
+
 /// Why windows cannot carry any answer.
 struct Spoiled(String);
 
 /// The log ratios after/baseline of one trial, cycle by cycle.
 struct TrialSteps {
     cycles: Vec<Step>,
-    adjusted: bool,
+    /// The medians of the last cycle.
+    last: Option<Medians>,
 }
 
 fn steps_of(
@@ -244,7 +305,7 @@ fn steps_of(
         });
     }
     let baseline = Windows::read(&name("baseline"), &trial.baseline, settings.lower_is_better)?;
-    let mut found = TrialSteps { cycles: Vec::with_capacity(trial.cycles.len()), adjusted: true };
+    let mut found = TrialSteps { cycles: Vec::with_capacity(trial.cycles.len()), last: None };
     for (c, cycle) in trial.cycles.iter().enumerate() {
         let after = Windows::read(&name(&format!("cycles[{c}]")), cycle, settings.lower_is_better)?;
         if baseline.carried_nothing() {
@@ -253,9 +314,8 @@ fn steps_of(
         if baseline.control_stopped() || after.control_stopped() {
             return Ok(Err(Spoiled(CONTROL_STOPPED.into())));
         }
-        let (step, adjusted) = Step::between(&baseline, &after);
-        found.cycles.push(step);
-        found.adjusted &= adjusted;
+        found.cycles.push(Step::between(&baseline, &after));
+        found.last = Some(Medians::of(&baseline, &after));
     }
     Ok(Ok(found))
 }
@@ -264,7 +324,7 @@ fn flat_step(
     baseline: &[WindowPair],
     after: &[WindowPair],
     settings: &RecoverySettings,
-) -> Result<Result<Step, Spoiled>, JudgeError> {
+) -> Result<Result<(Step, Medians), Spoiled>, JudgeError> {
     let before = Windows::read("baseline", baseline, settings.lower_is_better)?;
     let after = Windows::read("after", after, settings.lower_is_better)?;
     Ok(if before.carried_nothing() {
@@ -272,7 +332,7 @@ fn flat_step(
     } else if before.control_stopped() || after.control_stopped() {
         Err(Spoiled(CONTROL_STOPPED.into()))
     } else {
-        Ok(Step::between(&before, &after).0)
+        Ok((Step::between(&before, &after), Medians::of(&before, &after)))
     })
 }
 
@@ -304,7 +364,7 @@ enum Units {
 fn verdict(
     metric: &str,
     log_ratio: Location,
-    adjusted: bool,
+    medians: Medians,
     units: Units,
     settings: &RecoverySettings,
 ) -> Verdict {
@@ -330,12 +390,6 @@ fn verdict(
             ),
         ),
     };
-    let control = if adjusted {
-        "against an unflooded control"
-    } else {
-        "no control ran, so whatever the machine did by itself between baseline and after is part of the figure \
-         (unchanged programs often move by more than 5 % within minutes)"
-    };
     Verdict {
         claim: "recovery".into(),
         metric: metric.into(),
@@ -345,9 +399,10 @@ fn verdict(
         confidence: settings.confidence,
         n,
         reason: format!(
-            "after/baseline is {} ({}): {finding}; {control}; {basis}",
+            "after/baseline is {} ({}): {finding}; {}; {basis}",
             wording::change(ratio.estimate),
             wording::interval(log_ratio, settings.confidence),
+            arithmetic(medians, ratio.estimate),
         ),
     }
 }

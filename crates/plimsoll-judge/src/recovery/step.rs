@@ -64,6 +64,36 @@ impl Windows {
     }
 }
 
+/// The median figures of a trial before and after a flood: what a reader finds in a table of the rigs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Medians {
+    pub(super) flooded: [f64; 2],
+    /// Those of the control, where it was divided out.
+    pub(super) control: Option<[f64; 2]>,
+}
+
+impl Medians {
+    pub(super) fn of(baseline: &Windows, after: &Windows) -> Self {
+        let flooded = [baseline, after].map(|phase| median(&phase.flooded));
+        let of_control = |phase: &Windows| {
+            median(&phase.with_control.iter().map(|(_, control)| *control).collect::<Vec<_>>())
+        };
+        let adjusted = baseline.adjustable() && after.adjustable();
+        Self { flooded, control: adjusted.then(|| [baseline, after].map(of_control)) }
+    }
+
+    /// The medians over trials; the control's only where every trial has one.
+    pub(super) fn over(trials: &[Self]) -> Self {
+        let over = |of: &dyn Fn(&Self) -> f64| median(&trials.iter().map(of).collect::<Vec<_>>());
+        let control = trials.iter().all(|trial| trial.control.is_some());
+        Self {
+            flooded: [0, 1].map(|side| over(&|trial| trial.flooded[side])),
+            control: control
+                .then(|| [0, 1].map(|side| over(&|trial| trial.control.map_or(f64::NAN, |of| of[side])))),
+        }
+    }
+}
+
 fn check(what: impl Fn() -> String, index: usize, value: f64, zeros_refused: bool) -> Result<(), JudgeError> {
     if !value.is_finite() {
         Err(JudgeError::NotFinite { what: what(), index, value })
@@ -86,12 +116,11 @@ pub struct Step {
 }
 
 impl Step {
-    /// The step between two phases, and whether it was taken against the control.
-    pub(super) fn between(baseline: &Windows, after: &Windows) -> (Self, bool) {
+    /// The step between two phases, against the control where enough windows have one.
+    pub(super) fn between(baseline: &Windows, after: &Windows) -> Self {
         let adjusted = baseline.adjustable() && after.adjustable();
         let floor = NOTHING * median(&baseline.flooded);
-        let step = Self::of_logs(&baseline.logs(adjusted, floor), &after.logs(adjusted, floor));
-        (step, adjusted)
+        Self::of_logs(&baseline.logs(adjusted, floor), &after.logs(adjusted, floor))
     }
 
     fn of_logs(before: &[f64], after: &[f64]) -> Self {

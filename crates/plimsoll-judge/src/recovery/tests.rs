@@ -112,6 +112,34 @@ fn a_control_that_died_makes_the_run_invalid() {
     assert!(found.verdict.reason.contains("control"), "{}", found.verdict.reason);
 }
 
+fn steady(flooded: f64, control: f64) -> Vec<WindowPair> {
+    (0..20)
+        .map(|i| {
+            let noise = 1.0 + 0.01 * f64::from(i % 5);
+            WindowPair { flooded: flooded * noise, control: Some(control * noise) }
+        })
+        .collect()
+}
+
+#[test]
+fn the_reason_says_what_was_divided_by_what_and_that_the_control_moved() {
+    let trial = RecoveryTrial { baseline: steady(340.0, 322.0), cycles: vec![steady(55.0, 235.0)] };
+    let reason = judge(&[trial]).verdict.reason;
+    assert!(reason.contains("went from 347 to 56.1 (x0.162)"), "{reason}");
+    assert!(reason.contains("from 328 to 240 (x0.730) (it moved by -27 % by itself"), "{reason}");
+    assert!(reason.contains("one divided by the other, window by window, is 0.222"), "{reason}");
+}
+
+#[test]
+fn a_control_that_moved_by_more_than_a_factor_of_three_makes_the_run_invalid() {
+    let trial =
+        |after: f64| RecoveryTrial { baseline: steady(300.0, 300.0), cycles: vec![steady(300.0, after)] };
+    let gone = judge(&[trial(80.0)]).verdict;
+    assert_eq!(gone.outcome, Outcome::Invalid);
+    assert!(gone.reason.contains("went from 306 to 81.6 by itself"), "{}", gone.reason);
+    assert_ne!(judge(&[trial(120.0)]).verdict.outcome, Outcome::Invalid);
+}
+
 #[test]
 fn a_baseline_that_carried_nothing_makes_the_run_invalid() {
     let flooded = BeforeAfter { baseline: vec![0.0; 10], after: vec![5.0; 10] };

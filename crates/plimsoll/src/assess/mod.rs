@@ -129,7 +129,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         notes: notes(&entry.notes, alike.as_ref()),
         alike,
         causes: ranked([
-            plimsoll_explain::causes::of_state(state_lives_in, &evidence),
+            plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &evidence),
             probes::causes(plan, &verdicts),
             modes::causes(plan, trials),
             foreign_sync::causes(plan, trials),

@@ -1,6 +1,7 @@
 //! The remedies ladder: what each rung did, and where the state lives.
 
 use plimsoll_judge::recovery::RecoveryTrial;
+use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::{RecoveryClaim, Rung};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -114,6 +115,22 @@ pub(super) fn state_lives_in(
         .iter()
         .any(|result| result.rung == Rung::RebuildHost && result.outcome == Outcome::NotRecovered);
     rebuilt.then_some(StateLivesIn::Elsewhere)
+}
+
+/// The figure relative to its baseline before and after the rung that brought it back.
+pub(super) fn restored(plan: &Plan, trials: &[TrialRecord]) -> Option<CauseEvidence> {
+    let climbed = trials.iter().find(|trial| rungs(trial).next().is_some())?;
+    let back = results(plan, trials).into_iter().find(|result| result.outcome == Outcome::Recovered)?;
+    Some(CauseEvidence {
+        metric: format!(
+            "{}, relative to the baseline, by `{}`",
+            claim(plan)?.metric.name(),
+            back.rung.name()
+        ),
+        before: held_down(plan, climbed)?,
+        after: back.estimate?,
+        unit: "ratio".into(),
+    })
 }
 
 fn claim(plan: &Plan) -> Option<&RecoveryClaim> {

@@ -39,6 +39,23 @@ fn ctrl_c_in_a_flood_keeps_what_was_measured_and_resume_finishes_the_run() {
 }
 
 #[test]
+fn a_run_that_was_stopped_and_continued_discards_the_trial_and_says_why() {
+    let lab = Lab::of_ordinary_user();
+    let experiment = lab.file("small.toml", &long_flood());
+    let run = lab.start(&["run", &experiment, "--seed", "11", "--reps", "1", "--format", "json"]);
+    lab.wait_for_the_flood();
+    run.signal(Signal::SIGSTOP);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    run.signal(Signal::SIGCONT);
+    let report = run.ends().exits(4).json();
+    assert_eq!(verdict_of(&report)["outcome"], "invalid");
+    let fault = &report["trials"][0]["faults"][0];
+    assert_eq!(fault["kind"], "stood_still", "{fault}");
+    let told = verdict_of(&report)["reason"].as_str().expect("a reason").to_owned();
+    assert!(told.contains("stood still for") && told.contains("was stopped"), "{told}");
+}
+
+#[test]
 fn a_resumed_run_keeps_its_trials_and_the_order_of_its_seed() {
     let whole = Lab::new();
     let args = ["run", "sizes.toml", "--seed", "5", "--format", "json"];
