@@ -11,10 +11,13 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The command that starts a child in a role.
+use crate::confine;
+
+/// The command that starts a child in a role, with little of the agent's environment.
 pub(crate) fn command(role: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", role]);
+    confine::clean_environment(&mut command, []);
     command
 }
 

@@ -5,54 +5,37 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::{fs, io};
 
-use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{getegid, geteuid};
 use plimsoll_model::experiment::ExecService;
 use plimsoll_model::frame::Failure;
 
-use crate::child;
+use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
+use crate::{child, other};
 
-/// As whom a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Identity {
-    /// As who the agent is.
-    Own,
-    /// As somebody who is not root, in a user namespace of his own: the agent's own user under another number. He cannot listen on ports
-    /// below `net.ipv4.ip_unprivileged_port_start`.
-    Ordinary,
-}
-
-/// What stands before the program where it is to run as [`Identity::Ordinary`].
-const ORDINARY: &str = "--ordinary";
-/// The number of the ordinary user and his group: nobody's, by long custom.
-const NOBODY: u32 = 65534;
-
-/// The command that becomes `program` and dies with the agent.
+/// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.
 pub(crate) fn stage(
-    identity: Identity,
+    confinement: Option<&Confinement>,
     program: &Path,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-) -> Command {
+) -> Result<Command, Failure> {
+    let how = serde_json::to_string(&confinement).map_err(|error| other("start the service", error))?;
     let mut command = child::command("exec");
-    if identity == Identity::Ordinary {
-        command.arg(ORDINARY);
-    }
-    command.arg(program).args(arguments);
-    command
+    command.arg(how).arg(program).args(arguments);
+    Ok(command)
 }
 
-/// `plimsoll agent exec [--ordinary] PROGRAM ARGUMENT...`: becomes that program, and dies with the agent.
+/// `plimsoll agent exec HOW PROGRAM ARGUMENT...`: becomes that program, confined as HOW says (JSON; `null` for not at all), and dies with the
+/// agent.
 #[must_use]
 pub fn main(argv: &[OsString]) -> ExitCode {
-    let (ordinary, argv) = match argv.split_first() {
-        Some((word, rest)) if word == ORDINARY => (true, rest),
-        _ => (false, argv),
-    };
+    let Some((how, argv)) = argv.split_first() else { return ExitCode::from(2) };
     let Some((program, arguments)) = argv.split_first() else { return ExitCode::from(2) };
-    if ordinary && let Err(error) = become_ordinary() {
-        eprintln!("become an ordinary user: {error}");
+    let how = how.to_str().and_then(|how| serde_json::from_str::<Option<Confinement>>(how).ok());
+    let Some(how) = how else { return ExitCode::from(2) };
+    if let Some(confinement) = how
+        && let Err((what, error)) = confinement.apply()
+    {
+        eprintln!("cannot keep the program apart from the machine: {what}: {error}");
         return ExitCode::FAILURE;
     }
     // After the change of user, which would undo it (prctl(2)).
@@ -64,48 +47,77 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     ExitCode::from(127)
 }
 
-/// Moves into a user namespace in which this user is nobody. Forbidding setgroups comes first, without which the kernel lets nobody map
-/// a group (user_namespaces(7)); where the namespace around forbids it already, the file cannot be written and need not be.
-fn become_ordinary() -> io::Result<()> {
-    let (uid, gid) = (geteuid(), getegid());
-    unshare(CloneFlags::CLONE_NEWUSER)?;
-    fs::write("/proc/self/setgroups", "deny").ok();
-    fs::write("/proc/self/gid_map", format!("{NOBODY} {gid} 1"))?;
-    fs::write("/proc/self/uid_map", format!("{NOBODY} {uid} 1"))
-}
-
-/// The command of a service, with its placeholders replaced.
+/// The command of a service, with its placeholders replaced. It may write to `scratch`.
 pub(crate) fn command(
     service: &ExecService,
+    privileged: bool,
     listen: SocketAddr,
     to: &[SocketAddr],
+    scratch: &Path,
 ) -> Result<Command, Failure> {
-    let argv: Vec<String> = service.argv.iter().map(|word| fill(word, listen, to)).collect();
+    let argv: Vec<String> = service.argv.iter().map(|word| fill(word, listen, to, scratch)).collect();
     let (program, arguments) =
-        argv.split_first().ok_or_else(|| crate::other("start the service", "its command is empty"))?;
-    let found = find(program)
-        .ok_or_else(|| Failure::NoProgram { program: program.clone(), package: package_of(program) })?;
-    let mut command = stage(Identity::Own, &found, arguments);
+        argv.split_first().ok_or_else(|| other("start the service", "its command is empty"))?;
+    let missing = || Failure::NoProgram { program: program.clone(), package: package_of(program) };
+    let found = if privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
+    let confinement = if privileged {
+        None
+    } else {
+        let here = std::env::current_dir().map_err(|error| other("find the working folder", error))?;
+        let opened = vec![here.join(&found), here];
+        let writable = vec![scratch.to_owned()];
+        Some(Confinement { identity: Identity::Nobody, writable, visible: Vec::new(), opened })
+    };
+    let mut command = stage(confinement.as_ref(), &found, arguments)?;
+    clean_environment(&mut command, &service.pass_env);
+    if !privileged {
+        command.env("HOME", scratch).env("TMPDIR", scratch);
+    } else if let Some(home) = std::env::var_os("HOME") {
+        command.env("HOME", home);
+    }
     command.envs(&service.env);
     Ok(command)
 }
 
-fn fill(word: &str, listen: SocketAddr, to: &[SocketAddr]) -> String {
+fn fill(word: &str, listen: SocketAddr, to: &[SocketAddr], scratch: &Path) -> String {
     let to = to.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     word.replace("{port}", &listen.port().to_string())
         .replace("{address}", &listen.ip().to_string())
         .replace("{to}", &to)
+        .replace("{scratch}", &scratch.to_string_lossy())
 }
 
 /// Where a program is, as a shell would find it.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| is_file(path));
+    candidates(program).find(|path| is_file(path))
+}
+
+/// The same for a program that is started as nobody: in root's `PATH` there may be folders that only root may enter. Where a program was
+/// named by its path, the way there is opened for it.
+fn find_for_nobody(program: &str) -> Option<PathBuf> {
+    if program.contains('/') || !confine::can_become_nobody() {
+        return find(program);
     }
+    let may_start = |path: &PathBuf| {
+        let file = path.canonicalize();
+        file.is_ok_and(|file| {
+            confine::closed_on_the_way(&file).is_none()
+                && file.metadata().is_ok_and(|meta| meta.is_file() && is_open(&meta, 1))
+        })
+    };
+    candidates(program).find(may_start).or_else(|| find(program))
+}
+
+/// Where a program could be.
+fn candidates(program: &str) -> impl Iterator<Item = PathBuf> {
+    let named = program.contains('/');
     // Daemons live in folders that an ordinary user's PATH often lacks.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    folders.map(|folder| folder.join(program)).find(|path| is_file(path))
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let folders = if named { vec![PathBuf::new()] } else { folders };
+    let program = program.to_owned();
+    folders.into_iter().map(move |folder| folder.join(&program))
 }
 
 fn is_file(path: &Path) -> bool {
@@ -130,21 +142,24 @@ mod tests {
     use super::*;
 
     fn service(argv: &[&str]) -> ExecService {
-        ExecService { argv: argv.iter().map(ToString::to_string).collect(), env: Default::default() }
+        let argv = argv.iter().map(ToString::to_string).collect();
+        ExecService { argv, env: Default::default(), pass_env: Vec::new() }
     }
 
     #[test]
     fn placeholders_are_replaced_inside_words() {
         let (listen, to) = ("10.0.0.2:80".parse().unwrap(), ["10.0.0.6:8080".parse().unwrap()]);
-        let command = command(&service(&["sh", "--bind={address}:{port}", "{to}"]), listen, &to).unwrap();
+        let service = service(&["sh", "--bind={address}:{port}", "{to}", "{scratch}/db"]);
+        let command = command(&service, false, listen, &to, Path::new("/dev/shm/x")).unwrap();
         let words: Vec<_> =
-            command.get_args().skip(3).map(|word| word.to_str().unwrap().to_owned()).collect();
-        assert_eq!(words, ["--bind=10.0.0.2:80", "10.0.0.6:8080"]);
+            command.get_args().skip(4).map(|word| word.to_str().unwrap().to_owned()).collect();
+        assert_eq!(words, ["--bind=10.0.0.2:80", "10.0.0.6:8080", "/dev/shm/x/db"]);
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named_with_its_package() {
-        let error = command(&service(&["/nowhere/nginx"]), "10.0.0.2:80".parse().unwrap(), &[]).unwrap_err();
+        let (service, listen) = (service(&["/nowhere/nginx"]), "10.0.0.2:80".parse().unwrap());
+        let error = command(&service, false, listen, &[], Path::new("/x")).unwrap_err();
         assert!(error.to_string().contains("nginx-light"), "{error}");
     }
 }

@@ -7,6 +7,7 @@
 
 mod capture;
 mod child;
+mod confine;
 mod exec;
 mod load;
 mod outbox;

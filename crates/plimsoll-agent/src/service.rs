@@ -15,13 +15,14 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
-use plimsoll_model::experiment::Ready;
+use plimsoll_model::experiment::{Leak, Ready};
 use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
+use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::outbox::Outbox;
-use crate::{ById, child, exec, other, program};
+use crate::{ById, child, confine, exec, other, program};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -51,11 +52,42 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
+    if let Err((what, error)) = confine::keep_only(needed_by(&spec.kind)) {
+        eprintln!("{what}: {error}");
+        return ExitCode::FAILURE;
+    }
     let Err(failure) =
         plimsoll_load::serve(&spec, |addresses| child::tell(&Told::Listening(addresses.to_vec())));
     eprintln!("{failure}");
     child::tell(&Told::Failed(failure)).ok();
     ExitCode::FAILURE
+}
+
+/// The capabilities that a built-in service uses, where it is started with them. All may listen on any port, and have as many connections
+/// as they are told to.
+fn needed_by(kind: &ServiceKind) -> CapabilitySet {
+    let all = CapabilitySet::NET_BIND_SERVICE.union(CapabilitySet::SYS_RESOURCE);
+    match kind {
+        // Rules of routing.
+        ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => {
+            all.union(CapabilitySet::NET_ADMIN)
+        }
+        // A folder that the file names may be another user's.
+        ServiceKind::Web(web) if web.root.is_some() => all.union(CapabilitySet::DAC_READ_SEARCH),
+        ServiceKind::MailRelay(relay) if relay.queue.is_some() => all.union(CapabilitySet::DAC_OVERRIDE),
+        ServiceKind::Web(_)
+        | ServiceKind::Relay(_)
+        | ServiceKind::Bulk(_)
+        | ServiceKind::TcpProxy(_)
+        | ServiceKind::SmtpSink(_)
+        | ServiceKind::MailRelay(_) => all,
+        // These are no built-in services.
+        ServiceKind::Nginx(_)
+        | ServiceKind::Haproxy(_)
+        | ServiceKind::Apache(_)
+        | ServiceKind::Postfix(_)
+        | ServiceKind::Exec(_) => CapabilitySet::empty(),
+    }
 }
 
 /// The services of a host.
@@ -220,7 +252,19 @@ impl Running {
 
 /// Whether a service has files that outlive a restart of it.
 fn keeps_files(kind: &ServiceKind) -> bool {
-    matches!(kind, ServiceKind::SmtpSink(_) | ServiceKind::MailRelay(_) | ServiceKind::Postfix(_))
+    match kind {
+        ServiceKind::SmtpSink(_)
+        | ServiceKind::MailRelay(_)
+        | ServiceKind::Postfix(_)
+        | ServiceKind::Exec(_) => true,
+        ServiceKind::Web(_)
+        | ServiceKind::Relay(_)
+        | ServiceKind::Bulk(_)
+        | ServiceKind::TcpProxy(_)
+        | ServiceKind::Nginx(_)
+        | ServiceKind::Haproxy(_)
+        | ServiceKind::Apache(_) => false,
+    }
 }
 
 fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
@@ -238,9 +282,17 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
     let first =
         *listen.first().ok_or_else(|| other("start the service", "it has no address to listen on"))?;
     let (mut command, folder) = match &spec.kind {
-        ServiceKind::Exec(service) => (exec::command(service, first, &spec.to)?, None),
-        kind => {
-            let prepared = program::prepare(kind, first, &spec.to, spec.folder.as_deref())?;
+        ServiceKind::Exec(service) => {
+            let scratch = spec.folder.as_deref();
+            let scratch =
+                scratch.ok_or_else(|| other("start the service", "it has no folder to write to"))?;
+            if !spec.privileged {
+                program::give_to_nobody(scratch)?;
+            }
+            (exec::command(service, spec.privileged, first, &spec.to, scratch)?, None)
+        }
+        _ => {
+            let prepared = program::prepare(spec, first)?;
             (prepared.command, Some(prepared.folder))
         }
     };
@@ -254,7 +306,12 @@ fn free_port(address: SocketAddr) -> Result<SocketAddr, Failure> {
     TcpListener::bind(address).and_then(|listener| listener.local_addr()).map_err(|error| {
         match error.kind() {
             io::ErrorKind::AddrInUse => Failure::AddressInUse { address },
-            io::ErrorKind::PermissionDenied => Failure::Permission { what: format!("listen on {address}") },
+            io::ErrorKind::PermissionDenied => Failure::Permission {
+                what: format!("listen on {address}"),
+                needs: Some(
+                    "CAP_NET_BIND_SERVICE for a port below net.ipv4.ip_unprivileged_port_start".into(),
+                ),
+            },
             _ => other(format!("listen on {address}"), error),
         }
     })
@@ -322,7 +379,8 @@ impl Watch {
                 return Ok(());
             };
             if let Ok(status) = end.try_recv() {
-                return Err(Failure::Exited { how: describe(status), stderr: stderr.last_words() });
+                let confined = matches!(self.spec.kind, ServiceKind::Exec(_)) && !self.spec.privileged;
+                return Err(Failure::Exited { how: describe(status), stderr: stderr.last_words(), confined });
             }
             if start.elapsed() >= within {
                 return Err(not_ready(last));
@@ -335,7 +393,7 @@ impl Watch {
 fn exited(end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
     let how =
         end.recv_timeout(READY_ATTEMPT).map_or_else(|_| "it closed its standard output".into(), describe);
-    Failure::Exited { how, stderr: stderr.last_words() }
+    Failure::Exited { how, stderr: stderr.last_words(), confined: false }
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -31,14 +31,19 @@ fn file_of(name: &str) -> Result<PathBuf, Failure> {
 
 fn write(path: &Path, what: &str, value: &str) -> Result<(), Failure> {
     fs::write(path, value).map_err(|error| match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            Failure::Permission { what: what.into() }
+        ErrorKind::PermissionDenied => lacking(what, "CAP_NET_ADMIN over the host's network namespace"),
+        ErrorKind::ReadOnlyFilesystem => {
+            lacking(what, "a mount namespace in which /proc/sys is not mounted read-only")
         }
         ErrorKind::NotFound => {
             other(what, "this kernel has no such setting, or not in a namespace of its own")
         }
         _ => other(what, error),
     })
+}
+
+fn lacking(what: &str, needs: &str) -> Failure {
+    Failure::Permission { what: what.into(), needs: Some(needs.into()) }
 }
 
 fn keep_to(cpus: &[u32]) -> Result<(), Failure> {

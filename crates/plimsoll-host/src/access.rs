@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -19,8 +20,18 @@ pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
     .union(CloneFlags::CLONE_NEWUTS)
     .union(CloneFlags::CLONE_NEWIPC);
 
-/// The bits of CAP_NET_ADMIN and CAP_SYS_ADMIN in the masks of `/proc/self/status` (capabilities(7)).
-const NEEDED: u64 = 1 << 12 | 1 << 21;
+/// What it takes to make hosts: each capability with its bit in the masks of `/proc/self/status` (capabilities(7)).
+const CAPABILITIES: [(&str, u64); 2] = [("CAP_NET_ADMIN", 1 << 12), ("CAP_SYS_ADMIN", 1 << 21)];
+const NEEDED: u64 = CAPABILITIES[0].1 | CAPABILITIES[1].1;
+
+/// What root had not got when this process was started as root: in a user namespace of its own everybody is root, and has it all.
+static ROOT_LACKS: OnceLock<String> = OnceLock::new();
+
+/// The capabilities that a process which was started by root had not got, as in a container; none where an ordinary user started it.
+#[must_use]
+pub fn root_lacks() -> Option<&'static str> {
+    ROOT_LACKS.get().map(String::as_str)
+}
 
 /// How hosts can be made by this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +83,10 @@ impl Access {
     pub fn detect() -> Result<Self, HostError> {
         if has_capabilities()? {
             return Ok(if in_first_user_namespace()? { Self::Root } else { Self::UserNamespace });
+        }
+        if Uid::effective().is_root() {
+            let has = effective_capabilities(&read("/proc/self/status")?);
+            ROOT_LACKS.get_or_init(|| lacking(has));
         }
         Ok(match try_in_child()? {
             None => Self::UserNamespace,
@@ -137,6 +152,12 @@ fn effective_capabilities(status: &str) -> u64 {
     mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// The names of those that a mask has not got.
+fn lacking(mask: u64) -> String {
+    let names = CAPABILITIES.iter().filter(|(_, bit)| mask & bit == 0).map(|(name, _)| *name);
+    names.collect::<Vec<_>>().join(" and ")
+}
+
 fn in_first_user_namespace() -> Result<bool, HostError> {
     match fs::read_to_string("/proc/self/uid_map") {
         Ok(map) => Ok(maps_everybody(&map)),
@@ -197,6 +218,12 @@ mod tests {
             1 << 21
         );
         assert_eq!(effective_capabilities("Name:\tx\n"), 0);
+    }
+
+    #[test]
+    fn what_root_lacks_is_named() {
+        assert_eq!(lacking(0), "CAP_NET_ADMIN and CAP_SYS_ADMIN");
+        assert_eq!(lacking(1 << 12), "CAP_SYS_ADMIN");
     }
 
     #[test]

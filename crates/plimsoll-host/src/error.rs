@@ -1,11 +1,12 @@
 //! What can go wrong with hosts, each with the place, the operation, and what the user can do.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use crate::access::Forbidden;
+use crate::access::{self, Forbidden};
 use crate::spec::SpecError;
 
 /// Why hosts could not be made, used or removed.
@@ -128,7 +129,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// A volume needs more than this user may do.
-    #[error("volume {volume}: {what} needs root")]
+    #[error("volume {volume}: {what} needs root of the machine (CAP_SYS_ADMIN)")]
     VolumeNeedsRoot {
         /// The volume.
         volume: String,
@@ -136,7 +137,9 @@ pub enum HostError {
         what: &'static str,
     },
     /// A host's allowance needs more than this user may do.
-    #[error("host {0}: limiting what it may use needs root")]
+    #[error(
+        "host {0}: limiting what it may use needs root of the machine (write access to its control groups)"
+    )]
     HostNeedsRoot(String),
     /// Control groups cannot limit what is to be limited.
     #[error(
@@ -188,9 +191,19 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// What the user can do about it, where that is known.
+    /// What the user can do about it, where that is known. Root is not told to be root, but what it lacks.
     #[must_use]
-    pub fn advice(&self) -> Option<&'static str> {
+    pub fn advice(&self) -> Option<Cow<'static, str>> {
+        let usual = self.usual_advice()?;
+        Some(match access::root_lacks() {
+            Some(lacks) if usual.contains("as root") => {
+                format!("a root that has {lacks}, as outside of this container (--cap-add, or --privileged); usually: {usual}").into()
+            }
+            _ => usual.into(),
+        })
+    }
+
+    fn usual_advice(&self) -> Option<&'static str> {
         match self {
             Self::Forbidden(Forbidden::UnprivilegedUsernsClone) => {
                 Some("run as root, or `sysctl kernel.unprivileged_userns_clone=1`, or use `kind = \"local\"`")

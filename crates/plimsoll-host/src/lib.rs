@@ -26,7 +26,8 @@
 //!
 //! **What is deliberately absent**: the host's kernel settings are left at the kernel's own defaults, with these exceptions, which
 //! would otherwise be inherited from the machine: `net.ipv4.ip_forward` is what the host's [`HostSpec::forward`] says, reverse path
-//! filters are off, and links carry no IPv6, whose address detection and router solicitation would be packets that nobody sent.
+//! filters are off, and links carry no IPv6, whose address detection and router solicitation would be packets that nobody sent. Every port
+//! may be listened on without privileges (`net.ipv4.ip_unprivileged_port_start = 0`), since services have none.
 //! Neighbour entries are resolved and expire as everywhere else; time-wait and rate limits are untouched. `/sys` shows the machine's.
 
 mod access;
@@ -54,7 +55,7 @@ mod topology;
 mod volume;
 mod wire;
 
-pub use access::{Access, Forbidden, enter};
+pub use access::{Access, Forbidden, enter, root_lacks};
 pub use caches::drop_caches;
 pub use caretaker::{Caretaker, Debts, Owed, debts};
 pub use error::HostError;

@@ -11,7 +11,15 @@ pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {
 /// The failure of a system call: missing permission is told apart from the rest.
 pub(crate) fn refused(what: impl Into<String>, error: Errno) -> Failure {
     match error {
-        Errno::EACCES | Errno::EPERM => Failure::Permission { what: what.into() },
+        Errno::EACCES | Errno::EPERM => Failure::Permission { what: what.into(), needs: None },
         error => other(what, &error.desc()),
+    }
+}
+
+/// The same of a system call that takes a certain capability.
+pub(crate) fn refused_without(needs: &str, what: impl Into<String>, error: Errno) -> Failure {
+    match refused(what, error) {
+        Failure::Permission { what, .. } => Failure::Permission { what, needs: Some(needs.to_owned()) },
+        failure => failure,
     }
 }

@@ -19,7 +19,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -260,6 +260,8 @@ pub enum Failure {
         how: String,
         /// The last that it wrote to its standard error.
         stderr: String,
+        /// Whether it was a program of the user's own that may do less than the user.
+        confined: bool,
     },
     /// The program of a service is not there.
     #[error("there is no program `{program}`{}", package.as_ref().map(|p| format!("; it comes with the Debian package `{p}`")).unwrap_or_default())]
@@ -270,10 +272,12 @@ pub enum Failure {
         package: Option<String>,
     },
     /// Permission is missing.
-    #[error("{what}: permission denied")]
+    #[error("{what}: permission denied{}", needs.as_ref().map(|needs| format!("; it takes {needs}")).unwrap_or_default())]
     Permission {
         /// What was tried.
         what: String,
+        /// The capability or namespace that it takes, where known.
+        needs: Option<String>,
     },
     /// Anything else.
     #[error("{what}: {error}")]
@@ -304,6 +308,8 @@ pub struct ServiceSpec {
     pub to: Vec<SocketAddr>,
     /// What it is.
     pub kind: ServiceKind,
+    /// Whether it keeps the agent's rights, where it is a program of its own.
+    pub privileged: bool,
     /// Where it may keep files that outlive a restart of it. The agent chooses the place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! From an experiment to the cells of which its trials are made.
 
 pub mod audit;
+pub mod effects;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{ExecService, Experiment, HostKind, Load, Service};
+use plimsoll_model::experiment::{Experiment, HostKind, Load, Service};
 use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
 
@@ -235,7 +235,7 @@ impl<'e> Bench<'e> {
 
     /// What a service is, with its queue on the volume that it names, in a folder of its own.
     fn on_its_volume(&self, name: &str, service: &Service) -> Result<ServiceKind, TrialStop> {
-        let mut kind = kind_of(service);
+        let mut kind = service.kind().expect("a file whose services do not say what they are is refused");
         if let Some(volume) = service.volume() {
             let folder = self.hosts.volume(volume)?.path.join(format!("queue-{name}"));
             let folder = Some(folder.to_string_lossy().into_owned());
@@ -267,36 +267,10 @@ impl<'e> Bench<'e> {
             listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
             to,
             kind: self.on_its_volume(name, service)?,
+            privileged: service.privileged,
             folder: None,
             ready: service.ready.clone(),
         })
-    }
-}
-
-fn kind_of(service: &Service) -> ServiceKind {
-    if let Some(web) = &service.web {
-        ServiceKind::Web(web.clone())
-    } else if let Some(relay) = &service.relay {
-        ServiceKind::Relay(relay.clone())
-    } else if let Some(bulk) = &service.bulk {
-        ServiceKind::Bulk(bulk.clone())
-    } else if let Some(proxy) = &service.tcp_proxy {
-        ServiceKind::TcpProxy(proxy.clone())
-    } else if let Some(sink) = &service.smtp_sink {
-        ServiceKind::SmtpSink(sink.clone())
-    } else if let Some(relay) = &service.mail_relay {
-        ServiceKind::MailRelay(relay.clone())
-    } else if let Some(nginx) = &service.nginx {
-        ServiceKind::Nginx(nginx.clone())
-    } else if let Some(haproxy) = &service.haproxy {
-        ServiceKind::Haproxy(haproxy.clone())
-    } else if let Some(apache) = &service.apache {
-        ServiceKind::Apache(apache.clone())
-    } else if let Some(postfix) = &service.postfix {
-        ServiceKind::Postfix(postfix.clone())
-    } else {
-        let argv = service.exec.clone().unwrap_or_default();
-        ServiceKind::Exec(ExecService { argv, env: service.env.clone() })
     }
 }
 

@@ -115,6 +115,9 @@ pub struct RunArgs {
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Vec<PathBuf>,
+    /// Start programs with all of your own rights (`privileged = true`) without asking; `plimsoll describe` lists them.
+    #[arg(long, env = "PLIMSOLL_YES")]
+    pub yes: bool,
     /// Where the page with the charts goes [default: beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
     pub html: Option<PathBuf>,
@@ -173,6 +176,9 @@ pub struct DescribeArgs {
     /// Print the experiment file itself.
     #[arg(long)]
     pub source: bool,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
 }
 
 /// Arguments of `check`.
@@ -187,6 +193,9 @@ pub struct CheckArgs {
     /// Print the JSON Schema of experiment files.
     #[arg(long)]
     pub schema: bool,
+    /// How to print what the experiment does to this machine.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
 }
 
 /// Arguments of `show`.

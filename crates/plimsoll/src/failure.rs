@@ -91,6 +91,14 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// What helps where permission is missing; to root of a container, another one.
+fn as_root() -> String {
+    match plimsoll_host::root_lacks() {
+        Some(lacks) => format!("a container whose root has {lacks} (--cap-add), or outside of it"),
+        None => "as root of the machine".into(),
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         use plimsoll_model::frame::Failure as Why;
@@ -104,11 +112,15 @@ impl From<RunError> for Failure {
                 }
                 Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
                 Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
-                Why::Permission { .. } => Some("as root".into()),
+                Why::Exited { confined: true, .. } => Some(format!(
+                    "what it tells; it runs as nobody, and may write only to its `{{scratch}}` and /tmp, unless with \
+                     --set services.{service}.privileged=true"
+                )),
+                Why::Permission { .. } => Some(as_root()),
                 _ => None,
             },
             RunError::Agent { why: Why::Permission { .. }, .. }
-            | RunError::Load { why: Why::Permission { .. }, .. } => Some("as root".into()),
+            | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),
             RunError::Agent { .. } | RunError::Load { .. } | RunError::Lost { .. } | RunError::Cpus(_) => {
                 None
             }

@@ -10,6 +10,7 @@ mod assess;
 mod captures;
 mod command;
 mod contest;
+mod effects;
 mod exit;
 mod failure;
 mod measure;

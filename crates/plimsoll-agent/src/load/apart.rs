@@ -11,10 +11,11 @@ use nix::sys::signal::Signal;
 use plimsoll_load::Control;
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
+use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
 use super::PROGRESS;
-use crate::{child, other};
+use crate::{child, confine, other};
 
 /// How often it is looked whether the load is to end early.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -35,6 +36,11 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
+    // As many workers as it is told to is all that it needs beyond what everybody may.
+    if let Err((what, error)) = confine::keep_only(CapabilitySet::SYS_RESOURCE) {
+        eprintln!("{what}: {error}");
+        return ExitCode::FAILURE;
+    }
     // Whoever does not listen any more has ended, and this process with it.
     let progress = |progress| drop(child::tell(&Told::Progress(progress)));
     let control = Control { abort: &AtomicBool::new(false), progress: &progress, every: PROGRESS };

@@ -1,12 +1,12 @@
 //! Apache httpd with its prefork module: <https://httpd.apache.org/docs/2.4/mod/prefork.html>.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
 use super::{CONFIGURATION, FILE, Place, Recipe};
-use crate::exec::Identity;
+use crate::confine::Identity;
 use crate::other;
 
 /// Where distributions put httpd's modules: Debian, Fedora, Arch.
@@ -30,8 +30,6 @@ ServerName plimsoll
 PidFile {folder}/pid
 ErrorLog /dev/stderr
 LogLevel error
-User nobody
-Group #65534
 Listen {listen}
 ListenBackLog {backlog}
 ServerLimit {workers}
@@ -52,8 +50,9 @@ DirectoryIndex index.html
         args: &["-f", CONFIGURATION, "-DFOREGROUND"],
         file: FILE,
         configuration,
-        // httpd insists on giving up root's power, which it cannot where there is nobody else to become; it does not if it is not root.
-        identity: if place.single_user { Identity::Ordinary } else { Identity::Own },
+        identity: Identity::Nobody,
+        writable: None,
+        visible: options.root.as_ref().map(PathBuf::from),
     })
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use plimsoll_model::experiment::{HaproxyService, ProxyMode};
 
 use super::{CONFIGURATION, FILE, Place, Recipe};
-use crate::exec::Identity;
+use crate::confine::Identity;
 
 pub(super) fn recipe(options: &HaproxyService, place: &Place<'_>) -> Recipe {
     let HaproxyService { threads, connections, backlog, .. } = *options;
@@ -44,6 +44,8 @@ backend out
         args: &["-db", "-f", CONFIGURATION],
         file: FILE,
         configuration,
-        identity: Identity::Own,
+        identity: Identity::Nobody,
+        writable: None,
+        visible: None,
     }
 }

@@ -11,16 +11,16 @@ mod postfix;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_model::frame::{Failure, ServiceKind};
+use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
 use tempfile::TempDir;
 
-use crate::exec::{self, Identity};
-use crate::other;
+use crate::confine::{self, Confinement, Identity, is_single_user};
+use crate::{exec, other};
 
 /// The environment variable that names the folder in which the host lets its services keep files.
 const SCRATCH: &str = "PLIMSOLL_SCRATCH";
@@ -39,6 +39,10 @@ struct Recipe {
     configuration: String,
     /// As whom it runs.
     identity: Identity,
+    /// A folder beside its own that it writes to.
+    writable: Option<PathBuf>,
+    /// A folder that it reads.
+    visible: Option<PathBuf>,
 }
 
 /// Stands for the path of the configuration among a program's arguments.
@@ -54,21 +58,24 @@ pub(crate) struct Prepared {
     pub(crate) folder: TempDir,
 }
 
-/// Writes the configuration of a program; what it has to keep over a restart lies in `kept`.
-pub(crate) fn prepare(
-    kind: &ServiceKind,
-    listen: SocketAddr,
-    to: &[SocketAddr],
-    kept: Option<&Path>,
-) -> Result<Prepared, Failure> {
+/// Writes the configuration of a program. What it has to keep over a restart lies in the service's folder.
+pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared, Failure> {
     let folder = make_folder()?;
-    let place = Place { folder: folder.path(), kept, listen, to, single_user: is_single_user() };
-    let recipe = match kind {
+    let kept = spec.folder.as_deref();
+    let (single_user, remains_root) = (is_single_user(), confine::remains_root());
+    let place = Place { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
+    let recipe = match &spec.kind {
         ServiceKind::Nginx(options) => nginx::recipe(options, &place)?,
         ServiceKind::Haproxy(options) => haproxy::recipe(options, &place),
         ServiceKind::Apache(options) => apache::recipe(options, &place)?,
         ServiceKind::Postfix(options) => postfix::recipe(options, &place)?,
-        _ => {
+        ServiceKind::Web(_)
+        | ServiceKind::Relay(_)
+        | ServiceKind::Bulk(_)
+        | ServiceKind::TcpProxy(_)
+        | ServiceKind::SmtpSink(_)
+        | ServiceKind::MailRelay(_)
+        | ServiceKind::Exec(_) => {
             return Err(other("start the service", "it is no program with a configuration of its own"));
         }
     };
@@ -83,7 +90,24 @@ pub(crate) fn prepare(
         FOLDER => folder.path().as_os_str().to_owned(),
         arg => OsString::from(arg),
     });
-    Ok(Prepared { command: exec::stage(recipe.identity, &program, args), folder })
+    let mut writable = vec![folder.path().to_owned()];
+    writable.extend(recipe.writable);
+    if recipe.identity == Identity::Nobody && !spec.privileged {
+        give_to_nobody(folder.path())?;
+    }
+    let (identity, visible) = (recipe.identity, recipe.visible.into_iter().collect());
+    let confinement = Confinement { identity, writable, visible, opened: Vec::new() };
+    let confinement = Some(confinement).filter(|_| !spec.privileged);
+    Ok(Prepared { command: exec::stage(confinement.as_ref(), &program, args)?, folder })
+}
+
+/// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
+pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
+    if !confine::can_become_nobody() {
+        return Ok(());
+    }
+    chown(folder, Some(confine::NOBODY), Some(confine::NOBODY))
+        .map_err(|error| other(format!("give {} to nobody", folder.display()), error))
 }
 
 /// Where a program runs, and what for.
@@ -98,6 +122,8 @@ struct Place<'p> {
     to: &'p [SocketAddr],
     /// Whether there is but one user here: in a user namespace that an ordinary user made, nobody can become another.
     single_user: bool,
+    /// Whether it has the number of root, whatever it may do.
+    remains_root: bool,
 }
 
 impl Place<'_> {
@@ -143,17 +169,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         .map_err(|error| other(format!("write {}", path.display()), error))
 }
 
-/// Whether the user namespace maps a single user (user_namespaces(7)).
-fn is_single_user() -> bool {
-    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    mapped_users(&map) == Some(1)
-}
-
-/// How many users a uid_map has: the sum of its third column.
-fn mapped_users(map: &str) -> Option<u64> {
-    map.lines().map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok()).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use plimsoll_model::experiment::{
@@ -163,15 +178,8 @@ mod tests {
     use super::*;
 
     fn place<'p>(folder: &'p Path, to: &'p [SocketAddr]) -> Place<'p> {
-        Place { folder, kept: None, listen: "0.0.0.0:8080".parse().unwrap(), to, single_user: true }
-    }
-
-    #[test]
-    fn users_of_a_namespace_are_counted() {
-        assert_eq!(mapped_users("         0          0 4294967295\n"), Some(4_294_967_295));
-        assert_eq!(mapped_users("         0       1000          1\n"), Some(1));
-        assert_eq!(mapped_users("0 1000 1\n1 100000 65536\n"), Some(65_537));
-        assert_eq!(mapped_users("what?"), None);
+        let listen = "0.0.0.0:8080".parse().unwrap();
+        Place { folder, kept: None, listen, to, single_user: true, remains_root: false }
     }
 
     #[test]
@@ -203,17 +211,24 @@ mod tests {
     }
 
     #[test]
-    fn apache_runs_as_an_ordinary_user_where_there_is_but_one() {
+    fn apache_is_nobody_from_the_start() {
         let folder = make_folder().unwrap();
         let options = ApacheService { workers: 40, keep_alive: false, ..ApacheService::default() };
-        let alone = apache::recipe(&options, &place(folder.path(), &[])).unwrap();
-        assert_eq!(alone.identity, Identity::Ordinary);
-        assert!(alone.configuration.contains("MaxRequestWorkers 40\n"));
-        assert!(alone.configuration.contains("KeepAlive Off\n"));
-        fs::remove_dir_all(folder.path().join("documents")).unwrap();
-        let among_many =
-            apache::recipe(&options, &Place { single_user: false, ..place(folder.path(), &[]) }).unwrap();
-        assert_eq!(among_many.identity, Identity::Own);
+        let recipe = apache::recipe(&options, &place(folder.path(), &[])).unwrap();
+        assert_eq!(recipe.identity, Identity::Nobody);
+        assert!(recipe.configuration.contains("MaxRequestWorkers 40\n"));
+        assert!(recipe.configuration.contains("KeepAlive Off\n"));
+    }
+
+    #[test]
+    fn a_queue_that_was_there_keeps_its_mode() {
+        let (folder, kept) = (make_folder().unwrap(), make_folder().unwrap());
+        fs::set_permissions(kept.path(), Permissions::from_mode(0o750)).unwrap();
+        let options = serde_json::json!({ "to": "s", "queue": kept.path() });
+        let options: PostfixService = serde_json::from_value(options).unwrap();
+        let to = ["10.0.0.6:2525".parse().unwrap()];
+        postfix::recipe(&options, &Place { single_user: false, ..place(folder.path(), &to) }).unwrap();
+        assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o750);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! nginx: <https://nginx.org/en/docs/dirindex.html>.
 
+use std::path::PathBuf;
+
 use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::Failure;
 
 use super::{CONFIGURATION, FILE, Place, Recipe};
-use crate::exec::Identity;
+use crate::confine::Identity;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
 const OTHER_DESCRIPTORS: u32 = 64;
@@ -12,8 +14,8 @@ const OTHER_DESCRIPTORS: u32 = 64;
 pub(super) fn recipe(options: &NginxService, place: &Place<'_>) -> Result<Recipe, Failure> {
     let NginxService { workers, connections, backlog, requests_per_connection, .. } = *options;
     let root = place.root(options.root.as_deref(), options.document)?;
-    // Workers of root's nginx become another user, where there is another.
-    let user = if place.single_user { "user root;\n" } else { "" };
+    // Workers of what takes itself for root would become another user.
+    let user = if place.remains_root { "user root;\n" } else { "" };
     let reuseport = if options.reuseport { " reuseport" } else { "" };
     let accept_mutex = if options.accept_mutex { "on" } else { "off" };
     let keep_alive = match requests_per_connection {
@@ -57,6 +59,8 @@ http {{
         args: &["-e", "stderr", "-c", CONFIGURATION],
         file: FILE,
         configuration,
-        identity: Identity::Own,
+        identity: Identity::Nobody,
+        writable: None,
+        visible: options.root.as_ref().map(PathBuf::from),
     })
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plimsoll_model::experiment::PostfixService;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
 use super::{FOLDER, Place, Recipe, open_to_all, write};
-use crate::exec::Identity;
+use crate::confine::Identity;
 use crate::other;
 
 /// How often master(8) wakes the queue manager at least, in seconds, as it comes (master.cf).
@@ -34,17 +34,26 @@ scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 ";
 
+/// Makes the folder of the queue, into which other users may look. One that is there already belongs to somebody, and stays as it is.
+fn make_queue(queue: &Path) -> Result<(), Failure> {
+    if queue.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(queue).map_err(|error| other(format!("make {}", queue.display()), error))?;
+    open_to_all(queue)
+}
+
 pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Recipe, Failure> {
     if place.single_user {
         let what = "start Postfix, which works as several users and needs root".into();
-        return Err(Failure::Permission { what });
+        let needs = "CAP_SETUID over several users, and this user namespace has but one";
+        return Err(Failure::Permission { what, needs: Some(needs.into()) });
     }
     let to = place.to.first();
     let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
     let queue = options.queue.as_ref().map(PathBuf::from);
     let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
-    fs::create_dir_all(&queue).map_err(|error| other(format!("make {}", queue.display()), error))?;
-    open_to_all(&queue)?;
+    make_queue(&queue)?;
     let seconds = |span: Span| span.0.as_secs().max(1);
     let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = options;
     let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
@@ -96,6 +105,9 @@ message_size_limit = {}
         args: &["-c", FOLDER, "start-fg"],
         file: "main.cf",
         configuration,
-        identity: Identity::Own,
+        // Its master starts each of its parts as the user that it is to be, and gives it its queue.
+        identity: Identity::SeveralUsers,
+        writable: Some(queue),
+        visible: None,
     })
 }

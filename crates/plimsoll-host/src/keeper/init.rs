@@ -13,12 +13,13 @@ use super::scratch::Scratch;
 use super::{Orders, errno_of, exit_like, failed, start_agent, tend};
 use crate::control::{HostEnd, Word};
 
-/// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own. The
-/// ones for `default` hold for the links that come later.
-const SETTINGS: [(&str, &str); 3] = [
+/// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own; and one
+/// that lets services without privileges have every port. The ones for `default` hold for the links that come later.
+const SETTINGS: [(&str, &str); 4] = [
     ("/proc/sys/net/ipv4/conf/all/rp_filter", "0"),
     ("/proc/sys/net/ipv4/conf/default/rp_filter", "0"),
     ("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"),
+    ("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"),
 ];
 /// Also inherited; written after the others, since it resets some of them to a router's or a host's defaults (RFC 1812, RFC 1122).
 const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";

@@ -8,7 +8,7 @@ use nix::sys::socket::{
 };
 use plimsoll_model::frame::Failure;
 
-use crate::failure::{other, refused};
+use crate::failure::{other, refused_without};
 
 /// A socket for each address, listening, in the same order; with `shared`, others may listen at the same addresses, and the kernel
 /// spreads connections over them (SO_REUSEPORT).
@@ -32,7 +32,11 @@ pub(super) fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>, Fa
 fn listen_at(address: SocketAddr, backlog: u32, shared: bool) -> Result<TcpListener, Failure> {
     let failed = |error| match error {
         nix::Error::EADDRINUSE => Failure::AddressInUse { address },
-        error => refused(format!("listen on {address}"), error),
+        error => refused_without(
+            "CAP_NET_BIND_SERVICE for a port below net.ipv4.ip_unprivileged_port_start",
+            format!("listen on {address}"),
+            error,
+        ),
     };
     open(address, backlog, shared).map(TcpListener::from).map_err(failed)
 }

@@ -84,7 +84,15 @@ pub(crate) fn spec(
     to: Vec<SocketAddr>,
     folder: Option<PathBuf>,
 ) -> ServiceSpec {
-    ServiceSpec { name: "service".into(), listen, to, kind, folder, ready: Ready::default() }
+    ServiceSpec {
+        name: "service".into(),
+        listen,
+        to,
+        kind,
+        folder,
+        privileged: false,
+        ready: Ready::default(),
+    }
 }
 
 /// The command that serves `spec`.

@@ -148,6 +148,7 @@ fn an_address_in_use_is_named() {
         listen: web.addresses.clone(),
         to: Vec::new(),
         kind,
+        privileged: false,
         ready: Ready::default(),
     };
     let output = command(&spec).output().unwrap();

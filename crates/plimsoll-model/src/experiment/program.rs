@@ -186,3 +186,52 @@ impl PostfixService {
         ByteSize(64 << 20)
     }
 }
+
+/// Settings of main.cf (postconf(5)).
+pub(crate) mod postfix {
+    /// The endings of names that say where Postfix finds its programs, libraries, tables and files, or what it starts.
+    const ENDINGS: [&str; 14] = [
+        "_directory",
+        "_directories",
+        "_path",
+        "_command",
+        "_commands",
+        "_program",
+        "_wrapper",
+        "_file",
+        "_files",
+        "_maps",
+        "_checks",
+        "_database",
+        "_environment",
+        "_CAfile",
+    ];
+
+    /// Whether a setting says which programs or files Postfix uses.
+    pub(crate) fn names_programs(name: &str) -> bool {
+        ENDINGS.iter().any(|ending| name.ends_with(ending)) || name.starts_with("multi_instance")
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::names_programs;
+
+        #[test]
+        fn settings_that_name_programs_and_files_are_told_from_others() {
+            for name in [
+                "daemon_directory",
+                "debugger_command",
+                "shlib_directory",
+                "sendmail_path",
+                "import_environment",
+                "transport_maps",
+                "smtp_tls_key_file",
+            ] {
+                assert!(names_programs(name), "{name}");
+            }
+            for name in ["in_flow_delay", "qmgr_message_active_limit", "smtp_connection_cache_on_demand"] {
+                assert!(!names_programs(name), "{name}");
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::bulk::SendBy;
 use super::mail::{MailRelayService, SmtpSinkService};
 use super::program::{ApacheService, HaproxyService, NginxService, PostfixService};
+use crate::frame::ServiceKind;
 use crate::units::{ByteSize, Span};
 
 /// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy`, `smtp_sink`, `mail_relay`, `nginx`, `haproxy`, `apache`,
@@ -53,12 +54,19 @@ pub struct Service {
     /// Postfix, relaying.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postfix: Option<PostfixService>,
-    /// A program of your own and its arguments. `{port}`, `{address}` and `{to}` are replaced.
+    /// A program of your own and its arguments. `{port}`, `{address}`, `{to}` and `{scratch}`, a folder that it may write to, are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<Vec<String>>,
-    /// Environment variables for `exec`.
+    /// Environment variables for `exec`, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and those of the language.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Variables of the environment in which Plimsoll was started that `exec` gets, too, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_env: Vec<String>,
+    /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
+    /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--yes`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub privileged: bool,
     /// The service that `{to}` in `exec` stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
@@ -273,13 +281,43 @@ pub enum PassBy {
 /// A program of the user's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecService {
-    /// The program and its arguments. The agent replaces `{port}`, `{address}` and `{to}` when it starts the program.
+    /// The program and its arguments. The agent replaces `{port}`, `{address}`, `{to}` and `{scratch}` when it starts the program.
     pub argv: Vec<String>,
     /// Additional environment variables.
     pub env: BTreeMap<String, String>,
+    /// Variables of the agent's own environment that it gets, by name.
+    pub pass_env: Vec<String>,
 }
 
 impl Service {
+    /// What it is; nothing where the file does not say, which [`super::parse`] refuses.
+    #[must_use]
+    pub fn kind(&self) -> Option<ServiceKind> {
+        let web = || self.web.clone().map(ServiceKind::Web);
+        let relay = || self.relay.clone().map(ServiceKind::Relay);
+        let bulk = || self.bulk.clone().map(ServiceKind::Bulk);
+        let tcp_proxy = || self.tcp_proxy.clone().map(ServiceKind::TcpProxy);
+        let smtp_sink = || self.smtp_sink.clone().map(ServiceKind::SmtpSink);
+        let mail_relay = || self.mail_relay.clone().map(ServiceKind::MailRelay);
+        let nginx = || self.nginx.clone().map(ServiceKind::Nginx);
+        let haproxy = || self.haproxy.clone().map(ServiceKind::Haproxy);
+        let apache = || self.apache.clone().map(ServiceKind::Apache);
+        let postfix = || self.postfix.clone().map(ServiceKind::Postfix);
+        let (env, pass_env) = (self.env.clone(), self.pass_env.clone());
+        let exec = || Some(ServiceKind::Exec(ExecService { argv: self.exec.clone()?, env, pass_env }));
+        web()
+            .or_else(relay)
+            .or_else(bulk)
+            .or_else(tcp_proxy)
+            .or_else(smtp_sink)
+            .or_else(mail_relay)
+            .or_else(nginx)
+            .or_else(haproxy)
+            .or_else(apache)
+            .or_else(postfix)
+            .or_else(exec)
+    }
+
     /// The service that connections are passed on to.
     #[must_use]
     pub fn onward(&self) -> Option<&str> {

@@ -24,7 +24,7 @@ use super::load_curve::LoadCurveClaim;
 use super::loss_curve::LossCurveClaim;
 use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
-use super::service::WebModel;
+use super::service::{Leak, WebModel};
 use super::{
     Claim, Cpus, Direction, Experiment, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase,
     RecoveryClaim, Service, WebService, sysctl,
@@ -322,6 +322,13 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
         in_range(u64::from(relay.listeners), 1, 64, path!["services", name, "relay", "listeners"])?;
         in_range(u64::from(relay.backlog), 1, 65_535, path!["services", name, "relay", "backlog"])?;
         in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
+        if relay.leak == Some(Leak::RoutingRule) && experiment.hosts[&service.on].kind == HostKind::Local {
+            return Err(problem(
+                path!["services", name, "relay", "leak"],
+                format!("`{}` is a local host: rules of routing would stay on the machine", service.on),
+                "a relay on a host of kind \"namespace\"",
+            ));
+        }
     }
     bulk::check_service(experiment, name, service)?;
     mail::check_service(experiment, name, service)?;
@@ -333,10 +340,39 @@ fn check_service(experiment: &Experiment, name: &String, service: &Service) -> C
             "a program and its arguments",
         ));
     }
+    rights(name, service)?;
     match &service.to {
         Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
         None => Ok(()),
     }
+}
+
+/// What a program is given beyond what every program has.
+fn rights(name: &String, service: &Service) -> Checked {
+    let program = service.exec.is_some();
+    if service.privileged && !program && service.postfix.is_none() {
+        return Err(problem(
+            path!["services", name, "privileged"],
+            "this service needs no rights of its own",
+            "`privileged` beside `exec` or `postfix`",
+        ));
+    }
+    for (key, given) in [("env", !service.env.is_empty()), ("pass_env", !service.pass_env.is_empty())] {
+        if given && !program {
+            let message = "only a program of your own gets variables of the environment";
+            return Err(problem(path!["services", name, key], message, format!("`{key}` beside `exec`")));
+        }
+    }
+    for (index, variable) in service.pass_env.iter().enumerate() {
+        if variable.is_empty() || variable.contains(['=', '\0']) {
+            return Err(problem(
+                path!["services", name, "pass_env", index],
+                format!("`{variable}` is no name of a variable"),
+                "one such as \"DATABASE_URL\"",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_web(name: &String, web: &WebService) -> Checked {

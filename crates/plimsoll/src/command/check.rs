@@ -4,10 +4,10 @@ use std::io;
 
 use plimsoll_model::experiment::Experiment;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{assess, command, output, shipped};
+use crate::{assess, command, effects, output, shipped};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
@@ -23,6 +23,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let plan = command::plan(&source, &args.plan)?;
     let experiment = &plan.experiment;
     output::to_stdout(|out| {
+        if args.format == PlainFormat::Json {
+            return effects::json(out, &plan, "plimsoll.check/1");
+        }
         writeln!(
             out,
             "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
@@ -32,7 +35,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             experiment.loads.len(),
             plan.cells.len(),
             experiment.claims.len()
-        )
+        )?;
+        writeln!(out, "On this machine")?;
+        effects::text(out, &plan)
     })?;
     assess::shortfalls(&plan).iter().for_each(|shortfall| eprintln!("note: {shortfall}"));
     Ok(Exit::Holds)

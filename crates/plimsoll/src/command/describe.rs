@@ -8,10 +8,10 @@ use plimsoll_model::experiment::{
 };
 use plimsoll_model::plan::Plan;
 
-use crate::args::DescribeArgs;
+use crate::args::{DescribeArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{command, output, shipped};
+use crate::{command, effects, output, shipped};
 
 pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let source = shipped::find(&args.experiment)?;
@@ -20,7 +20,10 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Holds);
     }
     let plan = command::plan(&source, &args.plan)?;
-    output::to_stdout(|out| describe(out, &plan))?;
+    output::to_stdout(|out| match args.format {
+        PlainFormat::Text => describe(out, &plan),
+        PlainFormat::Json => effects::json(out, &plan, "plimsoll.describe/1"),
+    })?;
     Ok(Exit::Holds)
 }
 
@@ -71,7 +74,8 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         let ladder: Vec<&str> = remedies.ladder.iter().map(|rung| rung.name()).collect();
         writeln!(out, "  if it does not recover, for `{}`: {}", remedies.service, ladder.join(", "))?;
     }
-    Ok(())
+    writeln!(out, "\nOn this machine")?;
+    effects::text(out, plan)
 }
 
 fn kind(service: &Service) -> String {

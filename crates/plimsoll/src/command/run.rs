@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::neighbours::Neighbours;
 use crate::progress::ProgressLine;
-use crate::{assess, captures, command, shipped, state};
+use crate::{assess, captures, command, effects, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::could_not(error.to_string()))?;
     }
     refuse_to_destroy(args, &plan)?;
+    effects::ask(&plan, args.yes)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second of these signals does not wait for anything any more.

@@ -27,4 +27,5 @@ mod planted;
 mod programs;
 mod settings;
 mod storage;
+mod strangers;
 mod wrong_files;

@@ -11,7 +11,7 @@ use nix::sys::socket::{
 };
 use plimsoll_model::frame::Failure;
 
-use crate::failure::refused;
+use crate::failure::refused_without;
 
 /// `struct nlmsghdr`: length, type, flags, sequence, port.
 const HEADER: usize = 16;
@@ -44,7 +44,13 @@ pub(super) struct Rules {
 impl Rules {
     /// A kept netlink socket, and proof that rules can be made with it.
     pub(super) fn open(relay: u32, ipv4: bool) -> Result<Self, Failure> {
-        let failed = |error| refused("change the host's routing rules", error);
+        let failed = |error| {
+            refused_without(
+                "CAP_NET_ADMIN over the host's network namespace",
+                "change the host's routing rules",
+                error,
+            )
+        };
         let socket = open_socket().map_err(failed)?;
         let lowest = lowest_priority(&socket, ipv4).map_err(failed)?;
         let priority = lowest.map_or(LAST_PRIORITY, |lowest| lowest.saturating_sub(1).max(1));

@@ -3,6 +3,7 @@
 use super::{Checked, declared, in_range, problem};
 use crate::experiment::mail::{MessageSize, SizeShape};
 use crate::experiment::parse::Part;
+use crate::experiment::program::postfix;
 use crate::experiment::{Experiment, Load, Service, SmtpLoad};
 
 /// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
@@ -47,6 +48,11 @@ pub(super) fn check_service(experiment: &Experiment, name: &String, service: &Se
             if !word || value.contains('\n') {
                 let here = [here("settings").as_slice(), &path![setting]].concat();
                 return Err(problem(here, "this cannot stand in main.cf", "a name and a value of one line"));
+            }
+            if postfix::names_programs(setting) && !service.privileged {
+                let here = [here("settings").as_slice(), &path![setting]].concat();
+                let message = format!("`{setting}` says which programs or files Postfix uses as root");
+                return Err(problem(here, message, "`privileged = true` on the service beside it"));
             }
         }
     }

@@ -1,0 +1,78 @@
+//! What an experiment does to this machine: told by `describe` and `check`, and asked about by `run`.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::effects::{Effect, EffectKind, Need};
+
+use crate::failure::Failure;
+
+/// The list, for people.
+pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    let effects = plan.effects();
+    for kind in EffectKind::ALL {
+        let of_kind: Vec<&Effect> = effects.iter().filter(|effect| effect.kind == kind).collect();
+        if !of_kind.is_empty() {
+            writeln!(out, "  {}", kind.title())?;
+        }
+        for effect in of_kind {
+            writeln!(out, "    {}", line(effect))?;
+        }
+    }
+    let root = effects.iter().any(|effect| effect.needs == Some(Need::Root));
+    let needs = if root {
+        "root of this machine, for what says so"
+    } else {
+        "nothing that an ordinary user has not got"
+    };
+    writeln!(out, "  needs\n    {needs}")
+}
+
+/// One of them: `./server --port {port} (services.mine.exec on server), as nobody`.
+fn line(effect: &Effect) -> String {
+    let on = effect.host.as_ref().map_or_else(String::new, |host| format!(" on {host}"));
+    let whom = effect.as_whom.map_or_else(String::new, |whom| format!(", {}", whom.words()));
+    let needs = match effect.needs {
+        Some(Need::Root) => ", needs root",
+        None => "",
+    };
+    format!("{} ({}{on}){whom}{needs}", effect.what, effect.by)
+}
+
+/// The same for programs.
+pub(crate) fn json(out: &mut dyn Write, plan: &Plan, schema: &str) -> io::Result<()> {
+    let experiment = &plan.experiment;
+    let document = serde_json::json!({
+        "schema": schema,
+        "name": plan.name,
+        "question": experiment.question,
+        "description": experiment.description,
+        "cells": plan.cells.len(),
+        "machine": plan.effects(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+/// Goes on with a plan only if whoever started it knows what it does: programs with all of his rights are asked about on a terminal, and
+/// need `--yes` elsewhere.
+pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
+    let effects = plan.effects();
+    let asked: Vec<String> = effects.iter().filter(|effect| effect.asks).map(line).collect();
+    if yes || asked.is_empty() {
+        return Ok(());
+    }
+    let what =
+        format!("the experiment starts what may do all that you may do:\n    {}", asked.join("\n    "));
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
+    }
+    eprint!("plimsoll: {what}\n  Go on? [y/N] ");
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| Failure::could_not(format!("cannot read the answer: {error}")))?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::Usage("nothing was started".into())),
+    }
+}
