@@ -52,7 +52,7 @@ fn killed_in_a_flood(lab: &Lab, networks: usize) {
     wait_until("what is being taken apart is gone", || machine::processes_in(&inside).is_empty());
     let more: Vec<String> = machine::interfaces().difference(&interfaces).cloned().collect();
     assert_eq!(more, [] as [String; 0], "links are left");
-    assert_eq!(machine::control_groups(), [] as [String; 0], "control groups are left");
+    assert_eq!(machine::control_groups_of(controller), [] as [String; 0], "control groups are left");
     wait_until("the doctor finds nothing", || {
         let told = lab.plimsoll(&["doctor", "--dry-run"]).exits(0);
         told.stdout.contains("leftovers        none")

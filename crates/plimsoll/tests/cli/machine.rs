@@ -35,15 +35,16 @@ pub(crate) fn interfaces() -> BTreeSet<String> {
     names_in(Path::new("/sys/class/net")).collect()
 }
 
-/// The control groups that bear the program's name.
-pub(crate) fn control_groups() -> Vec<String> {
+/// The control groups that a controller made.
+pub(crate) fn control_groups_of(controller: u32) -> Vec<String> {
+    let own = format!("plimsoll-{controller}-");
     let mut found = Vec::new();
     let mut folders = vec![Path::new("/sys/fs/cgroup").to_owned()];
     while let Some(folder) = folders.pop() {
         for name in names_in(&folder) {
             let path = folder.join(&name);
             if path.is_dir() && !path.is_symlink() {
-                if name.contains("plimsoll") {
+                if name.starts_with(&own) {
                     found.push(path.display().to_string());
                 }
                 folders.push(path);
