@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::confine;
+use crate::{confine, memory};
 
 /// The command that starts a child in a role, with little of the agent's environment.
 pub(crate) fn command(role: &str) -> Command {
@@ -38,17 +38,20 @@ pub(crate) fn hand_over(child: &mut Child, spec: &impl Serialize) -> io::Result<
 }
 
 /// What a child answers, until it closes its stdout. Lines that are no answers are passed over.
-pub(crate) fn told_by<T: DeserializeOwned + Send + 'static>(stdout: ChildStdout) -> Receiver<T> {
+///
+/// # Errors
+/// When no thread can be started that listens, as at a limit on processes.
+pub(crate) fn told_by<T: DeserializeOwned + Send + 'static>(stdout: ChildStdout) -> io::Result<Receiver<T>> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().name("answers".into()).spawn(move || {
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         for told in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
             if sender.send(told).is_err() {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The process group that a child leads.
@@ -63,6 +66,7 @@ pub(crate) fn kill(group: Pid, signal: Signal) {
 
 /// In a child: has it die with the agent, and reads the specification; otherwise how the child is to end. `what` is specified.
 pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCode> {
+    memory::go_first();
     if !die_with_parent() {
         return Err(ExitCode::FAILURE);
     }

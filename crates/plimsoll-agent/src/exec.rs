@@ -10,7 +10,7 @@ use plimsoll_model::experiment::ExecService;
 use plimsoll_model::frame::Failure;
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
-use crate::{child, other};
+use crate::{child, memory, other};
 
 /// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.
 pub(crate) fn stage(
@@ -32,6 +32,8 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     let Some((program, arguments)) = argv.split_first() else { return ExitCode::from(2) };
     let how = how.to_str().and_then(|how| serde_json::from_str::<Option<Confinement>>(how).ok());
     let Some(how) = how else { return ExitCode::from(2) };
+    // Before the change of user, who could not any more.
+    memory::go_first();
     if let Some(confinement) = how
         && let Err((what, error)) = confinement.apply()
     {

@@ -10,6 +10,7 @@ mod child;
 mod confine;
 mod exec;
 mod load;
+mod memory;
 mod outbox;
 mod program;
 pub mod service;
@@ -88,8 +89,9 @@ impl Agent {
             ToAgent::Snapshot { id, deep } => self.snapshot(id, deep),
             ToAgent::Sample { hz } => self.sample(hz),
             ToAgent::Drain { id, time_wait, give_up_ms } => {
-                self.drain(id, time_wait, Duration::from_millis(give_up_ms));
-                Ok(())
+                let waiting = self.drain(id, time_wait, Duration::from_millis(give_up_ms));
+                waiting
+                    .or_else(|error| self.outbox.fail(Some(id), other("wait for connections to go", error)))
             }
             ToAgent::Capture { id, capture } => self.captures.start(id, &capture),
             ToAgent::EndCapture { id } => self.captures.stop(id),
@@ -168,9 +170,10 @@ impl Agent {
     }
 
     /// Waits in a thread of its own, so that the agent can still be told to stop something.
-    fn drain(&self, id: Id, time_wait: bool, give_up: Duration) {
+    fn drain(&self, id: Id, time_wait: bool, give_up: Duration) -> io::Result<()> {
         let outbox = self.outbox.clone();
-        thread::spawn(move || {
+        let waiter = thread::Builder::new().name("drain".into());
+        let waiting = waiter.spawn(move || {
             let start = Instant::now();
             loop {
                 let left = match plimsoll_probe::connections(time_wait) {
@@ -189,6 +192,7 @@ impl Agent {
                 thread::sleep(DRAIN_POLL);
             }
         });
+        waiting.map(drop)
     }
 }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::outbox::Outbox;
-use crate::{ById, child, confine, exec, other, program};
+use crate::{ById, child, confine, exec, memory, other, program};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -155,9 +155,17 @@ impl Services {
                     }
                     _ => {}
                 }
-                let running = self.watch(id, spec, launched);
-                self.running.insert(id, running);
-                Ok(())
+                let group = child::group_of(&launched.child);
+                match self.watch(id, spec, launched) {
+                    Ok(running) => {
+                        self.running.insert(id, running);
+                        Ok(())
+                    }
+                    Err(error) => {
+                        child::kill(group, Signal::SIGKILL);
+                        self.outbox.fail(Some(id), other("watch the service", error))
+                    }
+                }
             }
             Err(why) => self.outbox.fail(Some(id), why),
         }
@@ -200,15 +208,17 @@ impl Services {
         }
     }
 
-    fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> Running {
+    fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> io::Result<Running> {
         let Launched { child, listen, folder } = launched;
         let stopping = Arc::new(AtomicBool::new(false));
         let group = child::group_of(&child);
         let builtin = spec.kind.is_builtin();
-        let watch =
-            Watch { id, group, spec, listen, outbox: self.outbox.clone(), stopping: Arc::clone(&stopping) };
-        let watcher = thread::spawn(move || watch.until_it_ends(child));
-        Running { group, builtin, stopping, watcher, _folder: folder }
+        let killed = memory::Killed::until_now();
+        let (outbox, stopping_too) = (self.outbox.clone(), Arc::clone(&stopping));
+        let watch = Watch { id, group, spec, listen, outbox, stopping: stopping_too, killed };
+        let watcher = thread::Builder::new().name("watcher".into());
+        let watcher = watcher.spawn(move || watch.until_it_ends(child))?;
+        Ok(Running { group, builtin, stopping, watcher, _folder: folder })
     }
 
     pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
@@ -325,14 +335,20 @@ struct Watch {
     listen: Vec<SocketAddr>,
     outbox: Outbox,
     stopping: Arc<AtomicBool>,
+    /// Whom the kernel had killed for want of memory before it was started.
+    killed: memory::Killed,
 }
 
 impl Watch {
-    fn until_it_ends(mut self, mut child: Child) {
-        let stderr = Tail::follow(child.stderr.take());
-        let told = child.stdout.take().map(child::told_by);
-        let (ended, end) = mpsc::channel();
-        let waiter = thread::spawn(move || ended.send(child.wait()));
+    fn until_it_ends(mut self, child: Child) {
+        let (stderr, told, end) = match listen_to(child) {
+            Ok(listened) => listened,
+            Err(error) => {
+                child::kill(self.group, Signal::SIGKILL);
+                let why = other("watch the service", error);
+                return self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
+            }
+        };
         match self.become_ready(told.as_ref(), &end, &stderr) {
             Ok(()) => {
                 self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() });
@@ -342,11 +358,13 @@ impl Watch {
                 if !self.stopping.load(Ordering::Acquire) {
                     self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
                 }
-                waiter.join().ok();
+                // What was killed is waited for, unless it is known already how it ended.
+                end.recv().ok();
                 return;
             }
         }
-        let how = end.recv().map_or_else(|_| "in a way that is not known".into(), describe);
+        let how =
+            end.recv().map_or_else(|_| "in a way that is not known".into(), |status| self.describe(status));
         if !self.stopping.load(Ordering::Acquire) {
             self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: stderr.last_words() });
         }
@@ -370,7 +388,7 @@ impl Watch {
                 Ok(Told::Listening(addresses)) => addresses,
                 Ok(Told::Failed(why)) => return Err(why),
                 Err(RecvTimeoutError::Timeout) => return Err(not_ready("it does not listen yet".into())),
-                Err(RecvTimeoutError::Disconnected) => return Err(exited(end, stderr)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.exited(end, stderr)),
             };
         }
         loop {
@@ -380,7 +398,8 @@ impl Watch {
             };
             if let Ok(status) = end.try_recv() {
                 let confined = matches!(self.spec.kind, ServiceKind::Exec(_)) && !self.spec.privileged;
-                return Err(Failure::Exited { how: describe(status), stderr: stderr.last_words(), confined });
+                let how = self.describe(status);
+                return Err(Failure::Exited { how, stderr: stderr.last_words(), confined });
             }
             if start.elapsed() >= within {
                 return Err(not_ready(last));
@@ -388,12 +407,37 @@ impl Watch {
             thread::sleep(READY_POLL);
         }
     }
+
+    fn exited(&self, end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
+        let how = end.recv_timeout(READY_ATTEMPT);
+        let how = how.map_or_else(|_| "it closed its standard output".into(), |status| self.describe(status));
+        Failure::Exited { how, stderr: stderr.last_words(), confined: false }
+    }
+
+    /// How the service ended, and whether memory had run out.
+    fn describe(&self, status: io::Result<ExitStatus>) -> String {
+        // A shell ends with that status where what it started was killed.
+        let killed = Signal::SIGKILL as i32;
+        let by_kill = status
+            .as_ref()
+            .is_ok_and(|status| status.signal() == Some(killed) || status.code() == Some(128 + killed));
+        let how = describe(status);
+        match self.killed.since().filter(|_| by_kill) {
+            Some(why) => format!("{how}: {why}"),
+            None => how,
+        }
+    }
 }
 
-fn exited(end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
-    let how =
-        end.recv_timeout(READY_ATTEMPT).map_or_else(|_| "it closed its standard output".into(), describe);
-    Failure::Exited { how, stderr: stderr.last_words(), confined: false }
+/// What is heard of a service: its messages, what a built-in one answers, and its end.
+type Listened = (Tail, Option<mpsc::Receiver<Told>>, mpsc::Receiver<io::Result<ExitStatus>>);
+
+fn listen_to(mut child: Child) -> io::Result<Listened> {
+    let stderr = Tail::follow(child.stderr.take())?;
+    let told = child.stdout.take().map(child::told_by).transpose()?;
+    let (ended, end) = mpsc::channel();
+    thread::Builder::new().name("waiter".into()).spawn(move || ended.send(child.wait()))?;
+    Ok((stderr, told, end))
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -438,21 +482,21 @@ struct Heard {
 }
 
 impl Tail {
-    fn follow(stream: Option<impl Read + Send + 'static>) -> Self {
+    fn follow(stream: Option<impl Read + Send + 'static>) -> io::Result<Self> {
         let tail = Self::default();
         let Some(mut stream) = stream else {
             tail.end();
-            return tail;
+            return Ok(tail);
         };
         let heard = tail.clone();
-        thread::spawn(move || {
+        thread::Builder::new().name("messages".into()).spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(n @ 1..) = stream.read(&mut buffer) {
                 heard.push(&buffer[..n]);
             }
             heard.end();
-        });
-        tail
+        })?;
+        Ok(tail)
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
@@ -502,20 +546,20 @@ mod tests {
 
     #[test]
     fn the_last_words_of_a_service_are_waited_for() {
-        let tail = Tail::follow(Some(Late(Some(b"my configuration is missing"))));
+        let tail = Tail::follow(Some(Late(Some(b"my configuration is missing")))).unwrap();
         assert_eq!(tail.last_words(), "my configuration is missing");
     }
 
     #[test]
     fn a_stream_that_does_not_end_is_not_waited_for_forever() {
         let (reader, _held_open) = io::pipe().expect("a pipe");
-        assert_eq!(Tail::follow(Some(reader)).last_words(), "");
+        assert_eq!(Tail::follow(Some(reader)).unwrap().last_words(), "");
     }
 
     #[test]
     fn only_the_end_of_a_stream_is_kept() {
         let text = "x".repeat(STDERR_KEPT) + "the end";
-        let tail = Tail::follow(Some(io::Cursor::new(text.clone())));
+        let tail = Tail::follow(Some(io::Cursor::new(text.clone()))).unwrap();
         assert_eq!(tail.last_words(), text[7..]);
     }
 }

@@ -12,6 +12,9 @@ use crate::spec::SpecError;
 /// Why hosts could not be made, used or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
+    /// The user wants it to end.
+    #[error("interrupted")]
+    Interrupted,
     /// The description of the rig makes no sense.
     #[error(transparent)]
     Spec(#[from] SpecError),

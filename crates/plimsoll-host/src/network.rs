@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use netlink_packet_route::link::{InfoData, InfoVeth, LinkMessage};
@@ -13,6 +14,7 @@ use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBu
 
 use crate::error::HostError;
 use crate::nat::{self, Translation};
+use crate::rig::go_on;
 use crate::shaping::{Means, Shaping};
 use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};
@@ -39,6 +41,8 @@ pub(crate) struct Job<'a> {
     pub(crate) shaped: &'a BTreeMap<usize, (Shaping, Means)>,
     /// Links to make; what is left of them at a host that is not fresh is removed first.
     pub(crate) links: Vec<usize>,
+    /// Set when they are not wanted any more.
+    pub(crate) interrupt: &'a AtomicBool,
 }
 
 impl Job<'_> {
@@ -67,12 +71,14 @@ impl Job<'_> {
         runtime.map_err(failed)?.block_on(async {
             let hosts = self.connect()?;
             for host in &self.fresh {
+                go_on(self.interrupt)?;
                 let up = LinkUnspec::new_with_index(LOOPBACK).up().build();
                 let done = hosts[host].link().set(up).execute().await;
                 done.map_err(|e| self.host_error(*host, "bringing loopback up", e))?;
                 self.give_addresses(*host, &hosts[host]).await?;
             }
             for link in &self.links {
+                go_on(self.interrupt)?;
                 self.make_link(&hosts, *link).await?;
             }
             for (host, netlink) in &hosts {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use plimsoll_model::experiment::HostKind;
 use plimsoll_model::frame::VolumePlace;
@@ -38,6 +40,13 @@ pub struct Rig {
     groups: BTreeMap<usize, Group>,
     /// What the hosts have to store on. Dropped after the processes that use it.
     volumes: Volumes,
+    /// Set when what is being made is not wanted any more.
+    interrupt: Arc<AtomicBool>,
+}
+
+/// Ends what is being made, where that is wanted.
+pub(crate) fn go_on(interrupt: &AtomicBool) -> Result<(), HostError> {
+    if interrupt.load(Ordering::Acquire) { Err(HostError::Interrupted) } else { Ok(()) }
 }
 
 impl Rig {
@@ -48,6 +57,14 @@ impl Rig {
     /// When the description makes no sense, namespaces are forbidden, or the kernel refuses something. What was made until then is
     /// removed.
     pub fn build(spec: &RigSpec) -> Result<Self, HostError> {
+        Self::build_unless(&Arc::default(), spec)
+    }
+
+    /// The same, until somebody sets `interrupt`, which also ends a rebuild of one of its hosts.
+    ///
+    /// # Errors
+    /// As [`Self::build`]; [`HostError::Interrupted`] where it was interrupted.
+    pub fn build_unless(interrupt: &Arc<AtomicBool>, spec: &RigSpec) -> Result<Self, HostError> {
         spec.validate()?;
         if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
             access::require_namespaces()?;
@@ -56,9 +73,10 @@ impl Rig {
         for (number, link) in spec.links.iter().enumerate() {
             shaped.extend(shaping::choose(link)?.map(|chosen| (number, chosen)));
         }
-        let volumes = Volumes::make(&spec.volumes)?;
+        let volumes = Volumes::make(&spec.volumes, interrupt)?;
         let mut groups = BTreeMap::new();
         for (place, host) in spec.hosts.iter().enumerate() {
+            go_on(interrupt)?;
             let allowance = Allowance { memory: host.memory, devices: volumes.limits(&host.name) };
             if allowance.memory.is_some() && access::Access::detect()? != access::Access::Root {
                 return Err(HostError::HostNeedsRoot(host.name.clone()));
@@ -75,6 +93,7 @@ impl Rig {
             processes: spec.hosts.iter().map(|_| None).collect(),
             groups,
             volumes,
+            interrupt: Arc::clone(interrupt),
             spec: spec.clone(),
         };
         let hosts: Vec<usize> = (0..rig.names.len()).collect();
@@ -85,21 +104,25 @@ impl Rig {
     /// Starts these hosts and makes these links.
     fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
         for host in fresh {
+            go_on(&self.interrupt)?;
             let mounts = self.volumes.mounts(&self.names[*host]);
             let group = self.groups.get(host);
             self.processes[*host] =
                 Some(Process::start(&self.spec, &self.spec.hosts[*host], &mounts, group)?);
         }
         for host in fresh {
+            go_on(&self.interrupt)?;
             self.process_mut(*host)?.wait_ready()?;
         }
         let by_wire = |link: &usize| matches!(self.shaped.get(link), Some((_, Means::Wire)));
         for link in links.iter().copied().filter(by_wire) {
+            go_on(&self.interrupt)?;
             // The one that was there before ended with its link.
             self.wires.remove(&link);
             self.wires.insert(link, WireProcess::start(&self.spec, &self.spec.links[link])?);
         }
         let made = links.clone();
+        go_on(&self.interrupt)?;
         self.make_network(fresh, links)?;
         for link in made {
             self.wires.get_mut(&link).map_or(Ok(()), WireProcess::go)?;
@@ -122,7 +145,8 @@ impl Rig {
         let wires =
             wires.map(|(link, wire)| Ok((*link, wire.network()?))).collect::<Result<_, HostError>>()?;
         let shaped = &self.shaped;
-        Job { spec, names, topology, namespaces, wires, shaped, fresh, links }.run()
+        let interrupt = &self.interrupt;
+        Job { spec, names, topology, namespaces, wires, shaped, fresh, links, interrupt }.run()
     }
 
     /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is

@@ -16,12 +16,15 @@ pub struct UnitError {
     expected: &'static str,
 }
 
-/// A length of time: a whole or decimal number and `us`, `ms`, `s`, `m` or `h`.
+/// A length of time: a whole or decimal number and `us`, `ms`, `s`, `m` or `h`; at most 10000 h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub Duration);
 
 impl Span {
-    const EXPECTED: &'static str = "a length of time such as \"250ms\", \"1.5s\", \"2m\" or \"1h\"";
+    const EXPECTED: &'static str =
+        "a length of time such as \"250ms\", \"1.5s\", \"2m\" or \"1h\", of at most 10000h";
+    /// The longest, so that a multiple of it added to the time of day still is a time.
+    const LONGEST: Duration = Duration::from_secs(10_000 * 3600);
 
     /// So many milliseconds.
     #[must_use]
@@ -50,7 +53,8 @@ impl FromStr for Span {
             "h" => number * 3600.0,
             _ => return Err(error()),
         };
-        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| error())
+        let span = Duration::try_from_secs_f64(seconds).map_err(|_| error())?;
+        if span > Self::LONGEST { Err(error()) } else { Ok(Self(span)) }
     }
 }
 

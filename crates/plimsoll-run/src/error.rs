@@ -72,7 +72,10 @@ pub enum TrialStop {
 
 impl From<HostError> for TrialStop {
     fn from(error: HostError) -> Self {
-        Self::Error(error.into())
+        match error {
+            HostError::Interrupted => Self::Interrupted,
+            error => Self::Error(error.into()),
+        }
     }
 }
 

@@ -108,7 +108,7 @@ impl<'i> Fleet<'i> {
         self.services.retain(|(of, _), _| of != key);
         self.agents.insert(key.clone(), Agent { to: pipes.to, life });
         let (sender, key_of_thread, mut from) = (self.sender.clone(), key.clone(), pipes.from);
-        thread::spawn(move || {
+        let listener = thread::Builder::new().name("listener".into()).spawn(move || {
             loop {
                 // An error is told as the end: either way there is nothing more to come.
                 let what = frame::read(&mut from).unwrap_or(None);
@@ -118,6 +118,9 @@ impl<'i> Fleet<'i> {
                 }
             }
         });
+        listener.map_err(|error| {
+            lost(&key.host, &format!("cannot be listened to (starting a thread: {error})"))
+        })?;
         let own = host.sysctls.iter().filter(|(name, _)| sysctl::is_of_a_host(name));
         let sysctls = own.map(|(name, value)| (name.clone(), value.to_string())).collect();
         let hello = ToAgent::Hello {

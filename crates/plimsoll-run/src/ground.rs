@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::{
     AgentStderr, Caretaker, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
@@ -129,6 +131,8 @@ pub struct Namespaces {
     pub args: Vec<OsString>,
     /// Block devices of this machine that may be written to.
     pub destroy: Vec<PathBuf>,
+    /// Set when the user wants the run to end: hosts that are being made are then given up.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl Ground for Namespaces {
@@ -166,7 +170,7 @@ impl Ground for Namespaces {
             stderr: AgentStderr::Inherit,
             keeper: None,
         };
-        Ok(Box::new(Rig::build(&spec)?))
+        Ok(Box::new(Rig::build_unless(&self.interrupt, &spec)?))
     }
 
     fn drop_caches(&self) -> Result<(), HostError> {

@@ -5,6 +5,7 @@
 //! transaction survives a crash of the program and of the machine (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 #![forbid(unsafe_code)]
 
+mod claim;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -12,9 +13,12 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::{AccessFlags, access};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::report::RunStatus;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+
+pub use claim::Claim;
 
 /// What went wrong with the file of runs.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,31 @@ pub enum StoreError {
         operation: &'static str,
         /// What SQLite said.
         source: rusqlite::Error,
+    },
+    /// What was written last has not come into the file itself yet, and without permission to write it cannot be read.
+    #[error(
+        "{path} was not closed by the run that wrote it last, and cannot be read without permission to write to its folder; a copy of \
+         the whole folder can be"
+    )]
+    NotMerged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process carries the run out.
+    #[error("the run {run} is being carried out by {holder}")]
+    Going {
+        /// The run.
+        run: String,
+        /// Which process, in words.
+        holder: String,
+    },
+    /// The file by which runs are claimed could not be used.
+    #[error("cannot claim the run in {path}: {source}")]
+    Claim {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// The file was written by a newer Plimsoll.
     #[error("{path} has format {found}, and this Plimsoll knows formats up to {known}")]
@@ -125,6 +154,53 @@ impl Store {
         Ok(Self { path: path.to_owned(), connection })
     }
 
+    /// Opens the file to read what is in it, which takes no permission to write. Where there is no file, there are no runs.
+    ///
+    /// # Errors
+    /// When it is no file of runs, was written by a newer version, or may not be read.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let doing = |source| unread(path, source);
+        let connection = match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let connection = Connection::open_in_memory().map_err(doing)?;
+                schema::prepare(&connection).map_err(doing)?;
+                connection
+            }
+            Err(source) => return Err(StoreError::Open { path: path.to_owned(), source }),
+            Ok(_) => {
+                // SQLite itself falls back to reading where it may not write to the file. But it would make files beside it then, which
+                // its owner could not use later; so it is told to make none where nobody has made them.
+                let log_is_there = beside(path, "-shm").exists();
+                let tried = match access(path, AccessFlags::W_OK) {
+                    Err(_) if !log_is_there => None,
+                    _ => Some(readable(path, OpenFlags::SQLITE_OPEN_READ_WRITE, "")),
+                };
+                match tried {
+                    Some(Ok(connection)) => connection,
+                    Some(Err(error)) if !is_refusal(&error) => return Err(doing(error)),
+                    _ if std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) => {
+                        return Err(StoreError::NotMerged { path: path.to_owned() });
+                    }
+                    _ => readable(path, OpenFlags::SQLITE_OPEN_READ_ONLY, "?immutable=1").map_err(doing)?,
+                }
+            }
+        };
+        let found = schema::format(&connection).map_err(doing)?;
+        if found > schema::FORMAT {
+            return Err(StoreError::Newer { path: path.to_owned(), found, known: schema::FORMAT });
+        }
+        Ok(Self { path: path.to_owned(), connection })
+    }
+
+    /// Claims a run, so that no other process carries it out at the same time. The claim ends with what this returns, or with the process,
+    /// however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Going`] when another process has claimed it.
+    pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
+        Claim::of(&beside(&self.path, "-claims"), run)
+    }
+
     /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -176,6 +252,10 @@ impl Store {
     /// When the file cannot be read.
     pub fn inventories(&self, run: &str) -> Result<BTreeMap<String, serde_json::Value>, StoreError> {
         let doing = |source| failed(&self.path, "read the inventories", source);
+        if !self.connection.table_exists(None, "inventories").map_err(doing)? {
+            // An older version made the file, and this one may not write to it.
+            return Ok(BTreeMap::new());
+        }
         let mut statement = self.connection.prepare(schema::INVENTORIES_OF).map_err(doing)?;
         let rows = statement
             .query_map([run], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
@@ -410,10 +490,44 @@ fn failed(path: &Path, operation: &'static str, source: rusqlite::Error) -> Stor
     }
 }
 
+/// A file that stands beside the file of runs.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Opens a file of runs that is there, and tries to read it: only that shows whether it can be.
+fn readable(path: &Path, how: OpenFlags, query: &str) -> rusqlite::Result<Connection> {
+    let connection = if query.is_empty() {
+        Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
+    } else {
+        // As a URI (https://www.sqlite.org/uri.html), in which these stand for something else.
+        let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let how = how | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(format!("file:{text}{query}"), how)?
+    };
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.query_row("select count(*) from sqlite_master", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn is_refusal(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+}
+
+/// Why a file could not be read; the system is asked again, as in [`unopened`].
+fn unread(path: &Path, source: rusqlite::Error) -> StoreError {
+    match is_refusal(&source).then(|| std::fs::File::open(path)) {
+        Some(Err(source)) => StoreError::Open { path: path.to_owned(), source },
+        _ => failed(path, "open the runs", source),
+    }
+}
+
 /// Why a file could not be opened. SQLite does not pass on what the system said, so the system is asked again.
 fn unopened(path: &Path, source: rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    let refused = matches!(source.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly));
+    let refused = is_refusal(&source);
     let ask = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     match refused.then(ask) {
         Some(Err(source)) => StoreError::Open { path: path.to_owned(), source },
@@ -513,11 +627,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_needs_no_file_and_makes_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/runs.sqlite");
+        assert!(Store::open_to_read(&path).unwrap().runs(None).unwrap().is_empty());
+        assert!(!folder.path().join("state").exists());
+    }
+
+    #[test]
+    fn a_store_is_read_while_a_run_writes_to_it() {
+        let (folder, store) = store();
+        store.put_run(&entry("abc", 10)).unwrap();
+        let reader = Store::open_to_read(&folder.path().join("state/runs.sqlite")).unwrap();
+        assert_eq!(reader.runs(None).unwrap().len(), 1);
+        store.put_run(&entry("def", 20)).unwrap();
+        assert_eq!(reader.runs(None).unwrap().len(), 2);
+        assert!(reader.inventories("abc").unwrap().is_empty());
+    }
+
+    #[test]
     fn a_file_of_a_newer_format_is_refused() {
         let (folder, store) = store();
         store.connection.pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
         drop(store);
         let error = Store::open(&folder.path().join("state/runs.sqlite")).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+        let error = Store::open_to_read(&folder.path().join("state/runs.sqlite")).unwrap_err();
         assert!(matches!(error, StoreError::Newer { .. }), "{error}");
     }
 

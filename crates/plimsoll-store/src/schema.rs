@@ -98,10 +98,15 @@ pub(crate) const SERIES: &str =
 pub(crate) const ENDED: &str =
     "select number from trials where run = ?1 and record is not null order by number";
 
+/// The format of a file.
+pub(crate) fn format(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
 /// Makes the tables where they are not there yet; the format of the file.
 pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_update(None, "foreign_keys", true)?;
-    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let found = format(connection)?;
     if found > FORMAT {
         return Ok(found);
     }

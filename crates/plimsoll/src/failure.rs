@@ -81,11 +81,15 @@ fn render(name: &str, error: &FileError) -> String {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let advice = match &error {
-            StoreError::Full { .. } | StoreError::Folder { .. } | StoreError::Open { .. } => {
-                Some("another place with --store FILE")
-            }
+            StoreError::Full { .. }
+            | StoreError::Folder { .. }
+            | StoreError::Open { .. }
+            | StoreError::Claim { .. } => Some("another place with --store FILE"),
             StoreError::Newer { .. } => Some("a newer plimsoll, or another file with --store FILE"),
-            StoreError::Sqlite { .. } | StoreError::Record { .. } => None,
+            StoreError::Going { .. } => {
+                Some("wait until that ends, or end it; what it stores until then is kept")
+            }
+            StoreError::NotMerged { .. } | StoreError::Sqlite { .. } | StoreError::Record { .. } => None,
         };
         Self::CouldNot { what: error.to_string(), advice: advice.map(Into::into) }
     }

@@ -17,6 +17,7 @@ mod measure;
 mod neighbours;
 mod output;
 mod packets;
+mod page;
 mod progress;
 mod quantiles;
 mod shipped;

@@ -25,6 +25,11 @@ pub(crate) fn open(named: Option<&Path>) -> Result<Store, Failure> {
     Ok(Store::open(&store_path(named)?)?)
 }
 
+/// Opens the file of runs to read what is in it, which takes no permission to write.
+pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Store, Failure> {
+    Ok(Store::open_to_read(&store_path(named)?)?)
+}
+
 /// A run by its id, the start of its id, or `latest`.
 pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
     store.run(id)?.ok_or_else(|| {

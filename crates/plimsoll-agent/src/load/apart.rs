@@ -76,7 +76,10 @@ fn converse(
     if let Err(error) = child::hand_over(child, spec) {
         return Some(Err(other("start the load", error)));
     }
-    let answers = child::told_by(child.stdout.take()?);
+    let answers = match child::told_by(child.stdout.take()?) {
+        Ok(answers) => answers,
+        Err(error) => return Some(Err(other("start the load", error))),
+    };
     loop {
         match answers.recv_timeout(LOOK_EVERY) {
             Ok(Told::Progress(progress)) => (control.progress)(progress),

@@ -1,8 +1,9 @@
 //! Postfix: <https://www.postfix.org/postconf.5.html>.
 
 use std::fmt::Write;
-use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use plimsoll_model::experiment::PostfixService;
 use plimsoll_model::frame::Failure;
@@ -34,13 +35,26 @@ scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 ";
 
-/// Makes the folder of the queue, into which other users may look. One that is there already belongs to somebody, and stays as it is.
+/// Makes the folder of the queue, which others may look into, because parts of Postfix work as other users. One that is there already is
+/// left as it is.
 fn make_queue(queue: &Path) -> Result<(), Failure> {
-    if queue.is_dir() {
-        return Ok(());
+    let unmade = |error: io::Error| other(format!("make {}", queue.display()), error);
+    if let Some(parent) = queue.parent() {
+        fs::create_dir_all(parent).map_err(unmade)?;
     }
-    fs::create_dir_all(queue).map_err(|error| other(format!("make {}", queue.display()), error))?;
-    open_to_all(queue)
+    match fs::create_dir(queue) {
+        Ok(()) => open_to_all(queue),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let about = fs::metadata(queue).map_err(unmade)?;
+            if about.is_dir() && about.permissions().mode() & 0o005 == 0o005 {
+                return Ok(());
+            }
+            let why =
+                "it is there already, and is no folder that all users may look into; it is left as it is";
+            Err(other(format!("keep the queue of Postfix in {}", queue.display()), why))
+        }
+        Err(error) => Err(unmade(error)),
+    }
 }
 
 pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Recipe, Failure> {
@@ -110,4 +124,25 @@ message_size_limit = {}
         writable: Some(queue),
         visible: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_somebody_else_made_is_not_opened_to_all() {
+        let parent = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let own = parent.path().join("deep/queue");
+        make_queue(&own).unwrap();
+        make_queue(&own).unwrap();
+        assert_eq!(mode(&own), 0o755);
+        let foreign = parent.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        fs::set_permissions(&foreign, fs::Permissions::from_mode(0o700)).unwrap();
+        let told = make_queue(&foreign).unwrap_err().to_string();
+        assert!(told.contains("left as it is"), "{told}");
+        assert_eq!(mode(&foreign), 0o700);
+    }
 }

@@ -74,6 +74,7 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let Some(orders) = Orders::from_args(args) else {
         return Some(ExitCode::from(FAILED));
     };
+    stay_when_memory_runs_out();
     Some(match stage.to_str() {
         Some(NAMESPACE) => keep_namespace(orders),
         Some(LOCAL) => keep_local(&orders),
@@ -146,6 +147,12 @@ fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, P
     // It must not reach the agent: what the agent forks could outlive it.
     fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
     Some((HostEnd::new(control), Pid::from_raw(controller)))
+}
+
+/// Asks the kernel to kill others before this process, its init and its agent when memory runs out: without them nobody would tell what happened.
+/// It takes CAP_SYS_RESOURCE of the machine (proc_pid_oom_score_adj(5)); without that, what the agent starts makes itself seem worse.
+fn stay_when_memory_runs_out() {
+    std::fs::write("/proc/self/oom_score_adj", "-900").ok();
 }
 
 fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {

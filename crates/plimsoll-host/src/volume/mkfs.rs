@@ -3,11 +3,19 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::process::{self, Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{self, Child, Command, Output, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
 use plimsoll_model::experiment::Filesystem;
 
 use crate::error::HostError;
+use crate::rig::go_on;
+
+/// How often it is looked whether the program has ended. Most take some tens of milliseconds.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The program, its arguments, and the Debian package that it comes with. Nothing is left for the kernel to finish in the background, where
 /// it would disturb what is measured.
@@ -22,28 +30,51 @@ fn program(filesystem: Filesystem) -> (&'static str, &'static [&'static str], &'
     }
 }
 
+/// Waits for the end of a program that says little; nothing where it was ended because it was not wanted any more.
+fn ended(mut child: Child, interrupt: &AtomicBool) -> io::Result<Option<Output>> {
+    while child.try_wait()?.is_none() {
+        if go_on(interrupt).is_err() {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    child.wait_with_output().map(Some)
+}
+
 /// Makes a file system in a file.
-pub(super) fn make(volume: &str, filesystem: Filesystem, file: &File) -> Result<(), HostError> {
+pub(super) fn make(
+    volume: &str,
+    filesystem: Filesystem,
+    file: &File,
+    interrupt: &AtomicBool,
+) -> Result<(), HostError> {
     let (program, args, package) = program(filesystem);
     let failed =
         |source| HostError::Volume { volume: volume.into(), operation: format!("running {program}"), source };
     // The file has no name but this.
     let name = format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd());
     let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new(program)
+    let child = Command::new(program)
         .args(args)
         .arg(name)
         // Where such programs are, which is in no ordinary user's path.
         .env("PATH", format!("{path}:/usr/sbin:/sbin"))
         .stdin(Stdio::null())
-        .output();
-    let output = match output {
-        Ok(output) => output,
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        // Ctrl-C on the terminal is for the controller, which then ends it.
+        .process_group(0)
+        .spawn();
+    let child = match child {
+        Ok(child) => child,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(HostError::NoMkfs { volume: volume.into(), program: program.into(), package });
         }
         Err(error) => return Err(failed(error)),
     };
+    let output = ended(child, interrupt).map_err(failed)?.ok_or(HostError::Interrupted)?;
     if !output.status.success() {
         let told = String::from_utf8_lossy(&output.stderr);
         let told = told.trim().lines().last().unwrap_or_default().to_owned();

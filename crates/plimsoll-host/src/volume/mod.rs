@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use nix::sys::stat::{major, minor};
 use nix::unistd::getpid;
@@ -24,6 +25,7 @@ use crate::access::Access;
 use crate::caretaker::Caretaker;
 use crate::error::HostError;
 use crate::group::{self, Hierarchy};
+use crate::rig::go_on;
 use crate::spec::VolumeSpec;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;
@@ -50,10 +52,11 @@ impl Volumes {
     ///
     /// # Errors
     /// When one cannot be made; nothing is left then.
-    pub(crate) fn make(specs: &[VolumeSpec]) -> Result<Self, HostError> {
+    pub(crate) fn make(specs: &[VolumeSpec], interrupt: &AtomicBool) -> Result<Self, HostError> {
         let mut made = Self::default();
         for spec in specs {
-            made.add(spec)?;
+            go_on(interrupt)?;
+            made.add(spec, interrupt)?;
         }
         Ok(made)
     }
@@ -86,12 +89,12 @@ impl Volumes {
         closed.into_iter().collect()
     }
 
-    fn add(&mut self, spec: &VolumeSpec) -> Result<(), HostError> {
+    fn add(&mut self, spec: &VolumeSpec, interrupt: &AtomicBool) -> Result<(), HostError> {
         let volume = &spec.volume;
         let (path, writable, device) = if let Some(folder) = &volume.folder {
             (self.folder(spec, folder)?, true, None)
         } else if let Some(image) = &volume.image {
-            let (path, device) = self.image(spec, image)?;
+            let (path, device) = self.image(spec, image, interrupt)?;
             (path, true, Some(device))
         } else {
             let device = PathBuf::from(volume.device.as_deref().unwrap_or_default());
@@ -119,14 +122,19 @@ impl Volumes {
     }
 
     /// Where the agent finds it, and the device.
-    fn image(&mut self, spec: &VolumeSpec, image: &LoopVolume) -> Result<(PathBuf, PathBuf), HostError> {
+    fn image(
+        &mut self,
+        spec: &VolumeSpec,
+        image: &LoopVolume,
+        interrupt: &AtomicBool,
+    ) -> Result<(PathBuf, PathBuf), HostError> {
         needs_root(spec, "a loop device")?;
         let failed = |operation: &str| wrong(spec, operation);
         let parent = parent(image.parent.as_deref());
         let file = unnamed(&parent).map_err(failed(&format!("making its file in {}", parent.display())))?;
         file.set_len(image.size.0).map_err(failed("giving its file the size"))?;
         if let Some(filesystem) = image.filesystem {
-            mkfs::make(&spec.name, filesystem, &file)?;
+            mkfs::make(&spec.name, filesystem, &file, interrupt)?;
         }
         let device = LoopDevice::attach(&spec.name, &file, image.direct, self.caretaker()?)?;
         let path = device.path().to_owned();

@@ -8,6 +8,7 @@ macro_rules! path {
 mod bulk;
 mod capture;
 mod diagnose;
+mod extent;
 mod hops;
 mod limit;
 mod mail;
@@ -52,6 +53,7 @@ impl From<usize> for Part {
 }
 
 pub(super) fn validate(experiment: &Experiment) -> Checked {
+    extent::check(experiment)?;
     hosts(experiment)?;
     for (name, service) in &experiment.services {
         check_service(experiment, name, service)?;

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::state;
 
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan, report, trials) = show::load(&store, &args.run)?;
     show::print(args.format, &store, &plan, &report, &trials)?;
     Ok(Exit::of(&report.verdicts))

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::{output, state};
 
 pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let runs = store.runs(args.experiment.as_deref())?;
     output::to_stdout(|out| match args.format {
         PlainFormat::Json => {

@@ -232,7 +232,7 @@ impl Seen {
 }
 
 fn seen_in(args: &ModelArgs, id: &str) -> Result<Seen, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan, _, trials) = show::load(&store, id)?;
     let mut offered: Vec<Offered> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {

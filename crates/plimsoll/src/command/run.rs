@@ -1,7 +1,6 @@
 //! `plimsoll run`.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +20,7 @@ use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::neighbours::Neighbours;
+use crate::page::Page;
 use crate::progress::ProgressLine;
 use crate::{assess, captures, command, effects, shipped, state};
 
@@ -33,9 +33,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
     let access = plimsoll_host::enter()?;
     let store = state::open(args.store.store.as_deref())?;
-    let (plan, entry) = match &args.resume {
-        Some(id) => resumed(&store, id, &access)?,
-        None => fresh(args, &access)?,
+    // The claim is held until the end: two that carried one run out would each forget what the other has under way.
+    let ((plan, entry), _claim) = match &args.resume {
+        Some(id) => {
+            let id = state::find(&store, id)?.id;
+            let claim = store.claim(&id)?;
+            // Only now is it known how far it came.
+            (resumed(&store, &id, &access)?, claim)
+        }
+        None => {
+            let (plan, entry) = fresh(args, &access)?;
+            let claim = store.claim(&entry.id)?;
+            ((plan, entry), claim)
+        }
     };
     let usable = plimsoll_host::usable_cpus()?;
     for cell in &plan.cells {
@@ -44,6 +54,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     refuse_to_destroy(args, &plan)?;
     effects::ask(&plan, args.yes)?;
+    let path = args.html.clone().unwrap_or_else(|| state::page_path(&store, &entry.id));
+    // Before anything is measured for it.
+    let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The second of these signals does not wait for anything any more.
@@ -54,7 +67,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let limits = limits(args, &plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
-    let ground = Namespaces { program, args: vec!["agent".into()], destroy: args.destroy.clone() };
+    let ground = Namespaces {
+        program,
+        args: vec!["agent".into()],
+        destroy: args.destroy.clone(),
+        interrupt: Arc::clone(&interrupt),
+    };
     let judge = assess::Judge;
     let run =
         Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
@@ -72,7 +90,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
-    finish(args, &plan, &store, ended)
+    finish(args, &plan, &store, (&path, &page), ended)
 }
 
 /// What each host is. Namespaces and local hosts are all this machine.
@@ -99,11 +117,17 @@ fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Judges, prints and draws what was measured, however the run ended.
-fn finish(args: &RunArgs, plan: &Plan, store: &Store, ended: Ended) -> Result<Exit, Failure> {
+fn finish(
+    args: &RunArgs,
+    plan: &Plan,
+    store: &Store,
+    page: (&Path, &Page),
+    ended: Ended,
+) -> Result<Exit, Failure> {
     let report = assess::report(plan, &ended.entry, &ended.trials);
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
     let told = if measured || ended.error.is_none() {
-        tell(args, plan, store, &report, &ended.trials)
+        tell(args, plan, store, page, &report, &ended.trials)
     } else {
         Ok(())
     };
@@ -126,35 +150,20 @@ fn tell(
     args: &RunArgs,
     plan: &Plan,
     store: &Store,
+    (path, page): (&Path, &Page),
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> Result<(), Failure> {
     show::print(args.format, store, plan, report, trials)?;
-    let default = state::page_path(store, &report.run);
-    let page = args.html.as_deref().unwrap_or(&default);
-    write_page(page, |out| show::page(out, store, plan, report, trials))?;
+    page.write(|out| show::page(out, store, plan, report, trials))
+        .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
-        eprintln!("charts: {}", page.display());
+        eprintln!("charts: {}", path.display());
         if let Some(captured) = captures::of_run(store, &report.run) {
             eprintln!("packets: {captured}");
         }
     }
     Ok(())
-}
-
-fn write_page(
-    path: &Path,
-    write: impl FnOnce(&mut io::BufWriter<std::fs::File>) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let written = || {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
-        }
-        let mut out = io::BufWriter::new(std::fs::File::create(path)?);
-        write(&mut out)?;
-        out.into_inner()?.sync_all()
-    };
-    written().map_err(|error| Failure::io("write", path, &error))
 }
 
 fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {

@@ -14,7 +14,7 @@ use crate::shipped::Source;
 use crate::{assess, command, output, state};
 
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan, report, trials) = load(&store, &args.run)?;
     print(args.format, &store, &plan, &report, &trials)?;
     Ok(Exit::Holds)

@@ -222,7 +222,9 @@ fn a_file_that_would_have_the_kernel_or_postfix_start_something_as_root_is_refus
         let host = format!("[hosts.server]\nsysctls = {{ \"{name}\" = \"|/tmp/mine\" }}");
         lab.file("refused.toml", &one_service("web = {}").replace("[hosts.server]", &host))
     };
-    lab.plimsoll(&["check", &sysctl("kernel.core_pattern")]).exits(2).says("the kernel runs a program as root");
+    lab.plimsoll(&["check", &sysctl("kernel.core_pattern")])
+        .exits(2)
+        .says("the kernel runs a program as root");
     lab.plimsoll(&["check", &sysctl("kernel.modprobe")]).exits(2).says("the kernel runs a program as root");
     let postfix = "postfix = { to = \"sink\", settings = { daemon_directory = \"/tmp/mine\" } }\n[services.sink]\non = \"server\"\nsmtp_sink = {}";
     let postfix = lab.file("postfix.toml", &one_service(postfix));

@@ -9,7 +9,7 @@ mod udp;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::thread::{self, Builder, sleep};
+use std::thread::{Builder, sleep};
 
 use plimsoll_model::experiment::BulkService;
 use plimsoll_model::frame::Failure;
@@ -46,7 +46,9 @@ pub(super) fn serve(
             socket::buffers(&listener, None, options.receive_buffer)
                 .map_err(|error| refused("set the receive buffer", error))?;
             let (options, desk) = (Arc::clone(&options), Arc::clone(&desk));
-            Ok(thread::spawn(move || accept(&listener, &options, &desk)))
+            let accepting =
+                Builder::new().name("accept".into()).spawn(move || accept(&listener, &options, &desk));
+            accepting.map_err(|error| other("start the thread that accepts connections", &error))
         })
         .collect::<Result<_, Failure>>()?;
     tell(&addresses)?;

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
-use std::thread::{self, sleep};
+use std::thread::{self, Builder, sleep};
 use std::time::Duration;
 
 use plimsoll_model::experiment::{BulkLoad, BulkService, Direction};
@@ -93,7 +93,8 @@ fn carry(exchange: &Exchange<'_>, options: &BulkService) -> io::Result<()> {
             exchange.wait_for_end().map(drop)
         }
         (Direction::Both, _) => thread::scope(|scope| {
-            let sending = scope.spawn(|| exchange.send_and_see_it_arrive(&mut |_| {}));
+            let sending =
+                Builder::new().spawn_scoped(scope, || exchange.send_and_see_it_arrive(&mut |_| {}))?;
             let taken = take(exchange, options);
             if taken.is_err() {
                 // The thread that sends must not wait for a peer that is gone.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, Builder, sleep};
+use std::thread::{Builder, sleep};
 
 use plimsoll_model::experiment::TcpProxyService;
 use plimsoll_model::frame::Failure;
@@ -43,9 +43,10 @@ pub(super) fn serve(
         .into_iter()
         .map(|listener| {
             let proxy = Arc::clone(&proxy);
-            thread::spawn(move || accept(&listener, &proxy))
+            let accepting = Builder::new().name("accept".into()).spawn(move || accept(&listener, &proxy));
+            accepting.map_err(|error| other("start the thread that accepts connections", &error))
         })
-        .collect();
+        .collect::<Result<_, Failure>>()?;
     tell(&addresses)?;
     for thread in accepting {
         // It does not end by itself.

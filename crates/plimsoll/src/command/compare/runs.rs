@@ -22,7 +22,7 @@ const COST: &str = "The runs were not interleaved: whatever else changed between
                     nominal 5 %, where random pairs raised 3 to 6 %. A factor in one experiment is measured in turns.";
 
 pub(super) fn run(args: &CompareArgs, a: &str, b: &str) -> Result<Exit, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan_a, report_a, trials_a) = show::load(&store, a)?;
     let (plan_b, report_b, trials_b) = show::load(&store, b)?;
     let found = assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), args.margin.0, args.alpha.0);

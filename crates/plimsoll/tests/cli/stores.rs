@@ -1,0 +1,122 @@
+//! Files of runs: who may read them, and who carries a run out.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use nix::sys::signal::Signal;
+
+use crate::experiments::long_flood;
+use crate::lab::{Lab, Told, wait_until};
+
+/// One that is over at once.
+pub(crate) const SHORT: &str = r#"
+question = "How fast is it?"
+[hosts.server]
+[services.web]
+on = "server"
+web = {}
+[loads.few]
+from = "server"
+to = "web"
+http = { connections = 20 }
+[[phases]]
+name = "all"
+measure = "few"
+[run]
+max_trials = 1
+"#;
+
+/// Reads a store with all commands that do.
+fn read(lab: &Lab, store: &str) {
+    let show = |args: &[&str]| -> Told { lab.plimsoll(&[args, &["--store", store]].concat()).exits(0) };
+    show(&["history"]).prints("complete");
+    show(&["show", "latest"]).prints("How fast is it?");
+    show(&["show", "latest", "--format", "html"]).prints("How fast is it?");
+    show(&["gate", "latest", "--format", "junit"]);
+}
+
+#[test]
+fn runs_are_read_where_nothing_may_be_written() {
+    let lab = Lab::of_ordinary_user();
+    let experiment = lab.file("short.toml", SHORT);
+    let store = lab.path("kept/runs.sqlite").display().to_string();
+    lab.plimsoll(&["run", &experiment, "--store", &store]).exits(0);
+    let mode = |path: &str, mode| {
+        fs::set_permissions(lab.path(path), fs::Permissions::from_mode(mode)).expect("allowed");
+    };
+    mode("kept/runs.sqlite", 0o444);
+    read(&lab, &store);
+    mode("kept", 0o555);
+    read(&lab, &store);
+    mode("kept/runs.sqlite", 0o644);
+    read(&lab, &store);
+    let beside = fs::read_dir(lab.path("kept")).expect("readable").flatten().map(|entry| entry.file_name());
+    let mut beside: Vec<_> = beside.collect();
+    beside.sort();
+    assert_eq!(beside, ["reports", "runs.sqlite", "runs.sqlite-claims"], "reading leaves nothing");
+    // What may not be read says so.
+    mode("kept/runs.sqlite", 0o000);
+    lab.plimsoll(&["history", "--store", &store])
+        .exits(3)
+        .says("cannot keep runs in")
+        .says("ermission denied");
+    mode("kept", 0o755);
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn another_users_runs_are_read_while_they_go_on_and_after_they_were_killed() {
+    let (root, user) = (Lab::of_root(), Lab::of_ordinary_user());
+    fs::set_permissions(root.folder(), fs::Permissions::from_mode(0o755)).expect("allowed");
+    let experiment = root.file("short.toml", SHORT);
+    root.plimsoll(&["run", &experiment]).exits(0);
+    let store = root.path("state/plimsoll/runs.sqlite").display().to_string();
+    read(&user, &store);
+    let long = root.file("long.toml", &long_flood());
+    let run = root.start(&["run", &long]);
+    root.wait_for_the_flood();
+    let shown = |what: &str| {
+        user.plimsoll(&["show", "latest", "--store", &store]).exits(0).prints(what);
+        user.plimsoll(&["history", "--store", &store]).exits(0).prints("interrupted");
+    };
+    shown("baseline");
+    run.signal(Signal::SIGKILL);
+    run.ends();
+    shown("baseline");
+    // The user could not have changed anything.
+    user.plimsoll(&["run", "--resume", "--store", &store]).exits(3).says("cannot");
+}
+
+#[test]
+fn where_no_run_was_stored_there_is_none_to_read_and_no_file_is_made() {
+    let lab = Lab::of_ordinary_user();
+    lab.plimsoll(&["history"]).exits(0).prints_nothing();
+    lab.plimsoll(&["show", "latest"]).exits(2).says("there is no run `latest`");
+    assert!(!lab.path("state").exists());
+}
+
+#[test]
+fn a_run_that_is_still_going_is_not_resumed_and_one_that_was_killed_is() {
+    let lab = Lab::of_ordinary_user();
+    let experiment = lab.file("small.toml", &long_flood());
+    let run = lab.start(&["run", &experiment]);
+    lab.wait_for_the_flood();
+    let holder = format!("is being carried out by process {}", run.id());
+    lab.plimsoll(&["run", "--resume"]).exits(3).prints_nothing().says(&holder);
+    assert!(
+        lab.stored().is_some_and(|report| report["trials"][0]["phases"][0].is_object()),
+        "it has all it had"
+    );
+    run.signal(Signal::SIGKILL);
+    run.ends();
+    let again = lab.start(&["run", "--resume"]);
+    let mut holder = String::new();
+    wait_until("the resumed run has claimed it", || {
+        let told = lab.plimsoll(&["run", "--resume"]);
+        holder = told.stderr;
+        told.code == Some(3) || told.code == Some(2)
+    });
+    assert!(holder.contains(&format!("process {}", again.id())), "{holder}");
+    again.signal(Signal::SIGINT);
+    again.ends().exits(130);
+}
