@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plimsoll_model::frame::{CaptureSpec, Failure, FromAgent, Id};
 use plimsoll_model::observation::CapturedFile;
-use plimsoll_probe::capture::{self, Capture, Captured, Wanted};
+use plimsoll_probe::capture::{self, Capture, CaptureError, Captured, Wanted};
 
 use crate::outbox::Outbox;
 use crate::{ById, other};
@@ -67,11 +67,21 @@ fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
             Ok(capture) => captures.push(capture),
             Err(error) => {
                 stop_all(captures);
-                return Err(other("start a capture", error));
+                return Err(refused(error));
             }
         }
     }
     Ok(captures)
+}
+
+fn refused(error: CaptureError) -> Failure {
+    match error {
+        CaptureError::Interface { interface, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+            let needs = Some("CAP_NET_RAW over the host's network namespace".into());
+            Failure::Permission { what: format!("capture packets on {interface}"), needs }
+        }
+        error => other("start a capture", error),
+    }
 }
 
 fn has_one(has: &[IpAddr], of: &[IpAddr]) -> bool {

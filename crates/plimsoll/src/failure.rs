@@ -117,8 +117,8 @@ impl From<RunError> for Failure {
                 Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
                 Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
                 Why::Exited { confined: true, .. } => Some(format!(
-                    "what it tells; it runs as nobody, and may write only to its `{{scratch}}` and /tmp, unless with \
-                     --set services.{service}.privileged=true"
+                    "--set services.{service}.privileged=true, if it needs to be more than nobody, or to write to more than its \
+                     `{{scratch}}` and /tmp"
                 )),
                 Why::Permission { .. } => Some(as_root()),
                 _ => None,

@@ -16,7 +16,11 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             format!("only `local` ones on loopback addresses: user namespaces are forbidden {why}")
         }
     };
-    let caches = if access == Access::Root { "can be dropped" } else { "cannot be dropped (needs root)" };
+    let caches = match (&access, plimsoll_host::root_lacks()) {
+        (Access::Root, _) => "can be dropped".to_owned(),
+        (_, Some(lacks)) => format!("cannot be dropped (this root has not got {lacks})"),
+        (_, None) => "cannot be dropped (needs root)".to_owned(),
+    };
     let store = state::open(args.store.store.as_deref());
     let captured = match &store {
         Ok(store) => captures::all(store)

@@ -233,7 +233,7 @@ fn notes(access: &Access, on_loopback: bool) -> Vec<String> {
         ),
         Access::Local(why) if on_loopback => notes.push(format!(
             "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding, \
-             translation of addresses and settings of the kernel were not part of it, counters are the machine's, and no host could be made anew"
+             translation of addresses and settings of the kernel were not part of it, counters are the machine's, no host could be made anew, and programs were not kept apart from this user's files and processes"
         )),
         Access::Local(_) => {}
     }
