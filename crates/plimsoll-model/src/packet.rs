@@ -31,6 +31,8 @@ pub struct Packet {
     pub source: Endpoint,
     /// Whom it is for.
     pub destination: Endpoint,
+    /// The identification field of its IPv4 header; `None` with IPv6, and where the source does not tell.
+    pub ip_id: Option<u16>,
     /// What it carries.
     pub transport: Transport,
 }

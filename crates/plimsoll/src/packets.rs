@@ -38,7 +38,13 @@ fn summed(report: &TraceReport) -> Traffic {
     let mut stalls: Vec<ClassTime> =
         report.time_share.iter().filter_map(|(&class, &share)| of_class(report, class, share)).collect();
     stalls.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
-    Traffic { connections: report.tcp_connections, lifetime_s: report.lifetime_s, stalls }
+    let may_be_s = report.may_be_share.iter().map(|(&class, share)| (class, share * report.lifetime_s));
+    Traffic {
+        connections: report.tcp_connections,
+        lifetime_s: report.lifetime_s,
+        stalls,
+        may_be_s: may_be_s.collect(),
+    }
 }
 
 fn of_class(report: &TraceReport, class: Class, share: f64) -> Option<ClassTime> {

@@ -5,49 +5,46 @@ use plimsoll_model::packet::{Endpoint, Flags, Segment};
 use super::classes::{self, Finding, side};
 use super::counts::{self, Verdict};
 use super::gap::{Gap, LastWord, LateAck};
-use super::half::{FullWindow, Half};
+use super::half::{FullWindow, Half, SEGMENTS};
 use super::handshake::{Handshake, Predecessor};
-use super::log::Log;
 use super::recovery::{Recovery, Trigger};
 use super::rtt::{self, Rtt};
 use super::sequence::{after, before, beyond};
 use super::time::MILLISECOND;
-use plimsoll_model::trace::Class;
+use super::timeline::{KINDS, Stalls, Ticket, Timeline, Weight};
+use plimsoll_model::trace::{Actor, Class};
 
-/// An acknowledgement that came late, until it shows whether somebody waited for it.
+/// An acknowledgement or an opening window that came late, until it shows whether somebody waited for it.
 #[derive(Clone, Copy)]
 struct PendingAck {
     late: LateAck,
     /// The side that may have waited.
     waiter: usize,
+    /// Since when the window was closed, where it is one that opened.
+    closed_since: Option<u64>,
 }
 
-/// Data that was sent after a silence while older data was still in flight: a probe of the tail, or just data.
-struct Probe {
+/// A silence that later packets may show in another light. Its class for now is in the timeline already.
+struct Doubt {
+    ticket: Ticket,
+    /// Who ended the silence.
     sender: usize,
-    as_loss: Recovery,
-    otherwise: (u64, u64, Finding),
+    of: DoubtOf,
 }
 
-/// A silence behind which a part of the data is missing: lost on the way, or by the capture.
-struct Skipped {
-    sender: usize,
-    missing_from: u32,
-    missing: u32,
-    otherwise: (u64, u64, Finding),
+enum DoubtOf {
+    /// Data was sent while older data was still in flight: a probe of the tail, or just data.
+    Probe(Recovery),
+    /// A part of the data is missing behind the silence: lost on the way, or by the capture.
+    Skipped { from: u32, missing: u32, length: u64 },
+    /// What was sent again may have arrived before, and only its acknowledgement was late.
+    Needless { recovery: Recovery, until: u64 },
+    /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
+    Resumed { as_loss: Recovery, at: u64, acked: bool },
 }
 
-/// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
-struct Resumed {
-    sender: usize,
-    /// The silence as a loss of the sender's.
-    as_loss: Recovery,
-    /// The segment was a full one, and promised more.
-    promised: bool,
-    /// It has been acknowledged.
-    acked: bool,
-    otherwise: (u64, u64, Finding),
-}
+/// More doubts than this at a time stay what they look like.
+const DOUBTS: usize = 6;
 
 /// What a packet is to the analysis of stalls.
 #[derive(Clone, Copy)]
@@ -62,6 +59,10 @@ struct Facts {
     silence: u64,
     new_data: bool,
     resent: bool,
+    /// It was sent again only because the receiver's window has no room for it.
+    probes_window: bool,
+    /// How many packets its side sent before it that were not seen, by the numbers of their IP headers.
+    missing_ids: Option<u16>,
     /// It acknowledges something new.
     advances: bool,
     /// It acknowledges something that was never seen.
@@ -79,19 +80,26 @@ pub(super) struct Connection {
     pub(super) handshake: Handshake,
     pub(super) first: u64,
     pub(super) last: u64,
-    pub(super) log: Log,
+    /// What kept it; whole when the connection is finished.
+    pub(super) stalls: Stalls,
+    timeline: Timeline,
     most_stalls: usize,
     /// When a packet was last seen that somebody could have waited for.
     active: u64,
+    /// Whether it has been silent since for long enough for a stall.
+    is_silent: bool,
+    /// Silences that are not short, by kind: those that only their length assigns to a timer, and the others.
+    by_length: [u32; KINDS],
+    by_program: [u32; KINDS],
     /// Who sent it.
     active_by: usize,
     last_word: Option<usize>,
+    /// The client has sent something else than SYNs.
+    is_past_syn: bool,
     finished: [bool; 2],
     reset: bool,
     pending: Option<PendingAck>,
-    probe: Option<Probe>,
-    skipped: Option<Skipped>,
-    resumed: Option<Resumed>,
+    doubts: Vec<Doubt>,
 }
 
 impl Connection {
@@ -117,17 +125,20 @@ impl Connection {
             handshake: Handshake::default(),
             first: now,
             last: now,
-            log: Log::default(),
+            stalls: Stalls::default(),
+            timeline: Timeline::default(),
             most_stalls,
             active: now,
+            is_silent: false,
+            by_length: [0; KINDS],
+            by_program: [0; KINDS],
             active_by: me,
             last_word: None,
+            is_past_syn: false,
             finished: [false; 2],
             reset: false,
             pending: None,
-            probe: None,
-            skipped: None,
-            resumed: None,
+            doubts: Vec::new(),
         }
     }
 
@@ -163,36 +174,43 @@ impl Connection {
         self.handshake.syns > 0 && self.handshake.synacks > 0
     }
 
-    /// Takes in a segment that endpoint `me` sent.
+    /// Takes in a segment that endpoint `me` sent, with the identification of its IP header.
     #[inline]
-    pub(super) fn step(&mut self, now: u64, me: usize, segment: &Segment) {
+    pub(super) fn step(&mut self, now: u64, me: usize, segment: &Segment, ip_id: Option<u16>) {
         // Captures of several interfaces hold packets a little out of order; within a connection time never runs back.
         let now = now.max(self.last);
-        let facts = self.facts(now, me, segment);
+        let facts = self.facts(now, me, segment, ip_id);
         if self.pending.is_some() {
             self.settle_pending(&facts);
         }
-        if self.probe.is_some() || self.skipped.is_some() || self.resumed.is_some() {
+        if !self.doubts.is_empty() {
             self.settle_doubts(&facts, segment);
         }
         self.window_moves(&facts, segment);
-        if facts.resent {
+        if facts.resent && !facts.probes_window {
             self.resend(&facts, segment);
         }
         if facts.advances && self.halves[1 - me].recovery.is_some() {
-            self.recover(&facts);
+            self.recover(&facts, segment);
         }
-        if now.saturating_sub(self.active) > facts.threshold {
+        if self.is_silent || now.saturating_sub(self.active) > facts.threshold {
             self.silence_ends(&facts, segment);
         } else if !facts.is_pure || facts.advances {
-            self.active = now.max(self.active);
-            self.active_by = me;
+            self.go_on(now, me);
         }
-        self.take_in(&facts, segment);
+        self.take_in(&facts, segment, ip_id);
+    }
+
+    /// Something was said that somebody could have waited for.
+    #[inline]
+    fn go_on(&mut self, at: u64, by: usize) {
+        self.active = at.max(self.active);
+        self.active_by = by;
+        self.is_silent = false;
     }
 
     #[inline]
-    fn facts(&mut self, now: u64, me: usize, segment: &Segment) -> Facts {
+    fn facts(&mut self, now: u64, me: usize, segment: &Segment, ip_id: Option<u16>) -> Facts {
         let handshake_ns = self.handshake.round_trip();
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if me == 0 { (a, b) } else { (b, a) };
@@ -203,21 +221,27 @@ impl Connection {
         let has_data = segment.payload > 0 && !verdict.keep_alive && !verdict.window_probe;
         let takes_room = has_data || flags.has(Flags::FIN);
         let ack = flags.has(Flags::ACK).then_some(segment.ack);
+        let resent = takes_room
+            && !flags.has(Flags::SYN)
+            && mine.sent_to.is_some_and(|sent_to| before(segment.seq, sent_to));
+        let is_shaking = self.handshake.syns > 0 && !self.is_past_syn;
         Facts {
             now,
             me,
             verdict,
             rtt,
-            threshold: if self.active_by == me {
+            threshold: if is_shaking {
+                rtt::RTO_INITIAL * 9 / 10
+            } else if self.active_by == me {
                 rtt::stall_threshold(rtt)
             } else {
                 rtt::answer_threshold(rtt, &mine.rtt)
             },
             silence: now.saturating_sub(self.active),
             new_data: has_data && mine.sent_to.is_none_or(|sent_to| after(segment.end(), sent_to)),
-            resent: takes_room
-                && !flags.has(Flags::SYN)
-                && mine.sent_to.is_some_and(|sent_to| before(segment.seq, sent_to)),
+            resent,
+            probes_window: resent && theirs.is_closed_to(mine),
+            missing_ids: mine.ids.missing(ip_id),
             advances: ack.is_some_and(|ack| theirs.acked_to.is_some_and(|acked_to| after(ack, acked_to))),
             unseen: ack.is_some_and(|ack| theirs.never_seen(ack)),
             is_pure: !has_data && !is_control,
@@ -227,15 +251,17 @@ impl Connection {
     /// Whether somebody waited for an acknowledgement that came late shows in who sends next, and how soon.
     #[cold]
     fn settle_pending(&mut self, facts: &Facts) {
-        let Some(PendingAck { mut late, waiter }) = self.pending else { return };
+        let Some(PendingAck { mut late, waiter, closed_since }) = self.pending else { return };
         let since = facts.now.saturating_sub(late.gap.end);
         let soon = since <= reaction_time(facts.rtt);
         if facts.new_data && facts.me == waiter && soon {
             late.followed_after = since;
-            if let Some(finding) = classes::of_late_ack(&late) {
-                self.add(late.gap.start, late.gap.end, finding);
-                self.active = late.gap.end;
-                self.active_by = 1 - waiter;
+            if let Some(since) = closed_since {
+                self.window_was_closed(1 - waiter, since, late.gap.end, late.gap.window);
+            } else if let Some(finding) = classes::of_late_ack(&late) {
+                // The way back to the sender, and from there to here, is a part of what the acknowledgement cost.
+                self.put(late.gap.start, facts.now, finding);
+                self.go_on(facts.now, waiter);
             }
         }
         if !(soon && (facts.is_pure || facts.resent)) {
@@ -243,52 +269,57 @@ impl Connection {
         }
     }
 
-    /// Whether data after a silence was a probe, and whether a hole was lost by the capture, shows in what is acknowledged.
+    /// What a silence was may show in what is sent and acknowledged behind it.
     #[cold]
     fn settle_doubts(&mut self, facts: &Facts, segment: &Segment) {
-        let complains = facts.verdict.duplicate_ack || !segment.options.sack.is_empty();
-        if let Some(probe) = self.probe.take_if(|probe| {
-            if facts.me == probe.sender { facts.resent } else { facts.advances || complains }
-        }) {
-            let (start, end, otherwise) = probe.otherwise;
-            let lost = complains || facts.me == probe.sender;
-            let sender = side(probe.sender == self.client);
-            let finding =
-                if lost { classes::of_recovery(&probe.as_loss, sender, facts.rtt) } else { otherwise };
-            self.add(start, end, finding);
-        }
-        self.settle_resumed(facts, segment);
-        let is_acked = |skipped: &Skipped| {
-            facts.me != skipped.sender && facts.advances && after(segment.ack, skipped.missing_from)
-        };
-        if let Some(skipped) = self.skipped.take_if(|skipped| is_acked(skipped)) {
-            let (start, end, otherwise) = skipped.otherwise;
-            let length = end.saturating_sub(start);
-            let finding =
-                if facts.unseen { classes::capture_gap::judge(length, skipped.missing) } else { otherwise };
-            self.add(start, end, finding);
-        }
-    }
-
-    /// What the sender does after the first segment after a long silence shows whether the silence was a timeout: with a
-    /// lost flight behind it, it may send but that one until it is acknowledged, and what follows leaves a hole.
-    fn settle_resumed(&mut self, facts: &Facts, segment: &Segment) {
-        let Some(resumed) = &mut self.resumed else { return };
-        if facts.me != resumed.sender {
-            resumed.acked |= facts.advances;
-            return;
-        }
-        if segment.payload == 0 {
-            return;
-        }
-        let leaves_hole = self.halves[facts.me].sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
-        let is_loss = leaves_hole || (resumed.promised && resumed.acked);
-        if let Some(Resumed { sender, as_loss, otherwise: (start, end, otherwise), .. }) = self.resumed.take()
-        {
-            let sender = side(sender == self.client);
-            let finding = if is_loss { classes::of_recovery(&as_loss, sender, facts.rtt) } else { otherwise };
-            self.add(start, end, finding);
-        }
+        let tells_of_loss = facts.verdict.duplicate_ack || tells_of_hole(segment);
+        let mut doubts = std::mem::take(&mut self.doubts);
+        doubts.retain_mut(|doubt| {
+            let is_sender = facts.me == doubt.sender;
+            let sender = side(doubt.sender == self.client);
+            let finding = match &mut doubt.of {
+                DoubtOf::Probe(as_loss) => {
+                    let is_lost = if is_sender { facts.resent } else { tells_of_loss };
+                    if !is_lost && (is_sender || !facts.advances) {
+                        return true;
+                    }
+                    is_lost.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
+                }
+                DoubtOf::Skipped { from, missing, length } => {
+                    if is_sender || !facts.advances || !after(segment.ack, *from) {
+                        return true;
+                    }
+                    facts.unseen.then(|| classes::capture_gap::judge(*length, *missing))
+                }
+                DoubtOf::Needless { recovery, until } => {
+                    let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
+                    if !is_over && (is_sender || !tells_of_duplicate(segment)) {
+                        return true;
+                    }
+                    let receiver = side(doubt.sender != self.client);
+                    let length = until.saturating_sub(recovery.start);
+                    (!is_over).then(|| classes::late_ack::judge(recovery, sender, receiver, length))
+                }
+                // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
+                // leaves a hole.
+                DoubtOf::Resumed { as_loss, at, acked } => {
+                    if !is_sender || segment.payload == 0 {
+                        *acked |= !is_sender && facts.advances;
+                        return true;
+                    }
+                    let after_a_round = facts.rtt.is_none_or(|rtt| facts.now - *at >= rtt.lowest * 3 / 4);
+                    let sent_to = self.halves[facts.me].sent_to;
+                    let leaves_hole = sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
+                    let is_loss = leaves_hole && *acked && after_a_round;
+                    is_loss.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
+                }
+            };
+            if let Some(finding) = finding {
+                self.timeline.amend(doubt.ticket, &finding);
+            }
+            false
+        });
+        self.doubts = doubts;
     }
 
     /// Opens and closes the window that the sender of this packet announces.
@@ -297,18 +328,50 @@ impl Connection {
         if segment.flags.any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
             return;
         }
+        let is_probe = facts.resent || facts.verdict.keep_alive || facts.verdict.window_probe;
+        self.halves[1 - facts.me].probed |= is_probe && self.halves[1 - facts.me].closed_since.is_some();
         let half = &mut self.halves[facts.me];
         if segment.window == 0 {
-            half.closed_since.get_or_insert(facts.now);
-        } else if let Some(since) = half.closed_since.take() {
-            let length = facts.now.saturating_sub(since);
-            if length > facts.threshold {
-                let opened_to = u32::from(segment.window) << half.shift;
-                let receiver = side(facts.me == self.client);
-                let finding = classes::zero_window::judge(receiver, length, Some(opened_to));
-                self.add(since, facts.now, finding);
-                self.active = facts.now.max(self.active);
+            if half.closed_since.is_none() {
+                (half.closed_since, half.probed) = (Some(facts.now), false);
+                // Who closes it late says only then that nothing is to be sent any more into a window that was full before.
+                let is_late = self.is_silent || facts.now.saturating_sub(self.active) > facts.threshold;
+                if is_late && self.halves[1 - facts.me].is_stopped_by(&self.halves[facts.me], facts.now) {
+                    self.halves[facts.me].closed_since = Some(self.active);
+                }
             }
+        } else if let Some(since) = half.closed_since.take() {
+            let opened_to = u32::from(segment.window) << half.shift;
+            if facts.now.saturating_sub(since) <= facts.threshold {
+                return;
+            }
+            if half.probed || self.halves[1 - facts.me].in_flight() > 0 {
+                self.window_was_closed(facts.me, since, facts.now, Some(opened_to));
+            } else {
+                // Whether anybody wanted to send shows in what follows.
+                let mut gap = self.gap(facts, segment);
+                (gap.start, gap.window) = (since, Some(opened_to));
+                let late = LateAck { gap, acked: 0, followed_after: 0 };
+                self.pending = Some(PendingAck { late, waiter: 1 - facts.me, closed_since: Some(since) });
+            }
+        }
+    }
+
+    /// The window of `receiver` was closed, and its sender had something for it.
+    fn window_was_closed(&mut self, receiver: usize, since: u64, until: u64, opened_to: Option<u32>) {
+        let length = until.saturating_sub(since);
+        let finding = classes::zero_window::judge(side(receiver == self.client), length, opened_to);
+        self.end_silence(since);
+        self.cover(since, until, &finding, Weight::Said);
+        self.go_on(until, receiver);
+    }
+
+    /// Whatever of a silence lies before `at` is a stall of its own, by whose turn it was.
+    fn end_silence(&mut self, at: u64) {
+        let length = at.saturating_sub(self.active);
+        if length > 0 && (self.is_silent || length > rtt::stall_threshold(self.rtt())) {
+            let spoke_last = self.last_word.map(|last| side(last == self.client));
+            self.put(self.active, at, classes::of_turn(spoke_last, length));
         }
     }
 
@@ -316,7 +379,8 @@ impl Connection {
     #[cold]
     fn resend(&mut self, facts: &Facts, segment: &Segment) {
         let quiet = facts.now.saturating_sub(self.last);
-        let half = &mut self.halves[facts.me];
+        let [a, b] = &mut self.halves;
+        let (half, peer) = if facts.me == 0 { (a, b) } else { (b, a) };
         let rtt_ns = facts.rtt.map_or(0, |rtt| rtt.smoothed);
         // No answer within this time, and it was a timer: the shortest one, unless the way itself is longer.
         let timer = (rtt::RTO_MIN * 9 / 10).max(rtt_ns * 3 / 2);
@@ -343,13 +407,16 @@ impl Connection {
             told,
             in_flight: half.in_flight(),
             payload: segment.payload,
+            window_was_full: half.is_stopped_by(peer, facts.now),
+            largest_window: peer.largest_window,
+            segment_size: half.segment_size(peer),
         };
         let is_acked = half.acked_to.is_some_and(|acked_to| !after(segment.end(), acked_to));
         if is_acked {
             // What was acknowledged before is sent again only because the acknowledgement got lost behind the capture.
             if quiet > facts.threshold {
                 let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
-                self.add(self.last, facts.now, finding);
+                self.cover(self.last, facts.now, &finding, Weight::Loss);
             }
         } else {
             half.recovery = Some(recovery);
@@ -358,74 +425,170 @@ impl Connection {
 
     /// The acknowledgement that ends a loss.
     #[cold]
-    fn recover(&mut self, facts: &Facts) {
+    fn recover(&mut self, facts: &Facts, segment: &Segment) {
         let sender = 1 - facts.me;
         let Some(recovery) = self.halves[sender].recovery.take() else { return };
         let length = facts.now.saturating_sub(recovery.start);
-        if length > loss_threshold(&recovery, facts.rtt) {
+        let has_sack = self.halves.iter().all(|half| half.sack_permitted);
+        // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
+        let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
+        let had_arrived =
+            tells_of_duplicate(segment) || (recovery.window_was_full && !has_sack && !recovery.told);
+        if had_arrived && !was_lost {
+            self.had_arrived(facts, &recovery, length);
+        } else if length > loss_threshold(&recovery, facts.rtt) {
             let finding = classes::of_recovery(&recovery, side(sender == self.client), facts.rtt);
-            self.add(recovery.start, facts.now, finding);
-            self.active = facts.now.max(self.active);
+            self.end_silence(recovery.start);
+            let ticket = self.cover(recovery.start, facts.now, &finding, Weight::Loss);
+            self.go_on(facts.now, facts.me);
+            if !was_lost {
+                self.doubt(Doubt { ticket, sender, of: DoubtOf::Needless { recovery, until: facts.now } });
+            }
         }
+    }
+
+    /// What was sent again had arrived before: the acknowledgement was late, and nothing was lost.
+    fn had_arrived(&mut self, facts: &Facts, recovery: &Recovery, length: u64) {
+        if length <= facts.threshold {
+            return;
+        }
+        let (sender, receiver) = (side(facts.me != self.client), side(facts.me == self.client));
+        let finding = classes::late_ack::judge(recovery, sender, receiver, length);
+        self.end_silence(recovery.start);
+        self.cover(recovery.start, facts.now, &finding, Weight::Loss);
+        self.go_on(facts.now, facts.me);
+    }
+
+    fn doubt(&mut self, doubt: Doubt) {
+        if self.doubts.len() == DOUBTS {
+            self.doubts.remove(0);
+        }
+        self.doubts.push(doubt);
     }
 
     /// A packet after a silence that is long enough for a stall.
     #[cold]
     fn silence_ends(&mut self, facts: &Facts, segment: &Segment) {
         let gap = self.gap(facts, segment);
+        let (start, end) = (gap.start, gap.end);
+        self.is_silent = true;
         if facts.unseen {
             let missing = self.halves[1 - facts.me].sent_to.map_or(0, |sent_to| beyond(segment.ack, sent_to));
-            self.stall(&gap, classes::capture_gap::judge(gap.length(), missing));
-        } else if facts.is_pure {
+            self.put(start, end, classes::capture_gap::judge(gap.length(), missing));
+        } else if facts.is_pure || facts.probes_window {
+            // A silence goes on over acknowledgements and probes that nobody waited for.
             self.acknowledges_late(facts, segment, gap);
             return;
-        } else if facts.new_data || segment.flags.any(Flags::FIN.with(Flags::RST)) && !facts.resent {
+        } else if segment.flags.has(Flags::SYN) {
+            let syns = self.handshake.syns + u32::from(!segment.flags.has(Flags::ACK));
+            self.put(start, end, classes::of_open_handshake(segment, syns, gap.length()));
+        } else if facts.resent {
+            self.sends_again(facts, &gap);
+        } else {
             self.speaks(facts, segment, &gap);
         }
-        self.active = facts.now;
-        self.active_by = facts.me;
+        self.go_on(facts.now, facts.me);
+    }
+
+    /// What was sent before comes again after a silence. Where the loss is being repaired, it gets its final class when that ends.
+    fn sends_again(&mut self, facts: &Facts, gap: &Gap) {
+        let of_now = || Recovery::in_one_step(gap, Trigger::Timer);
+        let recovery = self.halves[facts.me].recovery.unwrap_or_else(of_now);
+        let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
+        self.put(gap.start, gap.end, finding);
     }
 
     /// Data, FIN or RST after a silence.
     fn speaks(&mut self, facts: &Facts, segment: &Segment, gap: &Gap) {
-        let mine = &self.halves[facts.me];
-        let peer_is_closed = self.halves[1 - facts.me].closed_since.is_some();
-        let is_judged_elsewhere = peer_is_closed || mine.recovery.is_some() || segment.flags.has(Flags::SYN);
-        if is_judged_elsewhere {
+        let (start, end) = (gap.start, gap.end);
+        let me = side(facts.me == self.client);
+        let peer = &self.halves[1 - facts.me];
+        if peer.closed_since.is_some() && (segment.payload > 0 || peer.probed) {
+            let finding = classes::zero_window::judge(side(facts.me != self.client), gap.length(), None);
+            self.put(start, end, finding);
+            return;
+        }
+        if let Some(recovery) = self.halves[facts.me].recovery {
+            self.put(start, end, classes::of_recovery(&recovery, me, facts.rtt));
             return;
         }
         if let Some(lost) = self.halves[1 - facts.me].recovery.take() {
             // This side speaks for want of what the other one is still sending again.
             let finding = classes::of_recovery(&lost, side(facts.me != self.client), facts.rtt);
-            self.add(lost.start, gap.end, finding);
+            self.end_silence(lost.start);
+            self.cover(lost.start, end, &finding, Weight::Loss);
             return;
         }
-        let otherwise = classes::of_gap(gap);
-        match self.halves[facts.me].sent_to {
-            Some(sent_to) if after(segment.seq, sent_to) => {
-                self.skipped = Some(Skipped {
-                    sender: facts.me,
-                    missing_from: sent_to,
-                    missing: beyond(segment.seq, sent_to),
-                    otherwise: (gap.start, gap.end, otherwise),
-                });
-            }
+        let is_long = gap.length() >= rtt::RTO_MIN * 9 / 10 && segment.payload > 0;
+        let from = self.halves[facts.me].sent_to.unwrap_or(segment.seq);
+        let missing = beyond(segment.seq, from);
+        // More packets are missing than the hole before this one had: it was sent before.
+        let in_hole =
+            missing.div_ceil(self.halves[facts.me].segment_size_on_wire(&self.halves[1 - facts.me]));
+        let unseen = facts.missing_ids.filter(|&unseen| is_long && u32::from(unseen) > in_hole);
+        let is_known = facts.missing_ids.is_some();
+        let classes::OfGap { finding, otherwise } = classes::of_gap(gap);
+        let is_pause = matches!(finding.class, Class::SenderWaited | Class::SenderHeld);
+        let ticket = match unseen {
+            Some(unseen) => self.put_unseen(gap, unseen, me, facts.rtt, &finding),
+            None => self.put_by_kind(facts.me, gap, finding, otherwise),
+        };
+        let of = match unseen {
+            _ if missing > 0 => DoubtOf::Skipped { from, missing, length: gap.length() },
+            Some(_) => return,
             _ if gap.in_flight > 0 && segment.payload > 0 => {
-                let as_loss = Recovery::in_one_step(gap, Trigger::TailTimer);
-                let otherwise = (gap.start, gap.end, otherwise);
-                self.probe = Some(Probe { sender: facts.me, as_loss, otherwise });
+                DoubtOf::Probe(Recovery::in_one_step(gap, Trigger::TailTimer))
             }
-            _ if may_be_timeout(gap, otherwise.class) => {
-                self.resumed = Some(Resumed {
-                    sender: facts.me,
-                    as_loss: Recovery::in_one_step(gap, Trigger::Timer),
-                    promised: !segment.flags.has(Flags::PSH)
-                        && segment.payload.is_multiple_of(gap.segment_size),
-                    acked: false,
-                    otherwise: (gap.start, gap.end, otherwise),
-                });
+            _ if is_pause && is_long && !is_known => {
+                let as_loss = Recovery::in_one_step(gap, Trigger::Timer);
+                DoubtOf::Resumed { as_loss, at: facts.now, acked: false }
             }
-            _ => self.stall(gap, otherwise),
+            _ => return,
+        };
+        self.doubt(Doubt { ticket, sender: facts.me, of });
+    }
+
+    /// Puts in a silence behind which a flight of packets is missing. A single packet that is missing was sent one timeout before it came
+    /// again; what lies before that is the silence that it ended.
+    fn put_unseen(
+        &mut self,
+        gap: &Gap,
+        unseen: u16,
+        sender: Actor,
+        rtt: Option<Rtt>,
+        before: &Finding,
+    ) -> Ticket {
+        let timeout = rtt.map_or(rtt::RTO_MIN, |rtt| rtt::RTO_MIN + 2 * rtt.smoothed);
+        let lost_at = if unseen == 1 { gap.end.saturating_sub(timeout) } else { gap.start };
+        let from = if lost_at > gap.start + rtt::stall_threshold(rtt) { lost_at } else { gap.start };
+        if from > gap.start {
+            self.put(gap.start, from, before.clone());
+        }
+        self.put(from, gap.end, classes::of_unseen_flight(gap, unseen, gap.end - from, sender, rtt))
+    }
+
+    /// Puts a silence in, and counts it among those of its kind.
+    fn put_by_kind(&mut self, me: usize, gap: &Gap, finding: Finding, otherwise: Option<Finding>) -> Ticket {
+        let kind = 3 * me
+            + match gap.last_word {
+                LastWord::None => 0,
+                LastWord::Own => 1,
+                LastWord::Other => 2,
+            };
+        self.end_pace(gap.start);
+        match otherwise {
+            Some(otherwise) => {
+                self.by_length[kind] = self.by_length[kind].saturating_add(1);
+                let otherwise = (kind, otherwise);
+                self.timeline.put_undecided(gap.start, gap.end, finding, otherwise, self.most_stalls)
+            }
+            None => {
+                let is_held = finding.class == Class::SenderHeld;
+                if gap.length() >= SHORT && gap.segment.payload > 0 && !is_held {
+                    self.by_program[kind] = self.by_program[kind].saturating_add(1);
+                }
+                self.timeline.put(gap.start, gap.end, finding, self.most_stalls)
+            }
         }
     }
 
@@ -444,8 +607,8 @@ impl Connection {
         gap.window = mine.window;
         gap.largest_window = mine.largest_window;
         gap.segment_size = theirs.segment_size(mine);
-        self.pending =
-            Some(PendingAck { late: LateAck { gap, acked, followed_after: 0 }, waiter: 1 - facts.me });
+        let late = LateAck { gap, acked, followed_after: 0 };
+        self.pending = Some(PendingAck { late, waiter: 1 - facts.me, closed_since: None });
     }
 
     fn handshake_is_open(&self) -> bool {
@@ -473,26 +636,35 @@ impl Connection {
             segment_size: mine.segment_size(theirs),
             server_spoke: self.halves[1 - self.client].last_data.is_some(),
             rtt: facts.rtt,
+            free_since: [mine.emptied, theirs.spoke, self.handshake.done]
+                .into_iter()
+                .flatten()
+                .fold(self.active, u64::max),
+            felt: mine.rtt.felt() + theirs.rtt.lowest(),
         }
     }
 
-    fn stall(&mut self, gap: &Gap, finding: Finding) {
-        self.add(gap.start, gap.end, finding);
+    /// Puts a silence in.
+    fn put(&mut self, start: u64, end: u64, finding: Finding) -> Ticket {
+        if finding.class != Class::SmallWindow {
+            self.end_pace(start);
+        }
+        self.timeline.put(start, end, finding, self.most_stalls)
     }
 
-    /// Puts a stall into the log, and before it the stretch of a full window that it interrupts.
-    fn add(&mut self, start: u64, end: u64, finding: Finding) {
-        let is_full = self.halves.iter().any(|half| half.full.is_some());
-        if is_full && finding.class == Class::SmallWindow {
-            // It is a part of that stretch.
-            return;
-        }
+    /// Puts in what explains a longer stretch than one silence.
+    fn cover(&mut self, start: u64, end: u64, finding: &Finding, weight: Weight) -> Ticket {
+        self.end_pace(start);
+        self.timeline.cover(start, end, finding, weight, self.most_stalls)
+    }
+
+    /// A stall ends the stretches in which a window set the pace.
+    fn end_pace(&mut self, at: u64) {
         for sender in [0, 1] {
             if let Some(full) = self.halves[sender].full.take() {
-                self.end_full(sender, full, start);
+                self.end_full(sender, full, at);
             }
         }
-        self.log.add(start, end, finding, self.most_stalls);
     }
 
     /// A stretch in which the window was always full has ended.
@@ -502,14 +674,17 @@ impl Connection {
         let length = end.saturating_sub(full.since);
         if full.fills > 1 && length > rtt::stall_threshold(self.rtt()) {
             let receiver = side(sender != self.client);
-            let finding = classes::small_window::judge_full(&full, receiver, length);
-            self.log.add(full.since, end, finding, self.most_stalls);
+            let lags = 2 * full.lagging > full.fills;
+            let judge =
+                if lags { classes::zero_window::judge_full } else { classes::small_window::judge_full };
+            let finding = judge(&full, receiver, length);
+            self.timeline.pace(full.since, end, &finding, self.most_stalls);
         }
     }
 
     /// Follows whether the window is full of what `facts.me` sends, or was before this packet moved it.
     #[inline]
-    fn follow_window(&mut self, facts: &Facts) {
+    fn follow_window(&mut self, facts: &Facts, is_fin: bool) {
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
         if theirs.full.is_some_and(|full| full.opened.is_none()) {
@@ -521,6 +696,10 @@ impl Connection {
                 full.opened = Some(facts.now);
             }
         }
+        if is_fin && let Some(full) = mine.full.take() {
+            self.end_full(facts.me, full, facts.now);
+            return;
+        }
         if !facts.new_data {
             return;
         }
@@ -531,16 +710,18 @@ impl Connection {
         let before = mine.full;
         let went_on = before
             .is_some_and(|full| full.opened.is_none_or(|at| facts.now <= at + reaction_time(facts.rtt)));
+        let was_large = theirs.largest_window >= SEGMENTS.saturating_mul(mine.segment_size(theirs));
+        let lags = u32::from(was_large && window <= theirs.largest_window / 2);
         match (before, is_full) {
             (Some(full), true) if went_on => {
-                mine.full =
-                    Some(FullWindow { opened: None, fills: full.fills.saturating_add(1), window, ..full });
+                let (fills, lagging) = (full.fills.saturating_add(1), full.lagging.saturating_add(lags));
+                mine.full = Some(FullWindow { opened: None, fills, lagging, window, ..full });
             }
             // The first segments into a window that has just moved do not fill it yet.
             (Some(_), false) if went_on => {}
             (None, false) => {}
             (_, is_full) => {
-                let now = FullWindow { since: facts.now, opened: None, fills: 1, window };
+                let now = FullWindow { since: facts.now, opened: None, fills: 1, lagging: lags, window };
                 mine.full = is_full.then_some(now);
                 if let Some(full) = before {
                     self.end_full(facts.me, full, facts.now);
@@ -551,7 +732,7 @@ impl Connection {
 
     /// Remembers what the packet says.
     #[inline]
-    fn take_in(&mut self, facts: &Facts, segment: &Segment) {
+    fn take_in(&mut self, facts: &Facts, segment: &Segment, ip_id: Option<u16>) {
         let flags = segment.flags;
         if flags.has(Flags::SYN) || self.handshake.done.is_none() {
             self.shake(facts, segment);
@@ -568,10 +749,14 @@ impl Connection {
             let sample = theirs.acknowledged(facts.now, segment.ack);
             if let Some(sample) = sample
                 && (facts.silence <= facts.threshold || !theirs.rtt.is_known())
+                && !theirs.rtt.is_held_back(sample)
             {
                 theirs.rtt.sample(sample);
             }
-            if facts.verdict.duplicate_ack || !segment.options.sack.is_empty() {
+            if let Some(sample) = sample {
+                theirs.rtt.feel(sample);
+            }
+            if facts.verdict.duplicate_ack || tells_of_hole(segment) {
                 theirs.complaint = Some(facts.now);
             }
         }
@@ -583,12 +768,26 @@ impl Connection {
             theirs.infer_shift(flight);
         }
         mine.stamps |= segment.options.timestamps.is_some();
-        self.follow_window(facts);
+        if !flags.any(Flags::SYN.with(Flags::RST)) {
+            let size = mine.segment_size_on_wire(theirs);
+            mine.ids.take_in(ip_id, segment.payload.div_ceil(size));
+        }
+        self.follow_window(facts, flags.has(Flags::FIN));
         if facts.new_data {
             self.last_word = Some(facts.me);
+        } else if facts.unseen {
+            // The other side spoke, where the capture did not see it.
+            self.last_word = Some(1 - facts.me);
         }
         self.finished[facts.me] |= flags.has(Flags::FIN);
         self.reset |= flags.has(Flags::RST);
+        // The acknowledgement of the SYN-ACK ends the handshake, whether the SYN-ACK was seen or not.
+        let is_answer = !self.is_past_syn && facts.me == self.client && flags.has(Flags::ACK);
+        if is_answer && self.handshake.synacks == 0 && self.handshake.syns == 1 {
+            // Where the SYN-ACK was not seen, this is the only round trip that a capture of one direction holds.
+            self.halves[facts.me].rtt.sample(facts.now.saturating_sub(self.handshake.first_syn));
+        }
+        self.is_past_syn |= !flags.has(Flags::SYN) && facts.me == self.client;
         self.last = facts.now.max(self.last);
     }
 
@@ -620,7 +819,7 @@ impl Connection {
 
     fn judge_handshake(&mut self, handshake: Handshake) {
         for (start, end, finding) in classes::of_handshake(&handshake) {
-            self.add(start, end, finding);
+            self.cover(start, end, &finding, Weight::Said);
         }
     }
 
@@ -630,40 +829,45 @@ impl Connection {
             self.judge_handshake(self.handshake);
         }
         let rtt = self.rtt();
-        let doubts = [
-            self.probe.take().map(|probe| probe.otherwise),
-            self.skipped.take().map(|skipped| skipped.otherwise),
-            self.resumed.take().map(|resumed| resumed.otherwise),
-        ];
-        for (start, end, finding) in doubts.into_iter().flatten() {
-            self.add(start, end, finding);
-        }
         for me in [0, 1] {
             let who = side(me == self.client);
-            if let Some(full) = self.halves[me].full.take() {
-                self.end_full(me, full, self.last);
-            }
             if let Some(recovery) = self.halves[me].recovery.take()
                 && recovery.last_resent.saturating_sub(recovery.start) > loss_threshold(&recovery, rtt)
             {
                 let finding = classes::of_recovery(&recovery, who, rtt);
-                self.add(recovery.start, recovery.last_resent, finding);
+                self.end_silence(recovery.start);
+                self.cover(recovery.start, recovery.last_resent, &finding, Weight::Loss);
+                self.go_on(recovery.last_resent, me);
             }
             if let Some(since) = self.halves[me].closed_since.take() {
                 let length = self.last.saturating_sub(since);
-                if length > rtt::stall_threshold(rtt) && !self.is_closed() {
-                    let finding = classes::zero_window::judge(who, length, None);
-                    self.add(since, self.last, finding);
+                let is_wanted = self.halves[me].probed || self.halves[1 - me].in_flight() > 0;
+                if length > rtt::stall_threshold(rtt) && is_wanted && !self.is_closed() {
+                    self.window_was_closed(me, since, self.last, None);
                 }
             }
         }
+        self.end_silence(self.last);
+        self.end_pace(self.last);
+        let stands = std::array::from_fn(|kind| {
+            // Who answers or asks may take any time for it, the same one each time as well; who goes on with what he began does not.
+            kind % 3 == 1 && self.by_length[kind] >= self.by_program[kind]
+        });
+        self.stalls = std::mem::take(&mut self.timeline).finish(stands, self.most_stalls);
     }
 }
 
-/// Whether the middle of a transfer stood still for as long as a timeout.
-fn may_be_timeout(gap: &Gap, class: Class) -> bool {
-    let is_pause = matches!(class, Class::SenderWaited | Class::SenderHeld);
-    is_pause && gap.segment.payload > 0 && gap.length() >= rtt::RTO_MIN * 9 / 10
+/// Silences shorter than this say nothing about whether others are of a timer's making.
+const SHORT: u64 = 20 * MILLISECOND;
+
+/// Whether a segment's SACK ranges tell of something that came twice (RFC 2883).
+fn tells_of_duplicate(segment: &Segment) -> bool {
+    segment.options.sack.ranges().iter().any(|&(_, right)| !after(right, segment.ack))
+}
+
+/// Whether a segment's SACK ranges tell of a hole. A range that is acknowledged already tells of something that came twice (RFC 2883).
+fn tells_of_hole(segment: &Segment) -> bool {
+    segment.options.sack.ranges().iter().any(|&(_, right)| after(right, segment.ack))
 }
 
 /// How soon a side that waited sends when it may: at once, but the way to it and back may lie between.

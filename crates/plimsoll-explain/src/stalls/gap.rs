@@ -43,6 +43,11 @@ pub(super) struct Gap {
     /// Whether the server has ever sent data.
     pub(super) server_spoke: bool,
     pub(super) rtt: Option<Rtt>,
+    /// Since when nothing that the side had sent was in flight, and it had heard all that it answers: the persist timer of data that is
+    /// held back runs from then on at the earliest.
+    pub(super) free_since: u64,
+    /// The smoothed round trip that the sender's own timer goes by, in nanoseconds.
+    pub(super) felt: u64,
 }
 
 impl Gap {

@@ -3,6 +3,7 @@
 use plimsoll_model::packet::{Flags, Segment};
 
 use super::counts::Track;
+use super::ids::Ids;
 use super::recovery::Recovery;
 use super::rtt::HalfRtt;
 use super::sequence::{after, before, beyond};
@@ -31,12 +32,17 @@ pub(super) struct FullWindow {
     pub(super) opened: Option<u64>,
     /// How often the sender filled the window.
     pub(super) fills: u32,
+    /// How often of these the window was half of its largest or less, where that was large.
+    pub(super) lagging: u32,
     /// The window at the last of these.
     pub(super) window: u32,
 }
 
 /// Holes remembered at a time; more than these are of no use to tell one cause from another.
 const MOST_HOLES: usize = 4;
+
+/// A window that was once this many segments and now is less than one has been closed; one that never was is small.
+pub(super) const SEGMENTS: u32 = 4;
 
 /// One side.
 #[derive(Default)]
@@ -74,6 +80,13 @@ pub(super) struct Half {
     pub(super) full: Option<FullWindow>,
     pub(super) recovery: Option<Recovery>,
     pub(super) rtt: HalfRtt,
+    /// When the last of what this side had sent was acknowledged, with nothing sent since that is not.
+    pub(super) emptied: Option<u64>,
+    /// When it last sent data.
+    pub(super) spoke: Option<u64>,
+    /// Whether the other side probed since this one closed its window: it has something to send.
+    pub(super) probed: bool,
+    pub(super) ids: Ids,
     pub(super) track: Track,
     timed: Option<(u32, u64)>,
     holes: [Option<Hole>; MOST_HOLES],
@@ -106,13 +119,31 @@ impl Half {
         Some(self.sent_to.map_or(u32::MAX, |sent_to| beyond(edge, sent_to)))
     }
 
-    /// The payload of a full segment, as far as the packets tell.
+    /// The payload of a full segment on the wire, as far as the packets tell.
     #[inline]
-    pub(super) fn segment_size(&self, peer: &Self) -> u32 {
+    pub(super) fn segment_size_on_wire(&self, peer: &Self) -> u32 {
         let options = if self.stamps { 12 } else { 0 };
         // Who announces a small size because of its own link sends no larger ones either.
         let announced = [self.mss, peer.mss].into_iter().flatten().min();
-        let size = announced.map_or(self.largest, |mss| u32::from(mss).saturating_sub(options));
+        announced.map_or(self.largest, |mss| u32::from(mss).saturating_sub(options)).max(1)
+    }
+
+    /// Whether this side's window has no room for a segment of `sender`'s: closed, or so much less than it was that none fits any more.
+    pub(super) fn is_closed_to(&self, sender: &Self) -> bool {
+        let size = sender.segment_size(self);
+        let has_shrunk = self.largest_window >= SEGMENTS.saturating_mul(size);
+        self.closed_since.is_some() || (has_shrunk && self.window.is_some_and(|window| window < size))
+    }
+
+    /// Whether the window that `receiver` announced leaves no room for a segment.
+    pub(super) fn is_stopped_by(&self, receiver: &Self, now: u64) -> bool {
+        self.usable_window(receiver, now).is_some_and(|usable| usable < self.segment_size(receiver))
+    }
+
+    /// The payload of the largest segment that the sender makes, as far as the packets tell.
+    #[inline]
+    pub(super) fn segment_size(&self, peer: &Self) -> u32 {
+        let size = self.segment_size_on_wire(peer);
         // Linux never sends a segment of more than half the largest window (`tcp_bound_to_half_wnd`).
         let most = match peer.largest_window {
             0 => u32::MAX,
@@ -169,6 +200,7 @@ impl Half {
             self.largest = self.largest.max(segment.payload);
             let pushed = segment.flags.has(Flags::PSH);
             self.last_data = Some(LastData { payload: segment.payload, pushed });
+            self.spoke = Some(now);
         }
         self.packets += 1;
     }
@@ -180,6 +212,9 @@ impl Half {
             return None;
         }
         self.acked_to = Some(ack);
+        if self.sent_to.is_none_or(|sent_to| !after(sent_to, ack)) {
+            self.emptied = Some(now);
+        }
         self.progress = now;
         self.complaint = None;
         if self.sent_to.is_none_or(|sent_to| after(ack, sent_to)) {

@@ -14,7 +14,7 @@ mod counts;
 mod gap;
 mod half;
 mod handshake;
-mod log;
+mod ids;
 mod portrait;
 mod recovery;
 mod rtt;
@@ -24,6 +24,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod time;
+mod timeline;
 
 pub use plimsoll_model::trace::{
     Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,

@@ -45,7 +45,7 @@ impl Choice {
         let worth = |place: &usize| {
             let connection = &connections[*place];
             let bytes: u64 = connection.halves.iter().map(|half| half.bytes).sum();
-            std::cmp::Reverse((connection.log.total(), bytes))
+            std::cmp::Reverse((connection.stalls.total(), bytes))
         };
         places.sort_by_key(worth);
         places.truncate(most);
@@ -310,6 +310,7 @@ mod tests {
             wire_bytes: 40 + segment.payload,
             source,
             destination,
+            ip_id: None,
             transport: Transport::Tcp(segment),
         }
     }

@@ -34,6 +34,12 @@ pub(super) struct Recovery {
     pub(super) in_flight: u32,
     /// Payload of what was first sent again.
     pub(super) payload: u32,
+    /// Whether the receiver's window had no room for more.
+    pub(super) window_was_full: bool,
+    /// The largest window that the receiver ever announced.
+    pub(super) largest_window: u32,
+    /// The payload of a full segment.
+    pub(super) segment_size: u32,
 }
 
 impl Recovery {
@@ -49,6 +55,9 @@ impl Recovery {
             told: false,
             in_flight: gap.in_flight,
             payload: gap.segment.payload,
+            window_was_full: gap.usable_window.is_some_and(|usable| usable < gap.segment_size),
+            largest_window: gap.largest_window,
+            segment_size: gap.segment_size,
         }
     }
 

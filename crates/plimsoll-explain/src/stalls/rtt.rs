@@ -9,13 +9,16 @@ use super::time::{MILLISECOND, SECOND};
 pub(super) const RTO_MIN: u64 = 200 * MILLISECOND;
 
 /// Before any sample RFC 6298 waits one second.
-const RTO_INITIAL: u64 = SECOND;
+pub(super) const RTO_INITIAL: u64 = SECOND;
 
 /// The shortest silence that is called a stall: below it, scheduling on a busy machine looks the same.
 pub(super) const FLOOR: u64 = 5 * MILLISECOND;
 
 /// The shortest silence that is called a stall as long as no round trip was seen.
 const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
+
+/// How long Linux holds an acknowledgement back (`TCP_DELACK_MIN`, 40 ms), with a tick of its clock before and some behind.
+const DELAYED: std::ops::Range<u64> = 36 * MILLISECOND..60 * MILLISECOND;
 
 /// No round trip takes longer; a damaged capture may say so.
 const LONGEST: u64 = 3600 * SECOND;
@@ -27,6 +30,8 @@ pub(super) struct HalfRtt {
     variation: u64,
     lowest: u64,
     known: bool,
+    /// The smoothed time with every sample in it, those that a stall inflated as well: what the sender's own timer goes by.
+    felt: u64,
 }
 
 impl HalfRtt {
@@ -40,6 +45,23 @@ impl HalfRtt {
         self.lowest
     }
 
+    /// The smoothed time as the sender's own timer has it, in nanoseconds.
+    pub(super) fn felt(&self) -> u64 {
+        self.felt
+    }
+
+    /// Whether a sample looks like one of an acknowledgement that was held back: it says nothing about the way.
+    pub(super) fn is_held_back(&self, ns: u64) -> bool {
+        self.known && DELAYED.contains(&ns.saturating_sub(self.lowest))
+    }
+
+    /// Takes a sample that only the sender's own timer is to go by.
+    #[inline]
+    pub(super) fn feel(&mut self, ns: u64) {
+        let ns = ns.min(LONGEST);
+        self.felt = if self.felt == 0 { ns } else { (self.felt * 7 + ns) / 8 };
+    }
+
     /// Takes a sample in nanoseconds.
     #[inline]
     pub(super) fn sample(&mut self, ns: u64) {
@@ -49,7 +71,7 @@ impl HalfRtt {
             self.smoothed = (self.smoothed * 7 + ns) / 8;
             self.lowest = self.lowest.min(ns);
         } else {
-            *self = Self { smoothed: ns, variation: ns / 2, lowest: ns, known: true };
+            *self = Self { smoothed: ns, variation: ns / 2, lowest: ns, known: true, felt: self.felt };
         }
     }
 }
@@ -78,11 +100,13 @@ impl Rtt {
     }
 }
 
-/// A silence longer than this is a stall: twice the round trip or the timeout, whichever is less, but not below a floor.
+/// A silence longer than this is a stall: twice the round trip or the timeout, whichever is less, but not below a floor. The round trip is
+/// the shortest one that was seen, unless most take much longer: what varies by the way, and by acknowledgements that are held back for a
+/// while, must not hide a silence.
 #[inline]
 pub(super) fn stall_threshold(rtt: Option<Rtt>) -> u64 {
     match rtt {
-        Some(rtt) => (2 * rtt.smoothed).min(rtt.rto).max(FLOOR),
+        Some(rtt) => (2 * rtt.lowest.max(rtt.smoothed * 5 / 8)).min(rtt.rto).max(FLOOR),
         None => FLOOR_UNKNOWN,
     }
 }

@@ -8,9 +8,9 @@ use plimsoll_model::packet::{CaptureSummary, Endpoint};
 use super::Limits;
 use super::connection::Connection;
 use super::half::Half;
-use super::log::ClassTimes;
 use super::portrait::Choice;
 use super::time::{SECOND, ms, seconds};
+use super::timeline::ClassTimes;
 use plimsoll_model::trace::Class;
 use plimsoll_model::trace::{
     ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
@@ -22,6 +22,7 @@ pub(super) struct Summary {
     connections: u64,
     lifetime: u64,
     times: ClassTimes,
+    may_be: ClassTimes,
     ended: Vec<Connection>,
     left_out: u64,
     acked_unseen: u64,
@@ -35,6 +36,7 @@ impl Summary {
             connections: 0,
             lifetime: 0,
             times: ClassTimes::default(),
+            may_be: ClassTimes::default(),
             ended: Vec::new(),
             left_out: 0,
             acked_unseen: 0,
@@ -47,7 +49,10 @@ impl Summary {
         connection.finish();
         self.connections += 1;
         self.lifetime += connection.last - connection.first;
-        for (sum, time) in self.times.iter_mut().zip(connection.log.times) {
+        for (sum, time) in self.times.iter_mut().zip(connection.stalls.times) {
+            *sum += time;
+        }
+        for (sum, time) in self.may_be.iter_mut().zip(connection.stalls.may_be) {
             *sum += time;
         }
         self.acked_unseen += connection.halves.iter().map(|half| half.track.counts.acked_unseen).sum::<u64>();
@@ -62,7 +67,7 @@ impl Summary {
     /// Keeps as many connections as are to be listed, those that stood still longest.
     fn cut(&mut self) {
         if self.ended.len() > self.limits.listed {
-            self.ended.sort_by_key(|connection| std::cmp::Reverse(connection.log.total()));
+            self.ended.sort_by_key(|connection| std::cmp::Reverse(connection.stalls.total()));
             self.left_out += (self.ended.len() - self.limits.listed) as u64;
             self.ended.truncate(self.limits.listed);
         }
@@ -96,7 +101,8 @@ impl Summary {
             udp_flows,
             connections,
             lifetime_s: seconds(self.lifetime),
-            time_share: self.time_share(),
+            time_share: self.shares(&self.times),
+            may_be_share: self.shares(&self.may_be),
         };
         (report, choice)
     }
@@ -125,8 +131,8 @@ impl Summary {
         }
     }
 
-    fn time_share(&self) -> BTreeMap<Class, f64> {
-        let stalled = Class::ALL.into_iter().zip(self.times).filter(|&(_, time)| time > 0);
+    fn shares(&self, times: &ClassTimes) -> BTreeMap<Class, f64> {
+        let stalled = Class::ALL.into_iter().zip(*times).filter(|&(_, time)| time > 0);
         stalled.map(|(class, time)| (class, time as f64 / self.lifetime.max(1) as f64)).collect()
     }
 }
@@ -154,16 +160,17 @@ fn connection_report(
         handshake: handshake_report(connection),
         from_client: direction_report(from_client),
         from_server: direction_report(from_server),
-        stalled_s: seconds(connection.log.total()),
-        stall_count: connection.log.count,
+        stalled_s: seconds(connection.stalls.total()),
+        stall_count: connection.stalls.count,
         stalls: connection
-            .log
+            .stalls
             .entries
             .iter()
             .map(|entry| Stall {
                 start_s: seconds(entry.start.saturating_sub(begin)),
                 length_ms: ms(entry.end - entry.start),
                 class: entry.finding.class,
+                may_be: entry.may_be,
                 waiting_for: entry.finding.waiting_for,
                 evidence: entry.finding.evidence.clone(),
             })

@@ -69,7 +69,7 @@ impl Table {
             None => self.insert(key, now, me, segment),
         };
         self.latest = Some((key, place));
-        self.connections[place].step(now, me, segment);
+        self.connections[place].step(now, me, segment, packet.ip_id);
         ended
     }
 

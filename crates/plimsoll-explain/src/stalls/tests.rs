@@ -66,6 +66,7 @@ impl Talk {
             wire_bytes: 66 + segment.payload,
             source,
             destination,
+            ip_id: None,
             transport: Transport::Tcp(segment),
         });
     }

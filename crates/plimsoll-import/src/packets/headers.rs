@@ -23,6 +23,7 @@ struct Ip<'a> {
     /// Bytes behind the IP headers on the wire.
     wire_bytes: u32,
     is_fragment: bool,
+    id: Option<u16>,
 }
 
 /// Decodes an IP packet that carries TCP or UDP.
@@ -43,6 +44,7 @@ pub(super) fn decode(network: Network<'_>) -> Result<Decoded, Skip> {
         destination: Endpoint { address: ip.destination, port: ports.1 },
         transport,
         is_fragment: ip.is_fragment,
+        ip_id: ip.id,
     })
 }
 
@@ -69,6 +71,7 @@ fn ipv4<'a>(network: &Network<'a>) -> Result<Ip<'a>, Skip> {
         kept: network.kept.get(header..).ok_or(Skip::Cut)?,
         wire_bytes: total.checked_sub(header as u32).ok_or(Skip::Malformed)?,
         is_fragment: fragment & 0x2000 != 0,
+        id: Some(u16::from_be_bytes([fixed[4], fixed[5]])),
     })
 }
 
@@ -92,6 +95,7 @@ fn ipv6<'a>(network: &Network<'a>) -> Result<Ip<'a>, Skip> {
         kept: &network.kept[40..],
         wire_bytes: length,
         is_fragment: false,
+        id: None,
     };
     extensions(&mut ip)?;
     Ok(ip)

@@ -67,6 +67,7 @@ impl<V: FnMut(&Packet)> Sink<V> {
                     wire_bytes,
                     source: decoded.source,
                     destination: decoded.destination,
+                    ip_id: decoded.ip_id,
                     transport: decoded.transport,
                 });
             }
@@ -176,4 +177,5 @@ pub(super) struct Decoded {
     pub(super) destination: plimsoll_model::packet::Endpoint,
     pub(super) transport: Transport,
     pub(super) is_fragment: bool,
+    pub(super) ip_id: Option<u16>,
 }

@@ -1,5 +1,7 @@
 //! Captured packets: the files, and what was found in them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +48,9 @@ pub struct Traffic {
     pub lifetime_s: f64,
     /// Stalls by class, the greatest first.
     pub stalls: Vec<ClassTime>,
+    /// How long the stalls of other classes took that the packets alone cannot tell from each of these, in seconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub may_be_s: BTreeMap<Class, f64>,
 }
 
 /// The stalls of one class.
@@ -90,7 +95,8 @@ mod tests {
             median_ms: time_s * 1e3,
             evidence: String::new(),
         });
-        let traffic = Traffic { connections: 2, lifetime_s: 10.0, stalls: stalls.collect() };
+        let traffic =
+            Traffic { connections: 2, lifetime_s: 10.0, stalls: stalls.collect(), ..Traffic::default() };
         let file = CapturedFile::default();
         let capture = CaptureRecord { twin: Twin::Main, host: "client".into(), file, traffic: Some(traffic) };
         PhaseRecord {

@@ -40,6 +40,9 @@ pub struct TraceReport {
     pub lifetime_s: f64,
     /// Share of the connections' lifetimes (summed over all of them) that each class of stall took, 0 to 1.
     pub time_share: BTreeMap<Class, f64>,
+    /// Share of the connections' lifetimes in stalls of other classes that the packets alone cannot tell from each of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub may_be_share: BTreeMap<Class, f64>,
 }
 
 /// One TCP connection.
@@ -132,6 +135,9 @@ pub struct Stall {
     pub length_ms: f64,
     /// Why.
     pub class: Class,
+    /// What else it may be, where the packets alone cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_be: Option<Class>,
     /// Who had to act.
     pub waiting_for: Actor,
     /// What in the packets shows it.

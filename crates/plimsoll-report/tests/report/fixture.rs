@@ -397,6 +397,7 @@ pub(crate) fn portrait(place: &str) -> Portrait {
         start_s: 1.0,
         length_ms: 40.0,
         class: Class::DelayedAck,
+        may_be: None,
         waiting_for: Actor::Server,
         evidence: "<b>acknowledged</b> after 40 ms".into(),
     };
@@ -444,6 +445,7 @@ pub(crate) fn trace() -> TraceReport {
         connections: vec![portrait("").connection],
         lifetime_s: 1.5,
         time_share: [(Class::DelayedAck, 0.04 / 1.5)].into(),
+        may_be_share: std::collections::BTreeMap::new(),
     }
 }
 

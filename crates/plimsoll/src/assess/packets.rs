@@ -236,7 +236,8 @@ mod tests {
             median_ms: 40.0,
             evidence: "shown".into(),
         });
-        let traffic = Traffic { connections: 1, lifetime_s: 2.0, stalls: stalls.collect() };
+        let traffic =
+            Traffic { connections: 1, lifetime_s: 2.0, stalls: stalls.collect(), ..Traffic::default() };
         let file = CapturedFile {
             file: format!("captures/r/{host}.pcapng"),
             packets: 100,

@@ -92,6 +92,13 @@ fn text(out: &mut dyn Write, report: &TraceReport, most: usize) -> io::Result<()
         writeln!(out, "  {:>6.2} %  {}", share * 100.0, class.name())?;
     }
     writeln!(out, "  {:>6.2} %  no stall", (1.0 - stalled).max(0.0) * 100.0)?;
+    for (class, share) in &report.may_be_share {
+        writeln!(
+            out,
+            "{:.2} % of other classes may be {class} as well: the packets alone cannot tell",
+            share * 100.0
+        )?;
+    }
     let mut connections: Vec<&ConnectionReport> = report.connections.iter().collect();
     connections.sort_by(|a, b| b.stalled_s.total_cmp(&a.stalled_s));
     for connection in connections.iter().take(most) {
@@ -122,12 +129,13 @@ fn describe(out: &mut dyn Write, connection: &ConnectionReport) -> io::Result<()
     for stall in &connection.stalls {
         writeln!(
             out,
-            "  at {:>10.6} s  {:>9.3} ms  {:15} waiting for the {}: {}",
+            "  at {:>10.6} s  {:>9.3} ms  {:15} waiting for the {}: {}{}",
             stall.start_s,
             stall.length_ms,
             stall.class.name(),
             stall.waiting_for,
-            stall.evidence
+            stall.evidence,
+            stall.may_be.map_or_else(String::new, |class| format!(" (or {class}: its length fits as well)"))
         )?;
     }
     Ok(())

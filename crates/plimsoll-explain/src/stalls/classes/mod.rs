@@ -5,6 +5,7 @@ pub(super) mod capture_gap;
 pub(super) mod client_idle;
 pub(super) mod delayed_ack;
 pub(super) mod fast_retransmit;
+pub(super) mod late_ack;
 pub(super) mod rto;
 pub(super) mod sender_held;
 pub(super) mod sender_waited;
@@ -16,10 +17,13 @@ pub(super) mod synack_retry;
 pub(super) mod tail_loss;
 pub(super) mod zero_window;
 
+use plimsoll_model::packet::{Flags, Segment};
+
 use super::gap::{Gap, LateAck};
 use super::handshake::Handshake;
 use super::recovery::{Recovery, Trigger};
 use super::rtt::Rtt;
+use super::time;
 use plimsoll_model::trace::{Actor, Class};
 
 /// A class that fits.
@@ -30,15 +34,40 @@ pub(super) struct Finding {
     pub(super) evidence: String,
 }
 
+/// The class of a silence, as far as it can be told from the packets around it.
+pub(super) struct OfGap {
+    pub(super) finding: Finding,
+    /// What it is if most silences of its kind show that it is not what it looks like.
+    pub(super) otherwise: Option<Finding>,
+}
+
 /// The class of a silence that data, FIN or RST ended. The order matters: what the packets prove comes before what is
 /// left when nothing is proven.
-pub(super) fn of_gap(gap: &Gap) -> Finding {
-    zero_window::judge_shrunk(gap)
-        .or_else(|| small_window::judge(gap))
-        .or_else(|| sender_held::judge(gap))
-        .or_else(|| server_think::judge(gap))
-        .or_else(|| client_idle::judge(gap))
-        .unwrap_or_else(|| sender_waited::judge(gap))
+pub(super) fn of_gap(gap: &Gap) -> OfGap {
+    if let Some(finding) = zero_window::judge_shrunk(gap).or_else(|| small_window::judge(gap)) {
+        return OfGap { finding, otherwise: None };
+    }
+    let plain = || {
+        server_think::judge(gap)
+            .or_else(|| client_idle::judge(gap))
+            .unwrap_or_else(|| sender_waited::judge(gap))
+    };
+    match sender_held::judge(gap) {
+        Some(held) if held.is_sure => OfGap { finding: held.finding, otherwise: None },
+        Some(held) => OfGap { finding: held.finding, otherwise: Some(plain()) },
+        None => OfGap { finding: plain(), otherwise: None },
+    }
+}
+
+/// The class of a silence that nothing ended, by who spoke last: `length` ns in which the next word was the other side's.
+pub(super) fn of_turn(spoke_last: Option<Actor>, length: u64) -> Finding {
+    let (class, waiting_for, after) = match spoke_last {
+        Some(Actor::Client) => (Class::ServerThink, Actor::Server, "the client's data"),
+        Some(_) => (Class::ClientIdle, Actor::Client, "the server's data"),
+        None => (Class::ClientIdle, Actor::Client, "the handshake"),
+    };
+    let evidence = format!("nothing was said for {:.1} ms after {after}", time::ms(length));
+    Finding { class, waiting_for, evidence }
 }
 
 /// The class of a silence that an acknowledgement ended.
@@ -55,6 +84,41 @@ pub(super) fn of_recovery(recovery: &Recovery, sender: Actor, rtt: Option<Rtt>) 
         Trigger::TailTimer => tail_loss::judge(recovery, sender),
         Trigger::Timer => rto::judge(recovery, sender, rtt),
     }
+}
+
+/// A silence of `length` ns that a SYN or SYN-ACK ended, until the handshake is judged as a whole.
+pub(super) fn of_open_handshake(segment: &Segment, syns: u32, length: u64) -> Finding {
+    let is_answer = segment.flags.has(Flags::ACK);
+    let (class, what) = match (is_answer, syns) {
+        (false, _) => (Class::SynRetry, "a SYN was sent again"),
+        (true, 0 | 1) => (Class::ServerThink, "the SYN-ACK came"),
+        (true, _) => (Class::SynRetry, "a SYN-ACK came at last"),
+    };
+    Finding {
+        class,
+        waiting_for: Actor::Server,
+        evidence: format!("{what} after {:.1} ms", time::ms(length)),
+    }
+}
+
+/// A silence behind which so many packets of the sender's never came to where the capture was made.
+pub(super) fn of_unseen_flight(
+    gap: &Gap,
+    missing: u16,
+    length: u64,
+    sender: Actor,
+    rtt: Option<Rtt>,
+) -> Finding {
+    let trigger = if missing == 1 { Trigger::TailTimer } else { Trigger::Timer };
+    let recovery = Recovery::in_one_step(gap, trigger);
+    let finding = of_recovery(&recovery, sender, rtt);
+    let evidence = format!(
+        "{} came after {:.1} ms, and the {sender} had sent {missing} packets before it that never came here (by the numbers in their IP \
+         headers): what was lost was sent again when a timer ran out",
+        ended_by(gap),
+        time::ms(length)
+    );
+    Finding { evidence, ..finding }
 }
 
 /// The stalls of a handshake: from, to, and the class.
@@ -83,7 +147,6 @@ fn other(gap: &Gap) -> Actor {
 
 /// What ended a gap, in words.
 fn ended_by(gap: &Gap) -> String {
-    use plimsoll_model::packet::Flags;
     let flags = gap.segment.flags;
     match gap.segment.payload {
         _ if flags.has(Flags::RST) => "a reset".to_owned(),
@@ -119,6 +182,8 @@ pub(super) mod fixture {
             segment_size: 1448,
             server_spoke: true,
             rtt: Some(Rtt { smoothed: MILLISECOND, lowest: MILLISECOND, rto: 201 * MILLISECOND }),
+            free_since: 0,
+            felt: MILLISECOND,
         }
     }
 }

@@ -1,41 +1,69 @@
-//! The sender's kernel held a partial segment back: `TCP_CORK`, `MSG_MORE`, `SPLICE_F_MORE`. Linux lets it go when the
-//! persist timer runs out, 200 ms and more after the last acknowledgement.
+//! The sender's kernel held a partial segment back: `TCP_CORK`, `MSG_MORE`, `SPLICE_F_MORE`.
 //!
-//! The sign is the missing PSH: a write that is complete sets it on its last segment, one that promises more does not.
+//! Linux sends what it holds when its persist timer runs out (`tcp_probe_timer`, `tcp_write_wakeup` in net/ipv4/tcp_output.c): one segment
+//! of less than the full size, with PSH, one retransmission timeout after the last acknowledgement or, where nothing was in flight,
+//! after it was written. That timeout is the round trip and 200 ms (`tcp_set_rto`, `TCP_RTO_MIN`). A silence of another length is none of
+//! the kernel's: a program that pulls its cork earlier, or writes later, has paused by itself.
+//!
+//! Two signs tell such a silence from a program that paused for as long. A write that is complete sets PSH on its last segment, one that
+//! promises more does not; data without PSH before the silence is proof enough. Without it (what was released has PSH itself, and an answer
+//! that is held as a whole has nothing before it) the length alone speaks, and it does so only where most silences of that kind have it.
 
 use crate::stalls::gap::{Gap, LastWord};
-use crate::stalls::rtt::{RTO_MIN, rto};
+use crate::stalls::rtt::RTO_MIN;
 use crate::stalls::time::{MILLISECOND, ms};
+use plimsoll_model::packet::Flags;
 use plimsoll_model::trace::Class;
 
 use super::{Finding, ended_by, ender};
 
-/// The side that sent last goes on, nothing was in flight, and its data had not ended.
-pub(super) fn judge(gap: &Gap) -> Option<Finding> {
-    let before = gap.own_data?;
-    if gap.last_word != LastWord::Own || gap.in_flight > 0 || gap.segment.payload == 0 {
+/// How much later than computed the timer may be seen to have run out: a tick of 100 Hz, and a busy machine.
+const LATE: u64 = 20 * MILLISECOND;
+
+/// A silence that the persist timer may have ended.
+pub(super) struct Held {
+    pub(super) finding: Finding,
+    /// Whether more than its length speaks for it.
+    pub(super) is_sure: bool,
+}
+
+/// A partial segment came when the persist timer runs out.
+pub(super) fn judge(gap: &Gap) -> Option<Held> {
+    let payload = gap.segment.payload;
+    if gap.in_flight > 0 || payload == 0 || payload >= gap.segment_size {
         return None;
     }
-    // A full segment may carry PSH although more was promised: half a window after the last PSH the kernel sets one.
-    let full = |payload: u32| payload.is_multiple_of(gap.segment_size);
-    // The sender's own estimate may be longer than the one made here: acknowledgements held back inflate it.
-    let longest = (rto(gap.rtt) + 40 * MILLISECOND).max(RTO_MIN * 3 / 2);
-    let timed_out = (RTO_MIN - 5 * MILLISECOND..=longest).contains(&gap.length());
-    // What a full segment is, only the handshake tells.
-    let released = gap.scale_known && timed_out && full(before.payload) && !full(gap.segment.payload);
-    if before.pushed && !released {
+    let own = gap.own_data.filter(|_| gap.last_word == LastWord::Own);
+    let promised = own.is_some_and(|data| !data.pushed);
+    let held_for = gap.end.saturating_sub(gap.free_since);
+    let lowest = gap.rtt.map_or(0, |rtt| rtt.lowest);
+    // A program that sleeps for 200 ms is back a little earlier than a timer of that and a round trip.
+    let earliest = RTO_MIN + lowest * 3 / 4 + if promised { 0 } else { MILLISECOND / 2 };
+    let timeout = gap.rtt.map_or(RTO_MIN, |rtt| rtt.rto.min(2 * RTO_MIN));
+    let latest = timeout.max(RTO_MIN + gap.felt) + lowest + LATE;
+    let is_pushed = gap.segment.flags.has(Flags::PSH);
+    if !(earliest..=latest).contains(&held_for) || !(promised || is_pushed) {
         return None;
     }
-    let sign = if before.pushed { "a full segment" } else { "a segment without PSH" };
-    Some(Finding {
-        class: Class::SenderHeld,
-        waiting_for: ender(gap),
-        evidence: format!(
-            "after {sign} of {} bytes, all acknowledged and the window open, {} followed after {:.1} ms",
-            before.payload,
-            ended_by(gap),
-            ms(gap.length())
-        ),
+    let after = match (own, gap.last_word) {
+        (Some(data), _) if promised => format!("a segment of {} bytes without PSH", data.payload),
+        (Some(data), _) => format!("its own {} bytes", data.payload),
+        (None, LastWord::None) => "the handshake".to_owned(),
+        (None, _) => "the other side's data".to_owned(),
+    };
+    Some(Held {
+        is_sure: promised,
+        finding: Finding {
+            class: Class::SenderHeld,
+            waiting_for: ender(gap),
+            evidence: format!(
+                "{}, less than a segment of {}, came {:.1} ms after {after}, all acknowledged and the window open: the time after which \
+                 the kernel sends what a cork or MSG_MORE holds back",
+                ended_by(gap),
+                gap.segment_size,
+                ms(gap.length())
+            ),
+        },
     })
 }
 
@@ -46,31 +74,44 @@ mod tests {
     use crate::stalls::half::LastData;
     use plimsoll_model::trace::Actor;
 
-    #[test]
-    fn data_after_a_segment_without_push_was_held() {
-        let gap = Gap { own_data: Some(LastData { payload: 1448, pushed: false }), ..gap() };
-        let finding = judge(&gap).unwrap();
-        assert_eq!((finding.class, finding.waiting_for), (Class::SenderHeld, Actor::Server));
+    /// 300 bytes of the server's with PSH, so many ms after its own data.
+    fn rest_after(length_ms: u64, pushed: bool) -> Gap {
+        let mut gap =
+            Gap { end: length_ms * MILLISECOND, own_data: Some(LastData { payload: 2896, pushed }), ..gap() };
+        gap.segment.payload = 300;
+        gap.segment.flags = Flags::PSH.with(Flags::ACK);
+        gap
     }
 
     #[test]
-    fn a_partial_segment_after_a_full_one_and_the_persist_time_was_held() {
-        let mut held =
-            Gap { end: 204 * MILLISECOND, own_data: Some(LastData { payload: 2896, pushed: true }), ..gap() };
-        held.segment.payload = 100;
-        assert!(judge(&held).is_some());
-        held.end = 100 * MILLISECOND;
-        assert_eq!(judge(&held), None);
+    fn a_rest_that_the_timer_releases_after_data_without_push_was_held() {
+        let held = judge(&rest_after(205, false)).unwrap();
+        assert_eq!((held.finding.class, held.finding.waiting_for), (Class::SenderHeld, Actor::Server));
+        assert!(held.is_sure);
     }
 
     #[test]
-    fn data_after_a_complete_write_was_not_held() {
-        assert_eq!(judge(&gap()), None);
+    fn a_rest_after_the_timers_time_and_a_complete_write_is_held_by_its_length_alone() {
+        assert!(!judge(&rest_after(205, true)).unwrap().is_sure);
     }
 
     #[test]
-    fn an_answer_to_the_other_side_was_not_held() {
-        let own_data = Some(LastData { payload: 1448, pushed: false });
-        assert_eq!(judge(&Gap { own_data, last_word: LastWord::Other, ..gap() }), None);
+    fn an_answer_that_comes_when_the_timer_runs_out_may_have_been_held() {
+        let gap = Gap { last_word: LastWord::Other, own_data: None, ..rest_after(205, true) };
+        assert!(!judge(&gap).unwrap().is_sure);
+    }
+
+    #[test]
+    fn a_silence_of_another_length_is_none_of_the_timers() {
+        for length_ms in [8, 150, 199, 250, 400] {
+            assert!(judge(&rest_after(length_ms, false)).is_none(), "{length_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_full_segment_is_never_held() {
+        let mut full = rest_after(205, false);
+        full.segment.payload = 1448;
+        assert!(judge(&full).is_none());
     }
 }

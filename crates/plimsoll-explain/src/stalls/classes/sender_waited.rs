@@ -31,6 +31,6 @@ mod tests {
 
     #[test]
     fn a_pause_without_any_sign_is_the_senders() {
-        assert_eq!(of_gap(&gap()).class, Class::SenderWaited);
+        assert_eq!(of_gap(&gap()).finding.class, Class::SenderWaited);
     }
 }

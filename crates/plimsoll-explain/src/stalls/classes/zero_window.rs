@@ -4,13 +4,11 @@
 //! remainder (RFC 9293, section 3.8.6.2.1), but waits, and after the persist time fills the rest to learn of more.
 
 use crate::stalls::gap::{Gap, LateAck};
+use crate::stalls::half::{FullWindow, SEGMENTS};
 use crate::stalls::time::ms;
 use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ender, other};
-
-/// A window that was once this many segments and now is less than one has been closed; one that never was is small.
-const SEGMENTS: u32 = 4;
 
 /// `receiver` announced a window of zero, and `length` ns later one of `opened_to` bytes.
 pub(in crate::stalls) fn judge(receiver: Actor, length: u64, opened_to: Option<u32>) -> Finding {
@@ -35,10 +33,28 @@ pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
     has_shrunk(&late.gap).then(|| shrunk(&late.gap, ender(&late.gap)))
 }
 
-/// Without anything in flight the whole window is left, so that it is the window that is too small.
+/// Without anything in flight the whole window is left, so that it is the window that is too small. With something in flight it is when
+/// the receiver had announced much less than it once did: what it has not read takes the rest.
 fn has_shrunk(gap: &Gap) -> bool {
     let closed = gap.usable_window.is_some_and(|usable| usable < gap.segment_size);
-    closed && gap.in_flight == 0 && gap.largest_window >= SEGMENTS.saturating_mul(gap.segment_size)
+    let is_unread = gap.window.is_some_and(|window| window <= gap.largest_window / 4 * 3);
+    let was_large = gap.largest_window >= SEGMENTS.saturating_mul(gap.segment_size);
+    closed && was_large && (gap.in_flight == 0 || is_unread)
+}
+
+/// A stretch of `length` ns in which the sender filled a window that had shrunk, whenever it moved: the receiver's program sets the pace.
+pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: u64) -> Finding {
+    Finding {
+        class: Class::ZeroWindow,
+        waiting_for: receiver,
+        evidence: format!(
+            "for {:.1} ms the sender filled the window whenever it might send, {} times in all, and {} times it was half of its largest or \
+             less: the {receiver}'s program read more slowly than data came",
+            ms(length),
+            full.fills,
+            full.lagging
+        ),
+    }
 }
 
 fn shrunk(gap: &Gap, receiver: Actor) -> Finding {
@@ -65,7 +81,7 @@ mod tests {
     fn a_window_that_shrank_to_less_than_a_segment_is_closed() {
         let mut closed = Gap { usable_window: Some(1175), largest_window: 13_185, ..gap() };
         closed.segment.payload = 1175;
-        let finding = of_gap(&closed);
+        let finding = of_gap(&closed).finding;
         assert_eq!((finding.class, finding.waiting_for), (Class::ZeroWindow, Actor::Client));
     }
 
@@ -73,6 +89,6 @@ mod tests {
     fn a_window_that_was_never_large_is_small() {
         let mut small = Gap { usable_window: Some(1175), largest_window: 2304, ..gap() };
         small.segment.payload = 1175;
-        assert_eq!(of_gap(&small).class, Class::SmallWindow);
+        assert_eq!(of_gap(&small).finding.class, Class::SmallWindow);
     }
 }

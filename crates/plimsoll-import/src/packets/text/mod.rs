@@ -148,7 +148,7 @@ impl Reader {
         self.packets += 1;
         self.pending = None;
         let wire_bytes = wire_bytes(source, &transport);
-        sink.packet(&Packet { time_ns, wire_bytes, source, destination, transport });
+        sink.packet(&Packet { time_ns, wire_bytes, source, destination, ip_id: None, transport });
     }
 
     fn strange(&mut self, bytes: &[u8]) {

@@ -1,0 +1,68 @@
+//! A segment was sent again that had arrived: the receiver says so itself (D-SACK, RFC 2883), and nothing was lost. Only the
+//! acknowledgement was late, for as long as a timer or a probe of the tail (RFC 8985, section 7) takes.
+//!
+//! A Linux receiver acknowledges at once what fills two segments, unless its window could not move on with it (`__tcp_ack_snd_check` in
+//! net/ipv4/tcp_input.c): late acknowledgements of a full window are those of a program that does not read.
+
+use crate::stalls::half::SEGMENTS;
+use crate::stalls::recovery::Recovery;
+use crate::stalls::time::ms;
+use plimsoll_model::trace::{Actor, Class};
+
+use super::Finding;
+
+/// The acknowledgement by which `receiver` ended what looked like a loss.
+pub(in crate::stalls) fn judge(recovery: &Recovery, sender: Actor, receiver: Actor, length: u64) -> Finding {
+    let Recovery { in_flight, segment_size, .. } = *recovery;
+    let (class, waiting_for, why) = if recovery.window_was_full {
+        let once_large = recovery.largest_window >= SEGMENTS.saturating_mul(segment_size);
+        let class = if once_large { Class::ZeroWindow } else { Class::SmallWindow };
+        (class, receiver, "the window was full, and the receiver did not take what it had")
+    } else if recovery.resent > 1 && recovery.timeouts > 0 {
+        (Class::Rto, sender, "the acknowledgements were lost, or late")
+    } else if in_flight <= 2 * segment_size {
+        (Class::DelayedAck, receiver, "the receiver held its acknowledgement back")
+    } else {
+        (Class::SenderWaited, sender, "the way, or the receiver, was slow")
+    };
+    Finding {
+        class,
+        waiting_for,
+        evidence: format!(
+            "{in_flight} bytes in flight were acknowledged only after {:.1} ms; what was sent again meanwhile had arrived (D-SACK): {why}",
+            ms(length)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stalls::recovery::Trigger;
+
+    fn of(in_flight: u32, window_was_full: bool, largest_window: u32) -> Class {
+        let recovery = Recovery {
+            start: 0,
+            trigger: Trigger::TailTimer,
+            first_resent: 1,
+            last_resent: 1,
+            resent: 1,
+            timeouts: 1,
+            told: false,
+            in_flight,
+            payload: 1448,
+            window_was_full,
+            largest_window,
+            segment_size: 1448,
+        };
+        judge(&recovery, Actor::Server, Actor::Client, 43_000_000).class
+    }
+
+    #[test]
+    fn what_arrived_was_not_lost() {
+        assert_eq!(of(8688, true, 17_376), Class::ZeroWindow);
+        assert_eq!(of(2304, true, 2304), Class::SmallWindow);
+        assert_eq!(of(1448, false, 65_536), Class::DelayedAck);
+        assert_eq!(of(1 << 20, false, 4 << 20), Class::SenderWaited);
+    }
+}
