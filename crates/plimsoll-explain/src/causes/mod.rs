@@ -77,7 +77,7 @@ pub fn page(id: CauseId) -> Page {
             evidence_for: "the window is open, but by less than the sender needs; TCP_INFO says that the receiver's window was the limit",
             evidence_against: "the congestion window, or the sender's own buffer, was the limit",
             test: "give the receive buffer the rate times the round trip: the stalls are gone",
-            remedy: "leave SO_RCVBUF to the kernel, or raise it and net.ipv4.tcp_rmem",
+            remedy: "raise net.ipv4.tcp_rmem, or SO_RCVBUF where the receiving program sets it",
         },
         CauseId::NetSynDropped => Page {
             evidence_for: "SYNs or SYN-ACKs are sent again after one second and more",

@@ -20,6 +20,11 @@ pub struct CellStalls {
     pub cell: String,
     /// The share of the connections' time that each class took.
     pub shares: BTreeMap<Class, f64>,
+    /// The share in stalls of other classes that the packets alone cannot tell from each of these.
+    pub may_be: BTreeMap<Class, f64>,
+    /// How often a sender's socket had bytes that it had not sent, with nothing in flight, as a share of the times that it was looked at
+    /// (TCP_INFO): its kernel held them back. Absent where no stream told.
+    pub held_back: Option<f64>,
     /// What the kernel's counters moved by, over all hosts: `netstat.TcpExt.TCPTimeouts`.
     pub counters: BTreeMap<String, f64>,
     /// The share of the senders' busy time that the receiver's window was the limit (TCP_INFO); absent where no stream told.
@@ -32,6 +37,8 @@ struct Signature {
     classes: &'static [Class],
     /// The kernel's counters, of which one must have moved; none where it has no such counter.
     counters: &'static [&'static str],
+    /// A counter that must have moved as well.
+    required: Option<&'static str>,
     /// Whether TCP_INFO must show that the receiver's window was the limit, where it was read.
     window: bool,
 }
@@ -41,32 +48,49 @@ const SIGNATURES: [Signature; 8] = [
         id: CauseId::NetDelayedAck,
         classes: &[Class::DelayedAck],
         counters: &["netstat.TcpExt.DelayedACKs"],
+        required: None,
         window: false,
     },
-    Signature { id: CauseId::NetSenderCorked, classes: &[Class::SenderHeld], counters: &[], window: false },
+    Signature {
+        id: CauseId::NetSenderCorked,
+        classes: &[Class::SenderHeld],
+        counters: &[],
+        required: None,
+        window: false,
+    },
     Signature {
         id: CauseId::NetRto,
         classes: &[Class::Rto, Class::TailLoss],
         counters: &["netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes"],
+        required: Some("snmp.Tcp.RetransSegs"),
         window: false,
     },
     Signature {
         id: CauseId::NetPacketLoss,
         classes: &[Class::FastRetransmit],
         counters: &["snmp.Tcp.RetransSegs"],
+        required: None,
         window: false,
     },
     Signature {
         id: CauseId::NetZeroWindow,
         classes: &[Class::ZeroWindow],
         counters: &["netstat.TcpExt.TCPToZeroWindowAdv", "netstat.TcpExt.TCPWantZeroWindowAdv"],
+        required: None,
         window: false,
     },
-    Signature { id: CauseId::NetSmallBuffer, classes: &[Class::SmallWindow], counters: &[], window: true },
+    Signature {
+        id: CauseId::NetSmallBuffer,
+        classes: &[Class::SmallWindow],
+        counters: &[],
+        required: None,
+        window: true,
+    },
     Signature {
         id: CauseId::NetSynDropped,
         classes: &[Class::SynRetry, Class::SynackRetry],
         counters: &["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPTimeouts"],
+        required: None,
         window: false,
     },
     Signature {
@@ -77,6 +101,7 @@ const SIGNATURES: [Signature; 8] = [
             "netstat.TcpExt.TCPACKSkippedTimeWait",
             "netstat.TcpExt.TCPChallengeACK",
         ],
+        required: None,
         window: false,
     },
 ];
@@ -91,8 +116,15 @@ pub fn of_stalls(cells: &[CellStalls]) -> Vec<Cause> {
 }
 
 fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
-    let share =
+    // What the packets leave open, the sender's own sockets decide; where none was looked at, it is said that it is open.
+    let undecided = |cell: &CellStalls| {
+        let is_denied = cell.held_back.is_some_and(|share| share < LEAST_SHARE);
+        let of_class = |class| if is_denied { None } else { cell.may_be.get(class) };
+        signature.classes.iter().filter_map(of_class).sum::<f64>()
+    };
+    let told =
         |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
+    let share = |cell: &CellStalls| told(cell) + undecided(cell);
     let (place, worst) = cells.iter().enumerate().max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
     let greatest = share(worst);
     if greatest < LEAST_SHARE {
@@ -109,6 +141,34 @@ fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
         after: 100.0 * greatest,
         unit: "%".into(),
     }];
+    let is_open = told(worst) < LEAST_SHARE && worst.held_back.is_none();
+    if undecided(worst) > 0.0 {
+        evidence.push(CauseEvidence {
+            metric: format!(
+                "part of it that the packets alone cannot tell from a program that took its time{there}"
+            ),
+            before: 100.0 * least(&undecided),
+            after: 100.0 * undecided(worst),
+            unit: "%".into(),
+        });
+        if let Some(held_back) = worst.held_back {
+            evidence.push(CauseEvidence {
+                metric: format!(
+                    "times that a socket had bytes to send and nothing in flight (TCP_INFO){there}"
+                ),
+                before: 100.0 * least(&|cell| cell.held_back.unwrap_or(0.0)),
+                after: 100.0 * held_back,
+                unit: "%".into(),
+            });
+        }
+    }
+    if let Some(name) = signature.required {
+        // Nothing was lost where nothing was sent again.
+        let again = worst.counters.get(name).copied().unwrap_or(0.0);
+        if again <= 0.0 {
+            return None;
+        }
+    }
     if !signature.counters.is_empty() {
         let counted = |cell: &CellStalls, name: &str| cell.counters.get(name).copied().unwrap_or(0.0);
         let moved = signature.counters.iter().find(|name| counted(worst, name) > 0.0)?;
@@ -133,7 +193,11 @@ fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
         });
     }
     // Nothing was tried yet that would confirm it.
-    let confidence = if evidence.len() > 1 { 0.85 } else { 0.7 };
+    let confidence = match (is_open, evidence.len()) {
+        (true, _) => 0.4,
+        (false, 1) => 0.7,
+        (false, _) => 0.85,
+    };
     let id = signature.id;
     let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
     Some((greatest, Cause { rank: 0, id, title, confidence, evidence, remedy, confirmed: false }))
@@ -149,7 +213,32 @@ mod tests {
             shares: shares.iter().copied().collect(),
             counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             window_limited: None,
+            may_be: BTreeMap::new(),
+            held_back: None,
         }
+    }
+
+    /// 60 % of the time in silences that the packets leave open, and what the sender's sockets say.
+    fn left_open(held_back: Option<f64>) -> Vec<Cause> {
+        let may_be = [(Class::SenderHeld, 0.6)].into();
+        of_stalls(&[CellStalls { may_be, held_back, ..cell("", &[(Class::ServerThink, 0.6)], &[]) }])
+    }
+
+    #[test]
+    fn what_the_packets_leave_open_the_senders_sockets_decide() {
+        assert!(left_open(Some(0.0)).is_empty(), "the sockets had nothing to send");
+        let confirmed = left_open(Some(0.5)).remove(0);
+        assert_eq!((confirmed.id, confirmed.evidence.len()), (CauseId::NetSenderCorked, 3));
+        let open = left_open(None).remove(0);
+        assert_eq!(open.id, CauseId::NetSenderCorked);
+        assert!(open.confidence < 0.5 && confirmed.confidence > 0.8);
+        assert!(open.evidence[1].metric.contains("cannot tell"), "{}", open.evidence[1].metric);
+    }
+
+    #[test]
+    fn no_timeout_explains_anything_where_nothing_was_sent_again() {
+        let probes = cell("", &[(Class::TailLoss, 0.5)], &[("netstat.TcpExt.TCPLossProbes", 9.0)]);
+        assert!(of_stalls(&[probes]).is_empty());
     }
 
     #[test]
@@ -159,7 +248,7 @@ mod tests {
             cell(
                 "lossy",
                 &[(Class::Rto, 0.3), (Class::FastRetransmit, 0.01)],
-                &[("netstat.TcpExt.TCPTimeouts", 9.0)],
+                &[("netstat.TcpExt.TCPTimeouts", 9.0), ("snmp.Tcp.RetransSegs", 9.0)],
             ),
             cell("acks", &[(Class::DelayedAck, 0.8)], &[("netstat.TcpExt.DelayedACKs", 50.0)]),
         ];
@@ -192,7 +281,11 @@ mod tests {
 
     #[test]
     fn what_took_hardly_any_time_explains_nothing() {
-        let hardly = cell("", &[(Class::Rto, 0.04)], &[("netstat.TcpExt.TCPTimeouts", 9.0)]);
+        let hardly = cell(
+            "",
+            &[(Class::Rto, 0.04)],
+            &[("netstat.TcpExt.TCPTimeouts", 9.0), ("snmp.Tcp.RetransSegs", 9.0)],
+        );
         assert!(of_stalls(&[hardly]).is_empty());
     }
 }

@@ -79,7 +79,7 @@ pub(super) struct Timeline {
 impl Timeline {
     /// Puts in a silence. What is known of its moments already stays.
     pub(super) fn put(&mut self, start: u64, end: u64, finding: Finding, most: usize) -> Ticket {
-        self.insert(start, end, &finding, None, Weight::Silence, most)
+        self.insert(start, end, finding, None, Weight::Silence, most)
     }
 
     /// The same, with the finding that holds if most silences of this kind are others than this one.
@@ -91,7 +91,7 @@ impl Timeline {
         otherwise: (usize, Finding),
         most: usize,
     ) -> Ticket {
-        self.insert(start, end, &finding, Some(otherwise), Weight::Silence, most)
+        self.insert(start, end, finding, Some(otherwise), Weight::Silence, most)
     }
 
     /// Gives a silence another class, unless it is settled or covered.
@@ -136,7 +136,7 @@ impl Timeline {
             }
         }
         self.open = kept;
-        self.insert(start, end, finding, None, weight, most)
+        self.insert(start, end, finding.clone(), None, weight, most)
     }
 
     /// A stretch in which a window set the pace, whatever else happened in it. Silences of the same class are a part of it.
@@ -145,7 +145,7 @@ impl Timeline {
             let is_part = span.entry.start >= start && span.entry.end <= end;
             span.entry.finding.class != finding.class || !is_part
         });
-        self.insert(start, end, finding, None, Weight::Pace, most);
+        self.insert(start, end, finding.clone(), None, Weight::Pace, most);
     }
 
     /// Puts a finding into the moments of a stretch that belong to nothing else.
@@ -153,21 +153,23 @@ impl Timeline {
         &mut self,
         start: u64,
         end: u64,
-        finding: &Finding,
+        finding: Finding,
         otherwise: Option<(usize, Finding)>,
         weight: Weight,
         most: usize,
     ) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
+        let whole = Span { ticket, weight, otherwise, entry: Entry { start, end, finding, may_be: None } };
         let mut from = start.max(self.settled_to);
         let mut place = self.open.partition_point(|span| span.entry.end <= from);
         while from < end {
             let next = self.open.get(place).map(|span| (span.entry.start, span.entry.end));
             let to = next.map_or(end, |(start, _)| start.min(end));
             if from < to {
-                let entry = Entry { start: from, end: to, finding: finding.clone(), may_be: None };
-                self.open.insert(place, Span { ticket, weight, otherwise: otherwise.clone(), entry });
+                let mut part = whole.clone();
+                (part.entry.start, part.entry.end) = (from, to);
+                self.open.insert(place, part);
                 place += 1;
             }
             match next {

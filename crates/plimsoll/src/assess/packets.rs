@@ -121,6 +121,18 @@ fn limited(phases: &[&PhaseRecord], twin: Twin) -> Option<LimitedTimes> {
     })
 }
 
+/// How often a stream's socket had bytes to send and nothing in flight, of the times that it was looked at while the stream went on.
+fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
+    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main);
+    let streams = slices.flat_map(|slice| &slice.result.streams).filter(|stream| stream.sent > 0);
+    // The last state is that of the end, when nothing is left.
+    let states = streams.flat_map(|stream| stream.tcp.split_last().map_or(&[][..], |(_, before)| before));
+    let (held, all) = states.fold((0_u64, 0_u64), |(held, all), state| {
+        (held + u64::from(state.unsent_bytes > 0 && state.unacked == 0), all + 1)
+    });
+    (all > 0).then(|| held as f64 / all as f64)
+}
+
 /// Stalls by class over several captures, the greatest first.
 fn stalls(captures: &[&CaptureRecord]) -> Vec<StallReport> {
     let traffic: Vec<_> = captures.iter().filter_map(|capture| capture.traffic.as_ref()).collect();
@@ -174,10 +186,18 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
             *counters.entry(name.clone()).or_default() += change;
         }
     }
+    let lifetime: f64 =
+        captures.iter().filter_map(|of| of.traffic.as_ref()).map(|traffic| traffic.lifetime_s).sum();
+    let mut may_be: BTreeMap<_, f64> = BTreeMap::new();
+    for (class, time_s) in captures.iter().filter_map(|of| of.traffic.as_ref()).flat_map(|of| &of.may_be_s) {
+        *may_be.entry(*class).or_default() += time_s / lifetime.max(f64::MIN_POSITIVE);
+    }
     let limited = limited(phases, Twin::Main).filter(|times| times.busy_s > 0.0);
     CellStalls {
         cell: cell_text(cell),
         shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
+        may_be,
+        held_back: held_back(phases),
         counters,
         window_limited: limited.map(|times| times.window_limited_s / times.busy_s),
     }
