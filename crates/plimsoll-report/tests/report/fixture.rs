@@ -445,7 +445,7 @@ pub(crate) fn trace() -> TraceReport {
         connections: vec![portrait("").connection],
         lifetime_s: 1.5,
         time_share: [(Class::DelayedAck, 0.04 / 1.5)].into(),
-        may_be_share: std::collections::BTreeMap::new(),
+        may_be_share: BTreeMap::new(),
     }
 }
 
