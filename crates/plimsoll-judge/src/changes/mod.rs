@@ -5,20 +5,28 @@
 //! 3. The weakest boundary is deleted until all pass a test of the step and a rank test, with standard errors inflated by
 //!    √((1+ρ)/(1-ρ)) where neighbours are correlated; an excursion that went away again is dropped ([`prune`]).
 //! 4. Each boundary is put where a robust loss is least ([`locate`]).
+//! 5. Cycles and a trend are taken out, each where the values agree on it and where it explains them better than levels do, and the rest is
+//!    divided anew ([`season`], [`explain`]).
+//! 6. A change stays only where the order of the values around it is no random one, whatever their distribution ([`exchange`]): two modes in
+//!    random order are no change.
 //!
 //! Merging backwards is what Fleming et al. 2023 (*Hunter: Using Change Point Detection to Hunt for Performance Regressions*) do
 //! with t-tests; ranks, the allowance for correlation and the robust loss are what keeps outliers and slow drifts of the machine from
 //! being taken for changes. A series of n values takes O(n log n) time and O(n) memory.
 
+mod exchange;
+mod explain;
 mod locate;
 pub(crate) mod noise;
 mod partition;
 mod prune;
+mod season;
 
 use crate::input::{JudgeError, finite};
 use crate::stats::{dist::t_quantile, median, variance};
 use crate::wording::{count, figure};
-use noise::{Noise, without_outliers};
+use explain::Explained;
+use noise::Noise;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::Serialize;
 
@@ -74,6 +82,15 @@ pub struct Changes {
     pub correlation: f64,
     /// How many values the series has.
     pub n: usize,
+    /// By how much the series rises with each value, beside its changes; absent where it has no trend.
+    pub trend: Option<f64>,
+    /// The cycles that were taken out, each as its number of values.
+    pub cycles: Vec<usize>,
+    /// How many places have no value.
+    pub missing: usize,
+    /// The values as they would be had the last level held all the time; nothing where nothing was found to take out.
+    #[serde(skip)]
+    flat: Option<Vec<f64>>,
 }
 
 /// Finds the changes of the level of a series.
@@ -84,35 +101,77 @@ pub struct Changes {
 /// [`JudgeError::Empty`] or [`JudgeError::NotFinite`].
 pub fn find_changes(series: &[f64]) -> Result<Changes, JudgeError> {
     finite("series", series)?;
+    let at: Vec<usize> = (0..series.len()).collect();
+    Ok(found(series, &at, true))
+}
+
+/// The changes of a series with its cycles left in: what comes and goes again is a level, however regularly.
+///
+/// # Errors
+/// Those of [`find_changes`].
+pub(crate) fn find_levels(series: &[f64]) -> Result<Changes, JudgeError> {
+    finite("series", series)?;
+    let at: Vec<usize> = (0..series.len()).collect();
+    Ok(found(series, &at, false))
+}
+
+/// Finds the changes of the level of a series in which values are missing. Indices count all places, also those without a value.
+///
+/// # Errors
+/// [`JudgeError::Empty`] where there is no value, or [`JudgeError::NotFinite`].
+pub fn find_changes_with_gaps(series: &[Option<f64>]) -> Result<Changes, JudgeError> {
+    let (at, values): (Vec<usize>, Vec<f64>) =
+        series.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))).unzip();
+    finite("series", &values).map_err(|error| match error {
+        JudgeError::NotFinite { what, index, value } => {
+            JudgeError::NotFinite { what, index: at[index], value }
+        }
+        other => other,
+    })?;
+    Ok(Changes { missing: series.len() - values.len(), ..found(&values, &at, true) })
+}
+
+/// The changes of finite values that stand at the rising indices `at`; cycles are taken out where that is asked for.
+fn found(series: &[f64], at: &[usize], cycles: bool) -> Changes {
     let n = series.len();
     let unit = Unit::of(series);
     if n < 2 * MIN_LEVEL || unit.half_range == 0.0 {
-        return Ok(Changes { changes: Vec::new(), noise: 0.0, correlation: 0.0, n });
+        return Changes::none(n);
     }
-    let values = unit.apply(series);
-    let first_guess = Noise::from_differences(&values);
-    let clean = without_outliers(&values, first_guess.sd);
-    let penalty = PENALTY * (n as f64).ln();
-    let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-    let spread =
-        (first_guess.sd * first_guess.inflation().sqrt()).max(LEAST_NOISE * (n as f64).sqrt() * largest);
-    let pruned = prune::prune(&clean, &partition::levels(&clean, spread, penalty));
-    let mut boundaries = pruned.boundaries;
-    let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
-    let places = locate::places(&values, &boundaries, &levels, pruned.noise, CONFIDENCE);
-    let errors = standard_errors(&clean, &boundaries, pruned.noise);
+    let explained = explain::explain(&unit.apply(series), at, cycles);
+    let Explained { values, clean, boundaries, levels, noise, slope, seasons } = &explained;
+    let places = locate::places(values, boundaries, levels, *noise, CONFIDENCE);
+    let errors = standard_errors(clean, boundaries, *noise);
     let freedom = SHARED + (n - boundaries.len() - 1) as f64 / (boundaries.len() + 1) as f64;
     let deviate = t_quantile(0.5 + CONFIDENCE / 2.0, freedom);
-    let changes = (0..places.len()).map(|k| {
+    let changes = places.iter().enumerate().map(|(k, place)| {
         let margin = deviate * errors[k].hypot(errors[k + 1]);
-        describe(places[k], &levels[k..=k + 1], margin, &unit)
+        let risen = slope * at[place.index] as f64;
+        let step = levels[k + 1] - levels[k];
+        Change {
+            index: at[place.index],
+            before: unit.value(levels[k] + risen),
+            after: unit.value(levels[k + 1] + risen),
+            interval: Interval(step - margin, step + margin).map(|s| unit.size(s)),
+            // It may have changed where a value is missing.
+            index_interval: (at[place.between.0 - 1] + 1, at[place.between.1]),
+        }
     });
-    Ok(Changes {
+    let moved = (!seasons.is_empty() || *slope != 0.0 || !boundaries.is_empty()).then(|| {
+        let last = unit.value(levels[levels.len() - 1] + slope * at[n - 1] as f64);
+        let level = |i: usize| levels[boundaries.partition_point(|b| *b <= i)];
+        (0..n).map(|i| last + unit.size(values[i] - level(i))).collect()
+    });
+    Changes {
         changes: changes.collect(),
-        noise: unit.size(pruned.noise.sd),
-        correlation: pruned.noise.rho,
+        noise: unit.size(noise.sd),
+        correlation: noise.rho,
         n,
-    })
+        trend: (*slope != 0.0).then(|| unit.size(*slope)),
+        cycles: seasons.iter().map(season::Season::period).collect(),
+        missing: 0,
+        flat: moved,
+    }
 }
 
 /// The standard error of each level. Noise often grows with the level, so each has its own spread, drawn towards the common one as
@@ -129,17 +188,6 @@ fn standard_errors(clean: &[f64], boundaries: &[usize], noise: Noise) -> Vec<f64
             noise.inflation() * (spread / len).sqrt()
         })
         .collect()
-}
-
-fn describe(place: locate::Place, levels: &[f64], margin: f64, unit: &Unit) -> Change {
-    let step = levels[1] - levels[0];
-    Change {
-        index: place.index,
-        before: unit.value(levels[0]),
-        after: unit.value(levels[1]),
-        interval: Interval(step - margin, step + margin).map(|s| unit.size(s)),
-        index_interval: place.between,
-    }
 }
 
 /// The middle and half the range of a series: what it is measured in inside, so that no unit overflows or vanishes.
@@ -168,7 +216,32 @@ impl Unit {
     }
 }
 
+/// Whether the order of the values is another than a random one; `alpha` is the chance of saying so of a random order.
+pub(crate) fn in_order(values: &[f64], alpha: f64) -> bool {
+    exchange::in_order(values, alpha)
+}
+
 impl Changes {
+    /// No change in so many values.
+    fn none(n: usize) -> Self {
+        Self {
+            changes: Vec::new(),
+            noise: 0.0,
+            correlation: 0.0,
+            n,
+            trend: None,
+            cycles: Vec::new(),
+            missing: 0,
+            flat: None,
+        }
+    }
+
+    /// The values as they would be had the last level held all the time, without trend and cycles; nothing where nothing was found to take
+    /// out, or where one would be too large a number.
+    pub(crate) fn flat(&self) -> Option<&[f64]> {
+        self.flat.as_deref().filter(|flat| flat.iter().all(|v| v.is_finite()))
+    }
+
     /// The verdict: `changed`, `unchanged`, or `undecided` for a series that is too short. The estimate is the size of the largest change.
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
@@ -180,7 +253,8 @@ impl Changes {
                     format!("{} values are too few: a change needs at least {}", self.n, 2 * MIN_LEVEL);
                 return bare(Outcome::Undecided, reason);
             }
-            return bare(Outcome::Unchanged, format!("no change of level in {} values", self.n));
+            let reason = format!("no change of level in {} values{}", self.n, self.beside());
+            return bare(Outcome::Unchanged, reason);
         };
         Verdict {
             estimate: Some(largest.size()),
@@ -198,7 +272,23 @@ impl Changes {
             parts.push(format!("and {} more", self.changes.len() - TOLD));
         }
         let changes = count(self.changes.len(), "change");
-        format!("{changes} in {}: {}", count(self.n, "value"), parts.join("; "))
+        format!("{changes} in {}: {}{}", count(self.n, "value"), parts.join("; "), self.beside())
+    }
+
+    /// What was taken out beforehand, and what is missing.
+    fn beside(&self) -> String {
+        let mut told = String::new();
+        if !self.cycles.is_empty() {
+            let cycles: Vec<String> = self.cycles.iter().map(usize::to_string).collect();
+            told += &format!("; cycles of {} values taken out first", cycles.join(" and of "));
+        }
+        if let Some(slope) = self.trend {
+            told += &format!("; a trend of {} a value taken out first", figure(slope));
+        }
+        if self.missing > 0 {
+            told += &format!("; {} missing, their places counted", count(self.missing, "value"));
+        }
+        told
     }
 }
 

@@ -132,6 +132,68 @@ fn a_series_read_backwards_has_its_changes_mirrored() {
     assert!(apart <= 10, "{apart} of 500");
 }
 
+#[test]
+fn two_modes_in_random_order_are_no_change() {
+    let alarms = (0..100).filter(|&seed| {
+        let mut rng = SmallRng::new(400 + seed);
+        let series: Vec<f64> =
+            (0..150).map(|_| if rng.uniform() < 0.6 { 108.0 } else { 59.0 } + 2.0 * rng.normal()).collect();
+        !indices(&series).is_empty()
+    });
+    let alarms = alarms.count();
+    assert!(alarms <= 5, "{alarms} of 100");
+}
+
+#[test]
+fn days_and_weeks_are_taken_out_and_the_step_beside_them_is_found() {
+    for seed in 0..6 {
+        let mut rng = SmallRng::new(70 + seed);
+        let series: Vec<f64> = (0_u32..24 * 7 * 4)
+            .map(|i| {
+                let hour = f64::from(i % 24);
+                let day = 6.0 * (-((hour - 14.0) / 4.0).powi(2)).exp();
+                let week = if i / 24 % 7 >= 5 { -4.0 } else { 0.0 };
+                100.0 + day + week + if i >= 400 { 3.0 } else { 0.0 } + rng.normal()
+            })
+            .collect();
+        let found = find_changes(&series).unwrap();
+        let at: Vec<usize> = found.changes.iter().map(|c| c.index).collect();
+        assert!(matches!(at[..], [only] if only.abs_diff(400) <= 3), "seed {seed}: {at:?}");
+        assert!(found.cycles.contains(&24) && found.cycles.contains(&168), "{:?}", found.cycles);
+        let reason = found.verdict("rate").reason;
+        assert!(reason.contains("cycles of 24 and of 168 values taken out first"), "{reason}");
+    }
+}
+
+#[test]
+fn a_trend_is_no_change_and_a_step_on_a_trend_is_one() {
+    let rising = |step: f64, seed: u64| -> Vec<f64> {
+        let mut rng = SmallRng::new(seed);
+        (0..160)
+            .map(|i| f64::from(i) / 20.0 + if i >= 70 { step } else { 0.0 } + rng.normal())
+            .collect()
+    };
+    let alarms = (0..30).filter(|&seed| !indices(&rising(0.0, seed)).is_empty()).count();
+    assert!(alarms <= 5, "{alarms} of 30");
+    let found = find_changes(&rising(6.0, 3)).unwrap();
+    assert!(found.changes.len() == 1 && found.changes[0].index.abs_diff(70) <= 1, "{found:?}");
+    assert!((found.trend.unwrap() - 0.05).abs() < 0.02, "{:?}", found.trend);
+}
+
+#[test]
+fn missing_values_keep_their_places() {
+    let whole = noisy(&[(60, 10.0), (60, 16.0)], 1.0, 5);
+    let holed: Vec<Option<f64>> =
+        whole.iter().enumerate().map(|(i, v)| (i % 9 != 4 && !(20..30).contains(&i)).then_some(*v)).collect();
+    let found = find_changes_with_gaps(&holed).unwrap();
+    assert_eq!(found.changes.iter().map(|c| c.index).collect::<Vec<_>>(), [60]);
+    assert_eq!(found.missing, holed.iter().filter(|v| v.is_none()).count());
+    assert!(found.verdict("x").reason.contains("missing, their places counted"));
+    assert!(matches!(find_changes_with_gaps(&[None, None]), Err(JudgeError::Empty { .. })));
+    let strange = find_changes_with_gaps(&[None, Some(1.0), Some(f64::NAN)]);
+    assert!(matches!(strange, Err(JudgeError::NotFinite { index: 2, .. })));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -2,30 +2,37 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::changes::find_changes;
+use crate::changes::find_changes_with_gaps;
 use crate::input::JudgeError;
 use serde::Deserialize;
 use serde_json::json;
 
-/// `{"id", "series": [..], "metric"}`, in order of time.
+/// `{"id", "series": [..], "metric"}`, in order of time; `null` where a value is missing.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChangesRequest {
-    series: Vec<f64>,
+    series: Vec<Option<f64>>,
     metric: Option<String>,
 }
 
 impl Request for ChangesRequest {
-    /// Column `series`, or the first.
+    /// Column `series`, or the first; an empty cell is a missing value.
     fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        Ok(Self { series: table.numbers_of("series", 0)?, metric: None })
+        Ok(Self { series: table.numbers_with_gaps("series", 0)?, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {
-        let found = find_changes(&self.series)?;
+        let found = find_changes_with_gaps(&self.series)?;
         let verdict = found.verdict(self.metric.as_deref().unwrap_or("value"));
         Ok(Answer::new(
             verdict,
-            json!({"changes": found.changes, "noise": found.noise, "correlation": found.correlation}),
+            json!({
+                "changes": found.changes,
+                "noise": found.noise,
+                "correlation": found.correlation,
+                "trend": found.trend,
+                "cycles": found.cycles,
+                "missing": found.missing,
+            }),
         ))
     }
 }

@@ -26,7 +26,9 @@ impl Request for ModesRequest {
         let own = json!({
             "modes": found.modes,
             "shifts": found.shifts,
-            "bic_gain": found.bic_gain,
+            "trend": found.trend,
+            "belongs_to": found.belongs_to,
+            "evidence": found.evidence,
             "separation": found.separation,
             "dip": found.dip.map(|d| json!({"statistic": d.statistic, "p": d.p})),
         });

@@ -30,6 +30,18 @@ fn a_bare_list_is_a_series() {
 }
 
 #[test]
+fn null_and_an_empty_cell_are_missing_values() {
+    let series: Vec<Value> =
+        (0..60).map(|i| if i % 7 == 3 { Value::Null } else { json!(if i < 40 { 5 } else { 9 }) }).collect();
+    let out = judged(Test::Changes, &json!({"series": series}));
+    assert_eq!((&out["changes"][0]["index"], &out["missing"]), (&json!(40), &json!(9)));
+    let rows: String =
+        (0..40).map(|i| format!("{i},{}\n", if i == 9 { "" } else if i < 20 { "5" } else { "9" })).collect();
+    let out = judge_table(Test::Changes, &format!("day,series\n{rows}")).unwrap();
+    assert_eq!((&out["changes"][0]["index"], &out["missing"]), (&json!(20), &json!(1)));
+}
+
+#[test]
 fn modes_come_out_with_center_and_weight() {
     let values: Vec<f64> =
         (0..90).map(|i| f64::from(i * 17 % 10) / 10.0 + if i * 31 % 3 == 0 { 8.0 } else { 0.0 }).collect();

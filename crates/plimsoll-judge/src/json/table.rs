@@ -101,11 +101,22 @@ impl Table {
         (0..self.len()).filter_map(|row| self.number(row, column).transpose()).collect()
     }
 
-    /// The column of that name, or for a table without names, or with other names, the one at `place`.
+    /// The numbers of the column of that name, or for a table without names, or with other names, of the one at `place`; empty cells are
+    /// left out.
     pub(crate) fn numbers_of(&self, name: &str, place: usize) -> Result<Vec<f64>, JudgeError> {
+        self.numbers(self.column(name, place)?)
+    }
+
+    /// The same, with nothing for an empty cell.
+    pub(crate) fn numbers_with_gaps(&self, name: &str, place: usize) -> Result<Vec<Option<f64>>, JudgeError> {
+        let column = self.column(name, place)?;
+        (0..self.len()).map(|row| self.number(row, column)).collect()
+    }
+
+    fn column(&self, name: &str, place: usize) -> Result<usize, JudgeError> {
         match self.place(name) {
-            Some(column) => self.numbers(column),
-            None if place < self.width() => self.numbers(place),
+            Some(column) => Ok(column),
+            None if place < self.width() => Ok(place),
             None => Err(JudgeError::Table(format!(
                 "there is no column `{name}`, nor a column {}: found {}",
                 place + 1,

@@ -1,6 +1,6 @@
 //! Normal mixtures fitted by expectation and maximisation (Dempster, Laird & Rubin 1977).
 
-use crate::stats::{quantile_sorted, sd};
+use crate::stats::{median_in_place, quantile_sorted, sd};
 
 /// Beyond so many values the fit works on bins, each with its mean and its count.
 const EXACT: usize = 4_000;
@@ -17,6 +17,13 @@ const NARROWEST: f64 = 0.01;
 
 /// No component is narrower than this share of the step of coarse values: two or three neighbouring ticks of a clock are one place.
 const TICK: f64 = 0.6;
+
+/// Equal values are spread over no more than this part of the whole range.
+const WIDEST_CELL: f64 = 8.0;
+/// Different values that are usually so many ticks apart are not rounded, but copies of a few.
+const COPIES: f64 = 2.5;
+/// Two places that hold all values are two places, however few.
+const FEWEST_COPIED: f64 = 4.0;
 
 /// One component of a mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +54,22 @@ impl Mixture {
         self.components.iter().map(|c| c.density(x)).sum()
     }
 
+    /// Where the density is least between each two neighbours: each value lies with the mode on its side.
+    pub(super) fn valleys(&self) -> Vec<f64> {
+        const STEPS: u32 = 256;
+        let least = |pair: &[Component]| {
+            let at = |k: u32| pair[0].mean + (pair[1].mean - pair[0].mean) * f64::from(k) / f64::from(STEPS);
+            // The middle of the least, where the density is nothing for a while.
+            let densities: Vec<f64> = (0..=STEPS).map(|k| self.density(at(k))).collect();
+            let bottom = densities.iter().copied().fold(f64::INFINITY, f64::min);
+            let mut flat = (0..=STEPS).filter(|k| densities[*k as usize] <= bottom);
+            let first = flat.next().unwrap_or(STEPS / 2);
+            let last = flat.next_back().unwrap_or(first);
+            (at(first) + at(last)) / 2.0
+        };
+        self.components.windows(2).map(least).collect()
+    }
+
     /// The depth of the shallowest valley between two neighbours: how far the density falls below the lower of both, as a share of it. 0 where
     /// one is a mere shoulder of the other.
     pub(super) fn shallowest_valley(&self) -> f64 {
@@ -74,21 +97,32 @@ pub(super) struct Sample {
     points: Vec<(f64, f64)>,
     sorted: Vec<f64>,
     narrowest: f64,
+    independent: f64,
 }
 
 impl Sample {
     /// `sorted` in rising order, with at least two different values that are multiples of `tick`, or of nothing where that is 0.
     pub(super) fn new(sorted: Vec<f64>, tick: f64) -> Self {
+        let (sorted, independent) = spread_out(sorted, tick);
         let points =
             if sorted.len() <= EXACT { sorted.iter().map(|&x| (x, 1.0)).collect() } else { binned(&sorted) };
         let narrowest = (NARROWEST * sd(&sorted)).max(TICK * tick).max(f64::MIN_POSITIVE);
-        Self { points, sorted, narrowest }
+        Self { points, sorted, narrowest, independent }
     }
 
-    /// Schwarz's criterion of a uniform distribution over the range of the values.
-    pub(super) fn uniform_bic(&self) -> f64 {
-        let n = self.sorted.len();
-        2.0 * (n as f64).ln() + 2.0 * n as f64 * (self.sorted[n - 1] - self.sorted[0]).ln()
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// The values in rising order with how often each counts.
+    pub(super) fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
+    /// The share of the values that is evidence of its own: 1, or less where they are copies of a few.
+    pub(super) fn independent(&self) -> f64 {
+        self.independent
     }
 
     /// The mixture of a single component.
@@ -229,6 +263,30 @@ fn binned(sorted: &[f64]) -> Vec<(f64, f64)> {
         .map(|k| &sorted[k * n / BINS..(k + 1) * n / BINS])
         .map(|bin| (crate::stats::mean(bin), bin.len() as f64))
         .collect()
+}
+
+/// Coarse values, in rising order, with equal ones spread evenly over the place between them and their neighbours: a mode is where values are
+/// many, not where one is repeated. Beside them the share of the values that is evidence of its own. What fills most of a grid is rounded, and
+/// each value counts; where the grid is much finer than the values are apart, they are copies of so many as there are different ones.
+fn spread_out(mut sorted: Vec<f64>, tick: f64) -> (Vec<f64>, f64) {
+    let n = sorted.len();
+    let mut gaps: Vec<f64> = sorted.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 0.0).collect();
+    if 2 * (gaps.len() + 1) > n {
+        return (sorted, 1.0);
+    }
+    let different = (gaps.len() + 1) as f64;
+    let range = sorted[n - 1] - sorted[0];
+    let usual = median_in_place(&mut gaps);
+    let copies = usual > COPIES * tick && different > FEWEST_COPIED;
+    let cell = usual.min(range / WIDEST_CELL).max(tick);
+    for group in sorted.chunk_by_mut(|a, b| a == b) {
+        let count = group.len() as f64;
+        for (k, value) in group.iter_mut().enumerate() {
+            *value += cell * ((k as f64 + 0.5) / count - 0.5);
+        }
+    }
+    sorted.sort_unstable_by(f64::total_cmp);
+    (sorted, if copies { different / n as f64 } else { 1.0 })
 }
 
 /// The tick of coarse values: what all of them are multiples of, and no more than their smallest distance. 0 where most values are

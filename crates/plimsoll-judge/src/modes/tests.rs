@@ -70,7 +70,7 @@ fn thirty_values_are_too_few_and_one_more_is_said_to_be_enough() {
 
 #[test]
 fn equal_coarse_and_extreme_values_get_an_answer() {
-    assert_eq!(find_modes(&[4.0; 100]).unwrap().modes, [Mode { center: 4.0, weight: 1.0 }]);
+    assert_eq!(find_modes(&[4.0; 100]).unwrap().modes, [Mode { center: 4.0, weight: 1.0, width: 0.0 }]);
     let coarse: Vec<f64> = (0..200).map(|i| f64::from(10 + i * 7 % 3)).collect();
     assert_eq!(
         find_modes(&coarse).unwrap().modes.len(),
@@ -81,6 +81,85 @@ fn equal_coarse_and_extreme_values_get_an_answer() {
     assert_eq!(find_modes(&far).unwrap().modes.len(), 2, "two values far apart are two modes");
     let extreme: Vec<f64> = (0..100).map(|i| if i * 37 % 100 < 50 { f64::MAX } else { -f64::MAX }).collect();
     assert!(find_modes(&extreme).unwrap().modes.iter().all(|m| m.center.is_finite()));
+}
+
+/// How many of so many samples have several modes.
+fn several(samples: u64, draw: impl Fn(&mut SmallRng) -> Vec<f64>) -> usize {
+    (0..samples)
+        .filter(|seed| find_modes(&draw(&mut SmallRng::new(9_000 + seed))).unwrap().modes.len() > 1)
+        .count()
+}
+
+#[test]
+fn two_groups_of_disk_rates_are_two_modes_that_lie_where_values_lie() {
+    // Timed on a disk that somebody else read now and then, in MB/s.
+    let timed = [108.43, 57.12, 110.02, 107.55, 60.31, 59.08, 109.17, 58.44, 106.91, 61.27, 108.86];
+    for seed in 0..60 {
+        let mut rng = SmallRng::new(seed);
+        let values: Vec<f64> = (0..100).map(|_| timed[rng.below(timed.len())]).collect();
+        let found = find_modes(&values).unwrap();
+        let [low, high] = found.modes[..] else { panic!("{seed}: {found:?}") };
+        assert!((57.0..62.0).contains(&low.center) && (106.0..111.0).contains(&high.center), "{found:?}");
+        assert!(low.width < 3.0 && high.width < 3.0, "{found:?}");
+        let below = values.iter().filter(|v| **v < 80.0).count() as f64;
+        assert!((low.weight - below / 100.0).abs() < 1e-9 && found.shifts.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn well_separated_modes_of_any_weight_and_width_are_found() {
+    for (weight, apart, spread) in [(0.2, 24.0, 1.0), (0.4, 24.0, 1.0), (0.5, 6.0, 1.0), (0.8, 12.0, 3.0)] {
+        let found = several(40, |rng| {
+            (0..100)
+                .map(|_| if rng.uniform() < weight { apart + spread * rng.normal() } else { rng.normal() })
+                .collect()
+        });
+        assert!(found >= 39, "{weight} {apart} {spread}: {found} of 40");
+    }
+}
+
+#[test]
+fn one_mode_that_leans_has_heavy_tails_or_drifts_is_rarely_taken_for_several() {
+    let sizes = 0..100;
+    let exponential = |rng: &mut SmallRng| -(1.0 - rng.uniform()).ln();
+    let draws: [(&str, &dyn Fn(&mut SmallRng) -> Vec<f64>); 6] = [
+        ("exponential", &|rng| sizes.clone().map(|_| exponential(rng)).collect()),
+        ("Gumbel", &|rng| sizes.clone().map(|_| -exponential(rng).ln()).collect()),
+        ("t, 2", &|rng| sizes.clone().map(|_| rng.normal() / exponential(rng).sqrt()).collect()),
+        ("rounded", &|rng| sizes.clone().map(|_| (2.0 * (0.5 * rng.normal()).exp()).round()).collect()),
+        ("drifting", &|rng| sizes.clone().map(|i| f64::from(i) / 12.0 + rng.normal()).collect()),
+        ("stepped", &|rng| {
+            sizes.clone().map(|i| if i < 38 { 6.0 } else { 0.0 } + rng.normal()).collect()
+        }),
+    ];
+    for (name, draw) in draws {
+        let alarms = several(40, draw);
+        assert!(alarms <= 3, "{name}: {alarms} of 40");
+    }
+}
+
+#[test]
+fn copies_of_a_few_values_of_one_mode_are_rarely_taken_for_several() {
+    let alarms = several(40, |rng| {
+        let few: Vec<f64> = (0..11).map(|_| rng.normal()).collect();
+        (0..100).map(|_| few[rng.below(11)]).collect()
+    });
+    assert!(alarms <= 4, "{alarms} of 40");
+}
+
+#[test]
+fn a_level_that_comes_and_goes_is_a_mode_and_one_value_far_off_is_none() {
+    let mut values = drawn(120, &[(20.0, 1.0)], 8);
+    for (i, value) in values.iter_mut().enumerate() {
+        *value += if i / 15 % 2 == 1 { 12.0 } else { 0.0 };
+    }
+    assert_eq!(find_modes(&values).unwrap().modes.len(), 2);
+    let mut values = drawn(120, &[(20.0, 0.6), (32.0, 0.4)], 9);
+    values[17] = 900.0;
+    let found = find_modes(&values).unwrap();
+    assert_eq!(found.modes.len(), 2, "{found:?}");
+    assert!((found.modes[1].center - 32.0).abs() < 1.0);
+    assert_eq!(found.belongs_to.len(), 120);
 }
 
 #[test]

@@ -75,33 +75,19 @@ fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> 
     // A level that shifted once is no second mode. One that comes back is, and only shows where the order is left out.
     let mut modes = if in_order.modes.len() == 1 && !in_order.shifts.is_empty() {
         let mixed = find_modes_in_any_order(&scaled).map_err(|error| error.to_string())?;
-        if returns(&mixed, &scaled) { mixed } else { in_order }
+        let returns = mixed.returns(&scaled).map_err(|error| error.to_string())?;
+        if returns > 0 { mixed } else { in_order }
     } else {
         in_order
     };
-    let belongs_to = if modes.modes.len() > 1 { belongs(&modes, &scaled) } else { Vec::new() };
+    let belongs_to = if modes.modes.len() > 1 { modes.belongs_to.clone() } else { Vec::new() };
     if on_logs {
         for mode in &mut modes.modes {
             mode.center = mode.center.exp();
+            mode.width = mode.center * mode.width.sinh();
         }
     }
     Ok(Found { slices, values, modes, belongs_to })
-}
-
-/// The nearest mode of each value.
-fn belongs(modes: &Modes, values: &[f64]) -> Vec<usize> {
-    let nearest = |value: &f64| {
-        let distance = |n: &usize| (modes.modes[*n].center - value).abs();
-        (0..modes.modes.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
-    };
-    values.iter().map(nearest).collect()
-}
-
-/// Whether a mode that was left is seen again.
-fn returns(modes: &Modes, values: &[f64]) -> bool {
-    let mut way = belongs(modes, values);
-    way.dedup();
-    modes.modes.len() > 1 && way.len() > way.iter().collect::<BTreeSet<_>>().len()
 }
 
 impl Found<'_> {

@@ -1,0 +1,192 @@
+//! What a series is made of beside its levels: cycles and a trend, each of which is believed only where it explains the values better than
+//! more levels would, by Schwarz's criterion.
+
+use super::noise::{Noise, without_outliers};
+use super::season::{self, Season};
+use super::{LEAST_NOISE, PENALTY, exchange, locate, partition, prune};
+use crate::stats::mean;
+
+/// No more cycles are looked for.
+const MOST_CYCLES: usize = 3;
+/// A trend is tried where the levels have one, by so many standard errors.
+const TRIED: f64 = 2.0;
+/// Rounds in which levels are found without the rest, and the rest without the levels.
+const ROUNDS: usize = 3;
+/// What lies farther from its level, in standard deviations, does not make a cycle.
+const REACH: f64 = 3.0;
+/// What each figure of a cycle costs in Schwarz's criterion: as in Akaike's, because that there is a cycle was tested before.
+const OF_A_CYCLE: f64 = 2.0;
+/// A cycle must gain so much by this criterion.
+const GAIN: f64 = 6.0;
+/// The chance that a stretch of random order keeps a change.
+const ALPHA: f64 = 0.02;
+
+/// A series divided into levels.
+#[derive(Clone)]
+pub(super) struct Explained {
+    /// The series without cycles and trend.
+    pub(super) values: Vec<f64>,
+    /// The same with its outliers pulled in.
+    pub(super) clean: Vec<f64>,
+    pub(super) boundaries: Vec<usize>,
+    /// One for each level.
+    pub(super) levels: Vec<f64>,
+    pub(super) noise: Noise,
+    /// By how much the series rises with each index.
+    pub(super) slope: f64,
+    pub(super) seasons: Vec<Season>,
+}
+
+/// Divides values that stand at the indices `at` into levels, having taken out what pays; cycles only where `cycles` asks for it.
+pub(super) fn explain(values: &[f64], at: &[usize], cycles: bool) -> Explained {
+    let mut best = Explained::levels_of(values.to_vec());
+    let mut known = Vec::new();
+    while cycles && known.len() < MOST_CYCLES {
+        let Some(period) = season::find(&best.values, at, &known) else { break };
+        known.push(period);
+        let before = best.clone();
+        let days = (period / season::DAYS).max(1);
+        let whole_days = (period % season::DAYS == 0 && known.contains(&days)).then_some(days);
+        for together in [1].into_iter().chain(whole_days) {
+            let with = before.clone().with_cycle(values, at, period, together);
+            if with.criterion() + GAIN < best.criterion() {
+                best = with;
+            }
+        }
+    }
+    for slope in best.slopes(at) {
+        let with = best.clone().with_slope(values, at, slope);
+        if with.criterion() < best.criterion() {
+            best = with;
+        }
+    }
+    best.keep_what_is_in_order();
+    best
+}
+
+impl Explained {
+    fn levels_of(values: Vec<f64>) -> Self {
+        let n = values.len();
+        let first_guess = Noise::from_differences(&values);
+        let clean = without_outliers(&values, first_guess.sd);
+        let penalty = PENALTY * (n as f64).ln();
+        let largest = clean.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        let spread =
+            (first_guess.sd * first_guess.inflation().sqrt()).max(LEAST_NOISE * (n as f64).sqrt() * largest);
+        let pruned = prune::prune(&clean, &partition::levels(&clean, spread, penalty));
+        let mut boundaries = pruned.boundaries;
+        let levels = locate::relocate(&values, &mut boundaries, pruned.noise);
+        Self { values, clean, boundaries, levels, noise: pruned.noise, slope: 0.0, seasons: Vec::new() }
+    }
+
+    /// The same series, without other seasons and another slope.
+    fn anew(values: &[f64], at: &[usize], seasons: Vec<Season>, slope: f64) -> Self {
+        let rest = |index: usize| slope * index as f64 + seasons.iter().map(|s| s.value(index)).sum::<f64>();
+        let without = values.iter().zip(at).map(|(v, &index)| v - rest(index)).collect();
+        Self { seasons, slope, ..Self::levels_of(without) }
+    }
+
+    fn level_at(&self, place: usize) -> f64 {
+        self.levels[self.boundaries.partition_point(|b| *b <= place)]
+    }
+
+    fn with_cycle(self, values: &[f64], at: &[usize], period: usize, together: usize) -> Self {
+        let first = Season::guess(&self.values, at, period, together);
+        let mut seasons = self.seasons;
+        seasons.push(first);
+        let mut now = Self::anew(values, at, seasons, self.slope);
+        for _ in 0..ROUNDS {
+            for k in 0..now.seasons.len() {
+                let left: Vec<f64> = (0..values.len())
+                    .map(|i| now.values[i] + now.seasons[k].value(at[i]) - now.level_at(i))
+                    .collect();
+                let season = now.seasons[k].refined(&left, at, REACH * now.noise.sd);
+                let mut seasons = now.seasons.clone();
+                seasons[k] = season;
+                now = Self::anew(values, at, seasons, now.slope);
+            }
+        }
+        now
+    }
+
+    /// Slopes that are worth a try: that of the levels, and that of the whole.
+    fn slopes(&self, at: &[usize]) -> Vec<f64> {
+        let Some((within, error)) = self.slope_within(at) else { return Vec::new() };
+        if self.boundaries.is_empty() || within.abs() < TRIED * error {
+            return Vec::new();
+        }
+        slope(&self.clean, at).map(|(whole, _)| whole).into_iter().chain([within]).collect()
+    }
+
+    /// The common slope of all levels, with its standard error.
+    fn slope_within(&self, at: &[usize]) -> Option<(f64, f64)> {
+        let ends = self.boundaries.iter().copied().chain([self.values.len()]);
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (from, to) in std::iter::once(0).chain(self.boundaries.iter().copied()).zip(ends) {
+            if let Some((slope, square)) = slope(&self.clean[from..to], &at[from..to]) {
+                products += slope * square;
+                squares += square;
+            }
+        }
+        (squares > 0.0).then(|| (products / squares, self.noise.sd * self.noise.inflation() / squares.sqrt()))
+    }
+
+    fn with_slope(self, values: &[f64], at: &[usize], slope: f64) -> Self {
+        let mut now = Self::anew(values, at, self.seasons, slope);
+        for _ in 0..ROUNDS {
+            let Some((more, error)) = now.slope_within(at) else { break };
+            let slope = now.slope + more;
+            now = Self::anew(values, at, now.seasons, slope);
+            if more.abs() < error / 10.0 {
+                break;
+            }
+        }
+        now
+    }
+
+    /// Schwarz's criterion of the innovations.
+    fn criterion(&self) -> f64 {
+        let n = self.clean.len() as f64;
+        let levels = self.boundaries.len() as f64;
+        let seasons: usize = self.seasons.iter().map(|s| s.parameters).sum();
+        let parameters = 2.0 * levels + f64::from(u8::from(self.slope != 0.0));
+        let sd = self.noise.sd * (1.0 - self.noise.rho.powi(2)).sqrt();
+        2.0 * n * sd.ln() + parameters * n.ln() + OF_A_CYCLE * seasons as f64
+    }
+
+    /// Drops the changes between which the order of the values is a random one, from the whole to its parts.
+    fn keep_what_is_in_order(&mut self) {
+        if self.boundaries.is_empty() {
+            return;
+        }
+        let mut kept = Vec::new();
+        let mut stretches = vec![(0, self.values.len())];
+        while let Some((from, to)) = stretches.pop() {
+            let inside = || self.boundaries.iter().enumerate().filter(|(_, b)| from < **b && **b < to);
+            let size = |k: usize| (self.levels[k + 1] - self.levels[k]).abs();
+            let Some((_, &at)) = inside().max_by(|a, b| size(a.0).total_cmp(&size(b.0))) else { continue };
+            if exchange::in_order(&self.values[from..to], ALPHA) {
+                kept.push(at);
+                stretches.extend([(from, at), (at, to)]);
+            }
+        }
+        if kept.len() < self.boundaries.len() {
+            kept.sort_unstable();
+            self.boundaries = kept;
+            self.levels = locate::relocate(&self.values, &mut self.boundaries, self.noise);
+        }
+    }
+}
+
+/// The slope of values over their indices, with the sum of squares that it rests on; nothing where there is but one.
+fn slope(values: &[f64], at: &[usize]) -> Option<(f64, f64)> {
+    let origin = *at.first()?;
+    let places: Vec<f64> = at.iter().map(|index| (index - origin) as f64).collect();
+    let (middle, level) = (mean(&places), mean(values));
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (place, value) in places.iter().zip(values) {
+        products += (place - middle) * (value - level);
+        squares += (place - middle).powi(2);
+    }
+    (squares > 0.0).then(|| (products / squares, squares))
+}
