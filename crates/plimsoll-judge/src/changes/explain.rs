@@ -8,8 +8,8 @@ use crate::stats::mean;
 
 /// No more cycles are looked for.
 const MOST_CYCLES: usize = 3;
-/// A trend is tried where the levels have one, by so many standard errors.
-const TRIED: f64 = 2.0;
+/// A trend is tried where the levels have one, by so many standard errors: levels that steps cut out of a trend keep but a part of it.
+const TRIED: f64 = 1.0;
 /// Rounds in which levels are found without the rest, and the rest without the levels.
 const ROUNDS: usize = 3;
 /// What lies farther from its level, in standard deviations, does not make a cycle.
