@@ -239,7 +239,12 @@ pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
     let mut add = |name: &str, tally: &Tally, alarms: &str, targets: [&str; 2]| {
         let method = format!("changes, {name}");
         rows.push(row(&method, "F1, within 5", &format!("{:.3}", tally.f1()), targets[0]));
-        rows.push(row(&method, "exact index, of those found", &share(tally.exact, tally.matched), targets[1]));
+        rows.push(row(
+            &method,
+            "exact index, of those found",
+            &share(tally.exact, tally.matched),
+            targets[1],
+        ));
         rows.push(row(
             &method,
             "unchanged series with an alarm",

@@ -305,8 +305,7 @@ fn pairs(set: Set) -> Vec<(String, Pair, Grain)> {
 }
 
 /// Rates of a disk timed eleven times, in MB/s, with and without somebody else who reads.
-const DISK: [f64; 11] =
-    [108.43, 57.12, 110.02, 107.55, 60.31, 59.08, 109.17, 58.44, 106.91, 61.27, 108.86];
+const DISK: [f64; 11] = [108.43, 57.12, 110.02, 107.55, 60.31, 59.08, 109.17, 58.44, 106.91, 61.27, 108.86];
 
 /// The rows of the table: one mode taken for several, then two modes told, kind by kind.
 pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
@@ -315,7 +314,8 @@ pub(crate) fn rows(set: Set, quick: bool) -> Vec<String> {
         let seed = |i: usize| (set as u64) << 60 | (kind as u64) << 32 | i as u64;
         let judged = (0..count).into_par_iter().map(|i| {
             let values = draw(&mut SmallRng::new(seed(i)));
-            let found = find_modes(&values).unwrap_or_else(|e| panic!("a simulated sample is not judged: {e}"));
+            let found =
+                find_modes(&values).unwrap_or_else(|e| panic!("a simulated sample is not judged: {e}"));
             usize::from(found.modes.len() > 1)
         });
         judged.sum::<usize>()

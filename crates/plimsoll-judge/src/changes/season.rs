@@ -148,7 +148,6 @@ impl Season {
         self.profile.len()
     }
 
-
     pub(super) fn value(&self, index: usize) -> f64 {
         self.profile[index % self.profile.len()]
     }
@@ -181,17 +180,21 @@ impl Season {
             phase.0 += value;
             phase.1 += 1.0;
         }
-        let means: Vec<f64> = sums.iter().map(|(sum, count)| if *count > 0.0 { sum / count } else { 0.0 }).collect();
+        let means: Vec<f64> =
+            sums.iter().map(|(sum, count)| if *count > 0.0 { sum / count } else { 0.0 }).collect();
         // Once more, with what is far from its phase pulled in.
         let mut pulled = vec![0.0; period];
         for (value, index) in left.iter().zip(at) {
             let phase = index % period;
             pulled[phase] += (value - means[phase]).clamp(-reach, reach);
         }
-        let profile =
-            means.iter().zip(&pulled).zip(&sums).map(|((m, p), s)| m + p / s.1.max(1.0)).collect();
+        let profile = means.iter().zip(&pulled).zip(&sums).map(|((m, p), s)| m + p / s.1.max(1.0)).collect();
         let season = Self::centred(profile, self.together);
-        if period <= SHORT || self.together > 1 { season } else { season.with_what_stands_out(left.len() as f64, reach) }
+        if period <= SHORT || self.together > 1 {
+            season
+        } else {
+            season.with_what_stands_out(left.len() as f64, reach)
+        }
     }
 
     fn centred(mut profile: Vec<f64>, together: usize) -> Self {
@@ -210,7 +213,8 @@ impl Season {
         let noise = (reach / 3.0).powi(2);
         let mut profile = vec![0.0; period];
         let mut parameters = 0;
-        let waves: Vec<(f64, f64)> = (0..period).map(|i| (TAU * i as f64 / period as f64).sin_cos()).collect();
+        let waves: Vec<(f64, f64)> =
+            (0..period).map(|i| (TAU * i as f64 / period as f64).sin_cos()).collect();
         for k in 1..=period / 2 {
             let wave = |i: usize| waves[k * i % period];
             let (mut s, mut c) = (0.0, 0.0);

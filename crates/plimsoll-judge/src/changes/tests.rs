@@ -169,9 +169,7 @@ fn days_and_weeks_are_taken_out_and_the_step_beside_them_is_found() {
 fn a_trend_is_no_change_and_a_step_on_a_trend_is_one() {
     let rising = |step: f64, seed: u64| -> Vec<f64> {
         let mut rng = SmallRng::new(seed);
-        (0..160)
-            .map(|i| f64::from(i) / 20.0 + if i >= 70 { step } else { 0.0 } + rng.normal())
-            .collect()
+        (0..160).map(|i| f64::from(i) / 20.0 + if i >= 70 { step } else { 0.0 } + rng.normal()).collect()
     };
     let alarms = (0..30).filter(|&seed| !indices(&rising(0.0, seed)).is_empty()).count();
     assert!(alarms <= 5, "{alarms} of 30");

@@ -35,8 +35,20 @@ fn null_and_an_empty_cell_are_missing_values() {
         (0..60).map(|i| if i % 7 == 3 { Value::Null } else { json!(if i < 40 { 5 } else { 9 }) }).collect();
     let out = judged(Test::Changes, &json!({"series": series}));
     assert_eq!((&out["changes"][0]["index"], &out["missing"]), (&json!(40), &json!(9)));
-    let rows: String =
-        (0..40).map(|i| format!("{i},{}\n", if i == 9 { "" } else if i < 20 { "5" } else { "9" })).collect();
+    let rows: String = (0..40)
+        .map(|i| {
+            format!(
+                "{i},{}\n",
+                if i == 9 {
+                    ""
+                } else if i < 20 {
+                    "5"
+                } else {
+                    "9"
+                }
+            )
+        })
+        .collect();
     let out = judge_table(Test::Changes, &format!("day,series\n{rows}")).unwrap();
     assert_eq!((&out["changes"][0]["index"], &out["missing"]), (&json!(20), &json!(1)));
 }

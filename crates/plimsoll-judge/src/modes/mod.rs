@@ -272,8 +272,7 @@ impl Modes {
             })
             .collect();
         self.belongs_to = belongs.into_iter().map(|group| place[group]).collect();
-        self.modes =
-            groups.iter_mut().filter(|g| !g.is_empty()).map(|g| Mode::of(g, values.len())).collect();
+        self.modes = groups.iter_mut().filter(|g| !g.is_empty()).map(|g| Mode::of(g, values.len())).collect();
         self
     }
 
@@ -320,9 +319,8 @@ impl Modes {
         let mut told = if let [only] = &self.modes[..] {
             format!("one mode at {} ± {} describes {values}", figure(only.center), figure(only.width))
         } else {
-            let place = |m: &Mode| {
-                format!("{} ± {} ({})", figure(m.center), figure(m.width), percent(m.weight))
-            };
+            let place =
+                |m: &Mode| format!("{} ± {} ({})", figure(m.center), figure(m.width), percent(m.weight));
             let places: Vec<String> = self.modes.iter().map(place).collect();
             format!("{} modes in {values}: {}", self.modes.len(), places.join(", "))
         };

@@ -128,9 +128,7 @@ fn one_mode_that_leans_has_heavy_tails_or_drifts_is_rarely_taken_for_several() {
         ("t, 2", &|rng| sizes.clone().map(|_| rng.normal() / exponential(rng).sqrt()).collect()),
         ("rounded", &|rng| sizes.clone().map(|_| (2.0 * (0.5 * rng.normal()).exp()).round()).collect()),
         ("drifting", &|rng| sizes.clone().map(|i| f64::from(i) / 12.0 + rng.normal()).collect()),
-        ("stepped", &|rng| {
-            sizes.clone().map(|i| if i < 38 { 6.0 } else { 0.0 } + rng.normal()).collect()
-        }),
+        ("stepped", &|rng| sizes.clone().map(|i| if i < 38 { 6.0 } else { 0.0 } + rng.normal()).collect()),
     ];
     for (name, draw) in draws {
         let alarms = several(40, draw);
