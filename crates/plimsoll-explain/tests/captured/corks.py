@@ -48,8 +48,8 @@ def cork_never_pulled(rng):
 
 
 def cork_pulled_late(rng):
-    """A server that corks, writes, works for a while and pulls the cork. To a capture it may as well be a program that paused after a
-    write that promised more, or before its last write."""
+    """A server that corks, writes, works for a while and pulls the cork. To a capture it may as well be a program that
+    paused after a write that promised more, or before its last write."""
     sizes = answers(rng, 60_000)
     waits = [rng.uniform(0.03, 0.18) for _ in sizes]
 
@@ -96,7 +96,9 @@ def more_at_the_end(rng):
         side.read(None)
         side.close()
 
-    return Scenario("MSG_MORE at the end", "MSG_MORE", server, asking(sizes, idles(rng, sizes)), transport=HELD, shortest=0.1)
+    return Scenario(
+        "MSG_MORE at the end", "MSG_MORE", server, asking(sizes, idles(rng, sizes)), transport=HELD, shortest=0.1
+    )
 
 
 def more_before_late_body(rng):
@@ -112,7 +114,9 @@ def more_before_late_body(rng):
         side.read(None)
         side.close()
 
-    return Scenario("MSG_MORE before a late body", "MSG_MORE", server, asking([header + body], [0]), transport=HELD, shortest=0.1)
+    return Scenario(
+        "MSG_MORE before a late body", "MSG_MORE", server, asking([header + body], [0]), transport=HELD, shortest=0.1
+    )
 
 
 def upload_corked(rng):

@@ -1,4 +1,5 @@
-"""Programs at the two ends of connections. Each says with the time of day what it did, and why it waited: the truth is made of that."""
+"""Programs at the two ends of connections. Each says with the time of day what it did, and why it waited: the truth is
+made of that."""
 
 import os
 import pickle
@@ -33,7 +34,19 @@ class Side:
         self.resting = None
 
     def log(self):
-        names = ("role", "address", "peer", "opened", "accepted", "writes", "reads", "pauses", "slips", "sent", "received")
+        names = (
+            "role",
+            "address",
+            "peer",
+            "opened",
+            "accepted",
+            "writes",
+            "reads",
+            "pauses",
+            "slips",
+            "sent",
+            "received",
+        )
         return {name: getattr(self, name) for name in names}
 
     def begin(self):
@@ -189,7 +202,8 @@ class Program:
 
 
 def start(program, body, namespace, path, setup=None):
-    """Runs a program's `body` in a process of its own; its log is found at `path` afterwards. Listening is done before this returns."""
+    """Runs a program's `body` in a process of its own; its log is found at `path` afterwards. Listening is done before
+    this returns."""
     ready, tell = os.pipe()
     pid = os.fork()
     if pid:

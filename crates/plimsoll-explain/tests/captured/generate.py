@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes captures whose stalls are known, for programs that read them.
 
-    generate.py DIRECTORY [--seed N] [--scale N] [--families NAME,...]
+    generate.py DIRECTORY [--seed N] [--scale N] [--set usual|other] [--families NAME,...]
 
-Programs with an open log talk in network namespaces, tcpdump captures them, and each capture gets a truth file beside it. Needs root,
-tcpdump, editcap, nft, iproute2 and /dev/net/tun. docs/stalls.md says how the truth is made.
+Programs with an open log talk in network namespaces, tcpdump captures them, and each capture gets a truth file beside
+it. Needs root, tcpdump, editcap, nft, iproute2 and /dev/net/tun. docs/stalls.md says how the truth is made.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import drops
 import endpoint
 import lab
 import nagle
+import others
 import pauses
 import splicing
 import truth
@@ -36,7 +37,32 @@ FAMILIES = {
     "windows": windows.FAMILY,
     "drops": drops.FAMILY,
 }
-USUAL = list(FAMILIES)
+# What is made: links, each by its kind, name and maker, and families. Nothing was tuned on the links and the families
+# of `other`.
+SETS = {
+    "usual": (
+        [
+            ("loopback", "loopback", lambda: lab.Loopback({})),
+            ("veth", "veth", lambda: lab.Routed({}, False)),
+            ("offload", "offload", lambda: lab.Routed({}, True)),
+            ("delayed", "delayed", lambda: wire.Wire({}, 0.020)),
+        ],
+        list(FAMILIES),
+    ),
+    "other": (
+        [
+            ("loopback", "loopback", lambda: lab.Loopback({"tcp_autocorking": 0})),
+            ("plain", "wide", lambda: lab.Routed({"tcp_sack": 0}, False, 9000)),
+            ("plain", "narrow", lambda: lab.Routed({}, False, 576)),
+            ("veth", "no-probe", lambda: lab.Routed({"tcp_early_retrans": 0}, False)),
+            ("delayed", "near", lambda: wire.Wire({}, 0.004)),
+            ("delayed", "far", lambda: wire.Wire({}, 0.060, "any")),
+        ],
+        [*FAMILIES, "others"],
+    ),
+}
+FAMILIES["others"] = others.FAMILY
+
 # One of two ends captures headers alone.
 SNAPLEN = {"client": ["-s", "128"]}
 FIRST_PORT = 20_000
@@ -48,31 +74,25 @@ def main():
     words.add_argument("directory")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--scale", type=int, default=2, help="how often each scenario is made on each link")
-    words.add_argument("--families", default="usual", help="names of families with commas between, or `usual` for all")
+    words.add_argument("--set", default="usual", choices=list(SETS))
+    words.add_argument("--families", default="", help="only these, with commas between")
     given = words.parse_args()
     os.makedirs(given.directory, exist_ok=True)
     lab.unshare_network()
-    for number, link in enumerate(LINKS):
-        rng = random.Random(f"{given.seed} {number}")
+    links, families = SETS[given.set]
+    for kind, name, make_link in links:
+        rng = random.Random(f"{given.seed} {name}")
         scenarios = []
-        for family in USUAL if given.families == "usual" else given.families.split(","):
+        for family in given.families.split(",") if given.families else families:
             for make in FAMILIES[family]:
                 for _ in range(given.scale):
                     scenario = make(rng)
                     scenario.congestion = rng.choice(["cubic", "cubic", "bbr", "reno"])
-                    if not scenario.links or link in scenario.links:
+                    if not scenario.links or kind in scenario.links:
                         scenarios.append(scenario)
         rng.shuffle(scenarios)
-        run(LINKS[link], link, scenarios, given.directory)
+        run(make_link, name, scenarios, given.directory)
     views.make(given.directory)
-
-
-LINKS = {
-    "loopback": lambda: lab.Loopback({}),
-    "veth": lambda: lab.Routed({}, False),
-    "offload": lambda: lab.Routed({}, True),
-    "delayed": lambda: wire.Wire({}, 0.020),
-}
 
 
 def run(make_link, name, scenarios, directory):
@@ -82,7 +102,8 @@ def run(make_link, name, scenarios, directory):
         ports = {FIRST_PORT + 10 * number: scenario for number, scenario in enumerate(scenarios)}
         link.drop({port: s.drop for port, s in ports.items() if s.drop})
         captures = [
-            lab.Capture(end, *link.devices[end], os.path.join(directory, f"{name}-{end}.pcap"), SNAPLEN.get(end, [])) for end in link.captures
+            lab.Capture(end, *link.devices[end], os.path.join(directory, f"{name}-{end}.pcap"), SNAPLEN.get(end, []))
+            for end in link.captures
         ]
         with tempfile.TemporaryDirectory() as scratch:
             talk(link, ports, scratch)
@@ -95,7 +116,9 @@ def run(make_link, name, scenarios, directory):
             trouble = link.late()
             for port, scenario in ports.items():
                 if scenario.drop and not scenario.drop.was(lost.get(port, 0)):
-                    lab.complain(f"{scenario.name} at port {port}: {lost.get(port, 0)} packets dropped, not {scenario.drop.count}")
+                    lab.complain(
+                        f"{scenario.name} at port {port}: {lost.get(port, 0)} packets dropped, not {scenario.drop.count}"
+                    )
                     continue
                 for connection in paired(scratch, port, scenario):
                     connections[connection.client["address"], connection.client["peer"]] = (scenario, connection)
@@ -145,22 +168,39 @@ def write_truth(capture, link, connections, trouble):
     origin = first_packet(capture.path)
     listed, holes = [], link.holes()
     for scenario, connection in connections.values():
-        if not link.sees(capture.name, *(words.rpartition(":")[0] for words in (connection.client["address"], connection.client["peer"]))):
+        if not link.sees(
+            capture.name,
+            *(words.rpartition(":")[0] for words in (connection.client["address"], connection.client["peer"])),
+        ):
             continue
         port = int(connection.client["peer"].rpartition(":")[2])
         stalls = list(truth.of_pauses(connection, link.delay))
         for sender in ("server", "client"):
             name = scenario.transport if sender == scenario.sender and port % 10 == scenario.transport_port else None
-            stalls += truth.of_transport(connection, sender, name, scenario, link.delay, holes.get(port) if scenario.drop else None)
+            stalls += truth.of_transport(
+                connection, sender, name, scenario, link.delay, holes.get(port) if scenario.drop else None
+            )
         stalls += truth.of_opening(connection, scenario.opening, scenario.also, scenario.seen_at)
         stalls += truth.of_slips(connection)
         stalls += truth.of_surroundings(connection, scenario)
-        stalls = truth.without_overlap(stalls) + [truth.Stall(*span, "machine", truth.ANYTHING, None, False) for span in trouble]
+        stalls = truth.without_overlap(stalls) + [
+            truth.Stall(*span, "machine", truth.ANYTHING, None, False) for span in trouble
+        ]
         described = truth.describe(connection, stalls, origin, capture.name, scenario)
         described["congestion"] = scenario.congestion
         listed.append(described)
     with open(capture.path.replace(".pcap", ".json"), "w") as file:
-        json.dump({"capture": os.path.basename(capture.path), "link": link.name, "at": capture.name, "slack_s": 2 * link.delay, "connections": listed}, file, indent=1)
+        json.dump(
+            {
+                "capture": os.path.basename(capture.path),
+                "link": link.name,
+                "at": capture.name,
+                "slack_s": 2 * link.delay,
+                "connections": listed,
+            },
+            file,
+            indent=1,
+        )
 
 
 def first_packet(path):

@@ -1,5 +1,5 @@
-"""Network namespaces, the links between them, and what captures there. Namespaces have no names: they end with the processes that
-hold them."""
+"""Network namespaces, the links between them, and what captures there. Namespaces have no names: they end with the
+processes that hold them."""
 
 import array
 import ctypes
@@ -149,24 +149,26 @@ class Loopback:
 
 
 class Routed:
-    """Client and server with a router between them that drops what it is told to: segments of 1448 bytes, or the large ones that the
-    kernel leaves whole until the device where `offload`."""
+    """Client and server with a router between them that drops what it is told to: segments of 1448 bytes, or the large
+    ones that the kernel leaves whole until the device where `offload`."""
 
     delay = 0.0
     captures = ["client", "server"]
 
-    def __init__(self, sysctls, offload):
-        self.name = "veth with offload" if offload else "veth"
+    def __init__(self, sysctls, offload, mtu=1500):
+        self.name = "veth with offload" if offload else "veth" if mtu == 1500 else f"veth, MTU {mtu}"
         self.client, self.router, self.server = Namespace(), Namespace(), Namespace()
         self.places = {"client": self.client, "server": self.server, "middle": self.router}
         self.addresses = {"client": "10.1.0.2", "server": "10.2.0.2", "middle": "10.1.0.1"}
         self.devices = {"client": (self.client, "eth0"), "server": (self.server, "eth0")}
         for end, number in ((self.client, 1), (self.server, 2)):
-            self.router.run("ip", "link", "add", f"down{number}", "type", "veth", "peer", "name", "eth0", "netns", str(end.pid))
+            self.router.run(
+                "ip", "link", "add", f"down{number}", "type", "veth", "peer", "name", "eth0", "netns", str(end.pid)
+            )
             self.router.run("ip", "address", "add", f"10.{number}.0.1/24", "dev", f"down{number}")
-            self.router.run("ip", "link", "set", f"down{number}", "up")
+            self.router.run("ip", "link", "set", f"down{number}", "mtu", str(mtu), "up")
             end.run("ip", "address", "add", f"10.{number}.0.2/24", "dev", "eth0")
-            end.run("ip", "link", "set", "eth0", "up")
+            end.run("ip", "link", "set", "eth0", "mtu", str(mtu), "up")
             end.run("ip", "route", "add", "default", "via", f"10.{number}.0.1")
             end.sysctl(**sysctls)
             if not offload:
@@ -196,15 +198,21 @@ class Routed:
 
 def load_rules(namespace, hook, drops):
     """What to drop for the scenario at each port; each is counted by itself."""
-    lines = [f"{drop.rule(port)} counter drop comment \"{port}\"" for port, drop in drops.items()]
-    text = "\n".join(["table ip captured {", "chain drops {", f"type filter hook {hook} priority 0;", *lines, "}", "}", ""])
+    lines = [f'{drop.rule(port)} counter drop comment "{port}"' for port, drop in drops.items()]
+    text = "\n".join(
+        ["table ip captured {", "chain drops {", f"type filter hook {hook} priority 0;", *lines, "}", "}", ""]
+    )
     namespace.run("nft", "-f", "-", input=text, text=True)
 
 
 def count_drops(namespace):
     """Packets dropped, by port."""
     done = subprocess.run(
-        namespace.command("nft", "list", "table", "ip", "captured"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
+        namespace.command("nft", "list", "table", "ip", "captured"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=False,
     )
     found = {}
     for packets, number in re.findall(r"counter packets (\d+) bytes \d+ drop comment \"(\d+)\"", done.stdout):

@@ -1,4 +1,4 @@
-//! Captures of real programs that log what they do, made by `generate.py` beside this file: is every stall reported as what it was?
+//! Captures of programs that log what they do, made by `generate.py` beside this file: is every stall read as what it was?
 
 mod books;
 mod score;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use books::Clock;
-use plimsoll_explain::stalls::{Analyzer, Limits, TraceReport};
+use plimsoll_explain::stalls::{Analyzer, Class, Limits, TraceReport};
 use score::{Score, Truth};
 
 /// Every stall is listed, however many there are.
@@ -36,7 +36,7 @@ fn generate(folder: &Path) {
     for (option, variable, usual) in [
         ("--seed", "CAPTURED_SEED", "1"),
         ("--scale", "CAPTURED_SCALE", "2"),
-        ("--families", "CAPTURED_FAMILIES", "usual"),
+        ("--set", "CAPTURED_SET", "usual"),
     ] {
         command.arg(option).arg(env::var(variable).unwrap_or_else(|_| usual.to_owned()));
     }
@@ -71,4 +71,15 @@ fn the_stalls_of_programs_that_log_what_they_do_are_read_right() {
         "{}",
         score.misses.join("\n")
     );
+}
+
+/// Old text of tcpdump: two segments, 204 ms, the rest of the answer, an acknowledgement that comes after 40 ms, and what had waited for it.
+#[test]
+fn nine_lines_of_old_text_show_a_held_segment_and_a_delayed_acknowledgement() {
+    let (report, clock) = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured/nine_lines.txt"));
+    let [connection] = &report.connections[..] else { panic!("one connection: {:?}", report.connections) };
+    let found: Vec<(Class, f64)> =
+        connection.stalls.iter().map(|stall| (stall.class, stall.length_ms.round())).collect();
+    assert_eq!(found, [(Class::SenderHeld, 204.0), (Class::DelayedAck, 40.0)]);
+    assert_eq!(clock.audit(&report, 0.0), Vec::<String>::new());
 }

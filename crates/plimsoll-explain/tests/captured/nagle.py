@@ -1,4 +1,5 @@
-"""Nagle's algorithm against delayed acknowledgements: the second of two small writes waits for the acknowledgement of the first."""
+"""Nagle's algorithm against delayed acknowledgements: the second of two small writes waits for the acknowledgement of
+the first."""
 
 from pauses import IDLE, THINK, WAITED, length
 from scenario import Scenario
@@ -34,7 +35,10 @@ def twice(rng):
 
 def answer_in_parts(rng):
     """A server that writes a header and then a body, both small, to a client that delays its acknowledgements."""
-    turns = [(rng.randint(50, 400), rng.randint(50, 900), length(rng) if rng.random() < 0.4 else 0) for _ in range(rng.randint(3, 8))]
+    turns = [
+        (rng.randint(50, 400), rng.randint(50, 900), length(rng) if rng.random() < 0.4 else 0)
+        for _ in range(rng.randint(3, 8))
+    ]
 
     def server(program):
         side = program.accept()

@@ -94,7 +94,8 @@ def upload(rng):
 
 
 def bursts(rng):
-    """A server that sends large pieces with pauses between: the first segment after a pause is a full one, without PSH."""
+    """A server that sends large pieces with pauses between: the first segment after a pause is a full one, without
+    PSH."""
     pieces = [rng.randint(20_000, 400_000) for _ in range(rng.randint(3, 5))]
     waits = [rng.uniform(0.25, 0.9) if rng.random() < 0.7 else length(rng) for _ in pieces[1:]]
 

@@ -27,7 +27,8 @@ class Drop:
         }[self.kind]
 
     def rule(self, port):
-        """The same in words of nft. A header of IPv4 and TCP with time stamps has 52 bytes, an acknowledgement with SACK up to 80."""
+        """The same in words of nft. A header of IPv4 and TCP with time stamps has 52 bytes, an acknowledgement with
+        SACK up to 80."""
         side = "dport" if self.toward == "server" else "sport"
         kinds = {
             "data": "meta length > 100",
@@ -44,14 +45,34 @@ class Drop:
 class Scenario:
     """Programs, and what the packets between them must show."""
 
-    def __init__(self, name, family, server, client, setup=None, middle=None, middle_setup=None, transport=None, also=(), sender="server",
-                 shortest=None, required=True, drop=None, opening=None, seen_at=None, links=None, transport_port=0, ambient=()):
+    def __init__(
+        self,
+        name,
+        family,
+        server,
+        client,
+        setup=None,
+        middle=None,
+        middle_setup=None,
+        transport=None,
+        also=(),
+        sender="server",
+        shortest=None,
+        required=True,
+        drop=None,
+        opening=None,
+        seen_at=None,
+        links=None,
+        transport_port=0,
+        ambient=(),
+    ):
         self.name, self.family = name, family
         # Bodies of the programs by their place, and what each does before the others start.
         self.bodies = {"server": (server, setup or (lambda p: p.listen())), "client": (client, None)}
         if middle:
             self.bodies["middle"] = (middle, middle_setup)
-        # The class of silences in which the receiver waited though the sender had written, on connections to this port of the scenario's.
+        # The class of silences in which the receiver waited though the sender had written, on connections to this port
+        # of the scenario's.
         self.transport, self.also, self.sender = transport, also, sender
         self.shortest, self.required = shortest, required
         self.drop, self.opening, self.seen_at = drop, opening, seen_at or {}

@@ -75,7 +75,7 @@ impl TrueStall {
         self.names(class) || (self.also.iter().any(|name| name == "*") && !tells_of_loss(class))
     }
 
-    /// The class that most of this stretch was given, or `None` where less than half of it was given any.
+    /// The class that most of this stretch was given, or `None` where less than half of it, a round trip taken off, was given any.
     fn seen(&self, connection: Option<&ConnectionReport>, slack: f64) -> Option<Class> {
         let shifts: &[f64] = if slack > 0.0 { &[0.0, -0.5, 0.5, 1.0] } else { &[0.0] };
         let (begin, end) = self.span(0.0);
@@ -89,7 +89,7 @@ impl TrueStall {
         });
         let (total, by_class) = counted.max_by(|a, b| a.0.total_cmp(&b.0))?;
         let (class, _) = by_class.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        (total >= 0.5 * (end - begin)).then_some(class)
+        (total >= 0.5 * (end - begin - slack).max(0.01)).then_some(class)
     }
 }
 
@@ -186,8 +186,8 @@ impl Score {
         }
     }
 
-    /// What is reported without a cause: from 50 ms on, where something is said to be lost from 20 ms on, and any timeout without a
-    /// segment that was sent again.
+    /// What is reported without a cause: from 50 ms on, where something is said to be lost from 20 ms on, and any timeout
+    /// without a segment that was sent again.
     fn find_invented(
         &mut self,
         tally: &mut Tally,

@@ -1,14 +1,16 @@
-"""A proxy that moves bytes with splice(2) and SPLICE_F_MORE, also the last ones: the kernel waits for more that never comes."""
+"""A proxy that moves bytes with splice(2) and SPLICE_F_MORE, also the last ones: the kernel waits for more that never
+comes."""
 
 import os
 
 from corks import HELD, answers, idles
-from pauses import IDLE, THINK, WAITED, length
+from pauses import IDLE, THINK, length
 from scenario import Scenario
 
 
 def proxy(rng):
-    """An origin, a proxy and a client. On a link of two ends the proxy stands at one of them or on the router between."""
+    """An origin, a proxy and a client. On a link of two ends the proxy stands at one of them or on the router
+    between."""
     sizes = answers(rng, rng.choice([60_000, 1_500_000]))
     thinks = [length(rng) if rng.random() < 0.3 else 0 for _ in sizes]
     waits = idles(rng, sizes)
@@ -47,8 +49,17 @@ def proxy(rng):
             side.read(size)
         side.close()
 
-    return Scenario("splicing proxy", "splice", origin, client, middle=between, middle_setup=lambda p: p.listen(1), transport=HELD,
-                    transport_port=1, shortest=0.1)
+    return Scenario(
+        "splicing proxy",
+        "splice",
+        origin,
+        client,
+        middle=between,
+        middle_setup=lambda p: p.listen(1),
+        transport=HELD,
+        transport_port=1,
+        shortest=0.1,
+    )
 
 
 FAMILY = [proxy, proxy]

@@ -5,6 +5,10 @@ from bisect import bisect_left
 # Shorter silences are not part of the truth: no figure is made of them, found or not.
 SHORTEST = 0.020
 
+# A repair of a loss may take no longer than this.
+SLIGHT = 0.004
+TIMERS = ("rto", "tail_loss")
+
 # What a program that was not scheduled, or a wait for a round trip, may be called: nothing that speaks of a loss.
 ANYTHING = ["*"]
 
@@ -23,7 +27,8 @@ class Stall:
     def __init__(self, begin, end, name, also=(), who=None, required=True, seen_at=None):
         self.begin, self.end, self.name, self.also = begin, end, name, list(also)
         self.who, self.required = who, required
-        # Where a capture at one end shows less: the classes that fit there, by the name of the capture; `None` where it shows nothing.
+        # Where a capture at one end shows less: the classes that fit there, by the name of the capture; `None` where it
+        # shows nothing.
         self.seen_at = seen_at or {}
 
 
@@ -66,35 +71,40 @@ def of_pauses(connection, delay):
 
 
 def of_transport(connection, sender, name, scenario, delay, holes):
-    """Silences in which the receiver waited in `read`, though the sender had written: nobody's program was to blame. Where it is known
-    at which bytes of the stream segments were lost (`holes`), the others are no losses."""
-    shortest = (scenario.shortest if name else None) or noticed(delay)
+    """Silences in which the receiver waited in `read`, though the sender had written: nobody's program was to blame.
+    Where it is known at which bytes of the stream segments were lost (`holes`), the others are no losses."""
     source = connection.server if sender == "server" else connection.client
     sink = connection.other(source)
     if source is None or sink is None:
         return
+    shortest = (scenario.shortest if name else None) or noticed(delay)
+    if name in TIMERS:
+        # What is repaired after a timeout comes one round trip after the other.
+        shortest = max(shortest, noticed(delay))
     last, had = 0.0, 0
     for entered, returned, total in sink["reads"]:
         since = writing_since(source, had)
-        if since is not None:
-            begun = max(entered, last, since + delay)
-            if returned - begun >= shortest:
-                if name and (holes is None or had in holes):
-                    also = unseen_hold(sink, sender, last, returned) if name == "sender_held" else []
-                    yield Stall(begun, returned, name, [*scenario.also, *also], sender, scenario.required, scenario.seen_at)
-                else:
-                    yield Stall(begun, returned, "machine", ANYTHING, sender, False)
+        begun = max(entered, last, since + delay) if since is not None else returned
+        named = name and (holes is None or had in holes)
+        if named and returned - begun >= (shortest if holes is None else SLIGHT):
+            also = unseen_hold(sink, sender, last, returned) if name == "sender_held" else []
+            required = scenario.required and returned - begun >= shortest
+            yield Stall(begun, returned, name, [*scenario.also, *also], sender, required, scenario.seen_at)
+        elif returned - begun >= min(shortest, SHORTEST):
+            yield Stall(begun, returned, "machine", ANYTHING, sender, False)
         last, had = returned, total
 
 
 def unseen_hold(sink, sender, last, returned):
-    """Where all of a message was held, since the other side had spoken, no packet tells of it: the program may as well not have written."""
+    """Where all of a message was held, since the other side had spoken, no packet tells of it: the program may as well
+    not have written."""
     spoke = any(last <= ended <= returned for _, ended, _ in sink["writes"]) or last == 0.0
     return ["server_think" if sender == "server" else "client_idle"] if spoke else []
 
 
 def of_surroundings(connection, scenario):
-    """Where a scenario allows classes all along, as small windows do on a long way, they may be reported at any time."""
+    """Where a scenario allows classes all along, as small windows do on a long way, they may be reported at any
+    time."""
     if scenario.ambient:
         sides = [side for side in (connection.client, connection.server) if side]
         begun = connection.client["opened"][0]
@@ -140,14 +150,16 @@ def describe(connection, stalls, origin, capture, scenario):
     for stall in stalls:
         names = stall.seen_at.get(capture, [stall.name, *stall.also])
         required = stall.required and names is not None
-        listed.append({
-            "start_s": round(stall.begin - origin, 6),
-            "length_ms": round(1e3 * (stall.end - stall.begin), 3),
-            "class": names[0] if names else "machine",
-            "also": names[1:] if names else ANYTHING,
-            "who": stall.who,
-            "required": required,
-        })
+        listed.append(
+            {
+                "start_s": round(stall.begin - origin, 6),
+                "length_ms": round(1e3 * (stall.end - stall.begin), 3),
+                "class": names[0] if names else "machine",
+                "also": names[1:] if names else ANYTHING,
+                "who": stall.who,
+                "required": required,
+            }
+        )
     return {
         "client": connection.client["address"],
         "server": connection.client["peer"],

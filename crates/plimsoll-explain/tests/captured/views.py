@@ -1,5 +1,5 @@
-"""The same captures as other programs would have left them: as text of tcpdump, new and of 2001, as pcapng, and with half of it filtered
-away. The truth stays, but for what half a capture cannot tell."""
+"""The same captures as other programs would have left them: as text of tcpdump, new and of 2001, as pcapng, and with
+half of it filtered away. The truth stays, but for what half a capture cannot tell."""
 
 import copy
 import json
@@ -18,6 +18,9 @@ def make(directory):
         ("offload-client", ".dated.txt", lambda source, target: as_text(source, target, ["-tttt"])),
         ("veth-client", ".old.txt", as_old_text),
         ("delayed-server", ".old.txt", as_old_text),
+        ("wide-client", ".old.txt", as_old_text),
+        ("no-probe-server", ".txt", lambda source, target: as_text(source, target, ["-tt", "-S"])),
+        ("far-server", ".txt", lambda source, target: as_text(source, target, ["-tttt", "-v"])),
     ):
         source = os.path.join(directory, base + ".pcap")
         if os.path.exists(source):
@@ -30,7 +33,12 @@ def make(directory):
             target = os.path.join(directory, f"{base}-from-{side}.pcap")
             address = {"server": "10.2.0.2", "client": "10.1.0.2"}[side]
             shell("tcpdump", "-n", "-r", source, "-w", target, f"src host {address}")
-            keep_truth(source, target, lambda connection, side=side: half(connection, side), shift=first_time(target) - first_time(source))
+            keep_truth(
+                source,
+                target,
+                lambda connection, side=side: half(connection, side),
+                shift=first_time(target) - first_time(source),
+            )
 
 
 def shell(*words, **options):
@@ -79,7 +87,7 @@ def frames(path):
     with open(path, "rb") as file:
         magic, *_, kind = struct.unpack("<IHHiIII", file.read(24))
         unit = 1e-9 if magic == 0xA1B23C4D else 1e-6
-        skip = {1: 14, 12: 0, 101: 0}[kind]
+        skip = {1: 14, 12: 0, 101: 0, 276: 20}[kind]
         while header := file.read(16):
             seconds, fraction, length, _ = struct.unpack("<IIII", header)
             yield seconds + fraction * unit, file.read(length)[skip:]
@@ -99,7 +107,8 @@ def as_old_text(source, target):
 
 
 def old_line(moment, packet, conversations):
-    """One packet. Numbers are relative to the first packet of a conversation that acknowledges something, which itself has them whole."""
+    """One packet. Numbers are relative to the first packet of a conversation that acknowledges something, which itself
+    has them whole."""
     ip = 4 * (packet[0] & 15)
     (whole,) = struct.unpack_from("!H", packet, 2)
     ports = struct.unpack_from("!HH", packet, ip)
@@ -156,7 +165,9 @@ def old_options(data, base):
             words.append("sackOK")
         elif kind == 5:
             edges = [(edge - base) % (1 << 32) for edge in struct.unpack(f"!{len(body) // 4}I", body)]
-            words.append(f"sack sack {len(edges) // 2} " + "".join(f"{{{a}:{b}}}" for a, b in zip(edges[::2], edges[1::2])) + " ")
+            words.append(
+                f"sack sack {len(edges) // 2} " + "".join(f"{{{a}:{b}}}" for a, b in zip(edges[::2], edges[1::2])) + " "
+            )
         elif kind == 8:
             words.append("timestamp {} {}".format(*struct.unpack("!II", body)))
         else:

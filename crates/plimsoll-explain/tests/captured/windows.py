@@ -52,8 +52,17 @@ def server_stops_reading(rng):
         side.read(20)
         side.close()
 
-    return Scenario("server stops reading", "windows", server, client, setup=lambda p: p.listen(buffer=buffer), transport=SMALL, also=[CLOSED], ambient=[SMALL, CLOSED],
-                    sender="client")
+    return Scenario(
+        "server stops reading",
+        "windows",
+        server,
+        client,
+        setup=lambda p: p.listen(buffer=buffer),
+        transport=SMALL,
+        also=[CLOSED],
+        ambient=[SMALL, CLOSED],
+        sender="client",
+    )
 
 
 def reads_slowly(rng):
@@ -101,7 +110,16 @@ def small_buffer(rng):
         side.pause(0.1, IDLE)
         side.close()
 
-    return Scenario("small buffer", "windows", server, client, transport=SMALL, also=[CLOSED], ambient=[SMALL, CLOSED], shortest=0.025)
+    return Scenario(
+        "small buffer",
+        "windows",
+        server,
+        client,
+        transport=SMALL,
+        also=[CLOSED],
+        ambient=[SMALL, CLOSED],
+        shortest=0.025,
+    )
 
 
 FAMILY = [stops_reading, server_stops_reading, reads_slowly, small_buffer]

@@ -1,5 +1,5 @@
-"""A link with a delay: two TUN devices, and a program that carries packets between them after a while, or loses those that it is told
-to."""
+"""A link with a delay: two TUN devices, and a program that carries packets between them after a while, or loses those
+that it is told to."""
 
 import fcntl
 import heapq
@@ -22,12 +22,12 @@ LATE = 0.008
 class Wire:
     captures = ["client", "server"]
 
-    def __init__(self, sysctls, delay):
+    def __init__(self, sysctls, delay, device="tun0"):
         self.name, self.delay, self.rules = f"{2e3 * delay:.0f} ms", delay, {}
         self.client, self.server = lab.Namespace(), lab.Namespace()
         self.places = {"client": self.client, "server": self.server, "middle": self.client}
         self.addresses = {"client": "10.3.0.1", "server": "10.3.0.2", "middle": "10.3.0.1"}
-        self.devices = {"client": (self.client, "tun0"), "server": (self.server, "tun0")}
+        self.devices = {"client": (self.client, device), "server": (self.server, device)}
         self.sysctls = sysctls
         self.log = tempfile.NamedTemporaryFile()
         self.found = None
@@ -40,7 +40,7 @@ class Wire:
         if self.pid == 0:
             lab.die_with_parent()
             os.close(self.hold)
-            devices = [self.device(end) for end in (self.client, self.server)]
+            devices = [self.make_device(end) for end in (self.client, self.server)]
             os.write(tell, b"x")
             forwarder = Forwarder(devices, self.delay, drops)
             forwarder.run(goes_on)
@@ -55,7 +55,7 @@ class Wire:
             end.run("ip", "link", "set", "tun0", "txqueuelen", "20000", "up")
             end.sysctl(**self.sysctls)
 
-    def device(self, end):
+    def make_device(self, end):
         end.enter()
         device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", b"tun0", IFF_TUN | IFF_NO_PI))
