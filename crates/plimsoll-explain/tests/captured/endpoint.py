@@ -8,6 +8,8 @@ import socket
 import struct
 import time
 
+import lab
+
 TCP_CORK = 3
 TCP_QUICKACK = 12
 TCP_CONGESTION = 13
@@ -213,6 +215,7 @@ def start(program, body, namespace, path, setup=None):
         if told != b"x":
             raise RuntimeError("a program did not start")
         return pid
+    lab.die_with_parent()
     status = 1
     try:
         os.close(ready)

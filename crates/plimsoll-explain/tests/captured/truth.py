@@ -7,7 +7,8 @@ SHORTEST = 0.020
 
 # A repair of a loss may take no longer than this.
 SLIGHT = 0.004
-TIMERS = ("rto", "tail_loss")
+# Classes whose stalls may well last one round trip.
+OF_A_ROUND_TRIP = ("fast_retransmit", "small_window")
 
 # What a program that was not scheduled, or a wait for a round trip, may be called: nothing that speaks of a loss.
 ANYTHING = ["*"]
@@ -78,8 +79,8 @@ def of_transport(connection, sender, name, scenario, delay, holes):
     if source is None or sink is None:
         return
     shortest = (scenario.shortest if name else None) or noticed(delay)
-    if name in TIMERS:
-        # What is repaired after a timeout comes one round trip after the other.
+    if name not in OF_A_ROUND_TRIP:
+        # A window that grows gives silences of one round trip, and so do repairs after a timeout.
         shortest = max(shortest, noticed(delay))
     last, had = 0.0, 0
     for entered, returned, total in sink["reads"]:
