@@ -13,6 +13,7 @@ mod load;
 mod memory;
 mod outbox;
 mod program;
+mod ready;
 pub mod service;
 mod settings;
 
@@ -97,6 +98,14 @@ impl Agent {
             ToAgent::EndCapture { id } => self.captures.stop(id),
             ToAgent::Ledger { id, service } => self.services.ledger(id, service),
             ToAgent::Flushes { id, service } => self.services.flushes(id, service),
+            ToAgent::LastWords { id, service } => {
+                let text = self.services.words(service);
+                self.outbox.send(&FromAgent::LastWords { id, text })
+            }
+            ToAgent::Reach { id, targets, ready } => {
+                ready::reach_from_here(self.outbox.clone(), id, targets, ready);
+                Ok(())
+            }
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),
                 Err(why) => self.outbox.fail(Some(id), why),

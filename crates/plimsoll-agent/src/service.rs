@@ -1,8 +1,8 @@
 //! Services: started as processes of their own, watched, and stopped with everything that they made.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
-use plimsoll_model::experiment::{Leak, Ready};
+use plimsoll_model::experiment::Leak;
 use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::outbox::Outbox;
-use crate::{ById, child, confine, exec, memory, other, program};
+use crate::{ById, child, confine, exec, memory, other, program, ready};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -32,10 +32,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long the last words of a service that has ended may be on their way to its watcher. Where a process that it left behind holds
 /// its standard error open, there is no end to wait for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Between two attempts to reach a service that is not ready yet.
-const READY_POLL: Duration = Duration::from_millis(10);
-/// How long one such attempt may take.
-const READY_ATTEMPT: Duration = Duration::from_secs(1);
+/// Between two looks at whether a process has ended.
+const END_POLL: Duration = Duration::from_millis(10);
 
 /// What a built-in service tells the agent on its stdout, as one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,6 +107,7 @@ struct Running {
     builtin: bool,
     stopping: Arc<AtomicBool>,
     watcher: JoinHandle<()>,
+    stderr: Tail,
     /// Where a program has its files; goes with this.
     _folder: Option<TempDir>,
 }
@@ -209,16 +208,29 @@ impl Services {
     }
 
     fn watch(&self, id: Id, spec: ServiceSpec, launched: Launched) -> io::Result<Running> {
-        let Launched { child, listen, folder } = launched;
+        let Launched { mut child, listen, folder } = launched;
+        let stderr = Tail::follow(child.stderr.take())?;
         let stopping = Arc::new(AtomicBool::new(false));
         let group = child::group_of(&child);
         let builtin = spec.kind.is_builtin();
-        let killed = memory::Killed::until_now();
-        let (outbox, stopping_too) = (self.outbox.clone(), Arc::clone(&stopping));
-        let watch = Watch { id, group, spec, listen, outbox, stopping: stopping_too, killed };
+        let watch = Watch {
+            id,
+            group,
+            spec,
+            listen,
+            outbox: self.outbox.clone(),
+            stopping: Arc::clone(&stopping),
+            killed: memory::Killed::until_now(),
+            stderr: stderr.clone(),
+        };
         let watcher = thread::Builder::new().name("watcher".into());
         let watcher = watcher.spawn(move || watch.until_it_ends(child))?;
-        Ok(Running { group, builtin, stopping, watcher, _folder: folder })
+        Ok(Running { group, builtin, stopping, watcher, stderr, _folder: folder })
+    }
+
+    /// The last that a service wrote to its standard error, until now.
+    pub(crate) fn words(&self, service: Id) -> String {
+        self.running.get(&service).map_or_else(String::new, |running| running.stderr.text())
     }
 
     pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
@@ -245,7 +257,7 @@ impl Running {
             child::kill(self.group, Signal::SIGTERM);
             let asked = Instant::now();
             while !self.watcher.is_finished() && asked.elapsed() < GRACE {
-                thread::sleep(READY_POLL);
+                thread::sleep(END_POLL);
             }
         }
         // Also where the first process has ended: the others of its group may not have.
@@ -255,7 +267,7 @@ impl Running {
         // The kernel ends the others in its own time, and until then they hold the service's ports, which it may be started on again.
         let killed = Instant::now();
         while killpg(self.group, None).is_ok() && killed.elapsed() < GRACE {
-            thread::sleep(READY_POLL);
+            thread::sleep(END_POLL);
         }
     }
 }
@@ -337,11 +349,12 @@ struct Watch {
     stopping: Arc<AtomicBool>,
     /// Whom the kernel had killed for want of memory before it was started.
     killed: memory::Killed,
+    stderr: Tail,
 }
 
 impl Watch {
     fn until_it_ends(mut self, child: Child) {
-        let (stderr, told, end) = match listen_to(child) {
+        let (told, end) = match listen_to(child) {
             Ok(listened) => listened,
             Err(error) => {
                 child::kill(self.group, Signal::SIGKILL);
@@ -349,7 +362,7 @@ impl Watch {
                 return self.outbox.send_or_drop(&FromAgent::Failed { id: Some(self.id), why });
             }
         };
-        match self.become_ready(told.as_ref(), &end, &stderr) {
+        match self.become_ready(told.as_ref(), &end) {
             Ok(()) => {
                 self.outbox.send_or_drop(&FromAgent::Ready { id: self.id, listen: self.listen.clone() });
             }
@@ -366,7 +379,7 @@ impl Watch {
         let how =
             end.recv().map_or_else(|_| "in a way that is not known".into(), |status| self.describe(status));
         if !self.stopping.load(Ordering::Acquire) {
-            self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: stderr.last_words() });
+            self.outbox.send_or_drop(&FromAgent::Died { id: self.id, how, stderr: self.stderr.last_words() });
         }
     }
 
@@ -374,10 +387,10 @@ impl Watch {
         &mut self,
         told: Option<&mpsc::Receiver<Told>>,
         end: &mpsc::Receiver<io::Result<ExitStatus>>,
-        stderr: &Tail,
     ) -> Result<(), Failure> {
         let start = Instant::now();
         let within = self.spec.ready.within.0;
+        let stderr = &self.stderr;
         let not_ready = |last: String| Failure::NotReady {
             waited_ms: millis(start.elapsed()),
             last,
@@ -391,25 +404,32 @@ impl Watch {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exited(end, stderr)),
             };
         }
+        let doors = ready::doors(&self.listen, &self.spec.approaches);
         loop {
-            let Err(last) = self.listen.iter().try_for_each(|&address| reach(address, &self.spec.ready))
-            else {
-                return Ok(());
-            };
+            let Err((door, last)) = ready::try_all(&doors, &self.spec.ready) else { return Ok(()) };
             if let Ok(status) = end.try_recv() {
                 let confined = matches!(self.spec.kind, ServiceKind::Exec(_)) && !self.spec.privileged;
                 let how = self.describe(status);
                 return Err(Failure::Exited { how, stderr: stderr.last_words(), confined });
             }
             if start.elapsed() >= within {
-                return Err(not_ready(last));
+                return Err(match (door.from, ready::listens_elsewhere(door.at)) {
+                    (Some(from), Some(listens)) => Failure::OutOfReach {
+                        waited_ms: millis(start.elapsed()),
+                        listens,
+                        from,
+                        at: door.at,
+                        stderr: stderr.text(),
+                    },
+                    _ => not_ready(last),
+                });
             }
-            thread::sleep(READY_POLL);
+            thread::sleep(ready::POLL);
         }
     }
 
     fn exited(&self, end: &mpsc::Receiver<io::Result<ExitStatus>>, stderr: &Tail) -> Failure {
-        let how = end.recv_timeout(READY_ATTEMPT);
+        let how = end.recv_timeout(ready::ATTEMPT);
         let how = how.map_or_else(|_| "it closed its standard output".into(), |status| self.describe(status));
         Failure::Exited { how, stderr: stderr.last_words(), confined: false }
     }
@@ -429,18 +449,18 @@ impl Watch {
     }
 }
 
-/// What is heard of a service: its messages, what a built-in one answers, and its end.
-type Listened = (Tail, Option<mpsc::Receiver<Told>>, mpsc::Receiver<io::Result<ExitStatus>>);
+/// What is heard of a service beside its messages: what a built-in one answers, and its end.
+type Listened = (Option<mpsc::Receiver<Told>>, mpsc::Receiver<io::Result<ExitStatus>>);
 
 fn listen_to(mut child: Child) -> io::Result<Listened> {
-    let stderr = Tail::follow(child.stderr.take())?;
     let told = child.stdout.take().map(child::told_by).transpose()?;
     let (ended, end) = mpsc::channel();
     thread::Builder::new().name("waiter".into()).spawn(move || ended.send(child.wait()))?;
-    Ok((stderr, told, end))
+    Ok((told, end))
 }
 
-fn millis(duration: Duration) -> u64 {
+/// Whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -452,21 +472,6 @@ fn describe(status: io::Result<ExitStatus>) -> String {
             (None, None) => status.to_string(),
         },
         Err(error) => format!("nobody knows how: {error}"),
-    }
-}
-
-/// One attempt to reach a service; the error says what it met.
-fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
-    let at = |error: io::Error| format!("{address}: {error}");
-    let mut stream = TcpStream::connect_timeout(&address, READY_ATTEMPT).map_err(at)?;
-    let Some(path) = &ready.http else { return Ok(()) };
-    stream.set_read_timeout(Some(READY_ATTEMPT)).map_err(at)?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").map_err(at)?;
-    let mut line = String::new();
-    BufReader::new(stream.take(4096)).read_line(&mut line).map_err(at)?;
-    match line.split_whitespace().nth(1) {
-        Some("200") => Ok(()),
-        _ => Err(format!("{address}: GET {path} was answered with `{}`", line.trim())),
     }
 }
 

@@ -115,6 +115,22 @@ pub enum ToAgent {
         /// The service's id.
         service: Id,
     },
+    /// Tell the last that a service wrote to its standard error; answered by `LastWords`.
+    LastWords {
+        /// Repeated in the answer.
+        id: Id,
+        /// The service's id.
+        service: Id,
+    },
+    /// Try to reach a service as a load would; answered by `Done` once that succeeds, or by `Failed` when the time for it is over.
+    Reach {
+        /// Repeated in the answer.
+        id: Id,
+        /// Where it is to be reached.
+        targets: Vec<SocketAddr>,
+        /// When it counts as ready.
+        ready: Ready,
+    },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
         /// Repeated in the answer.
@@ -219,6 +235,13 @@ pub enum FromAgent {
         /// What it has flushed.
         flushes: FlushFacts,
     },
+    /// The last that a service wrote to its standard error, until now.
+    LastWords {
+        /// From the request.
+        id: Id,
+        /// What it wrote; empty where nothing.
+        text: String,
+    },
     /// Something was done that has no result.
     Done {
         /// From the request.
@@ -250,6 +273,24 @@ pub enum Failure {
         waited_ms: u64,
         /// What the last attempt to reach it met.
         last: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// A service listens, but not where it is reached.
+    #[error(
+        "not ready after {waited_ms} ms: it runs, and listens on {} only; the load comes from {from} to {at}{}",
+        listed(listens),
+        quoted(stderr)
+    )]
+    OutOfReach {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// Where it listens.
+        listens: Vec<SocketAddr>,
+        /// Where the load comes from.
+        from: IpAddr,
+        /// Where it goes.
+        at: SocketAddr,
         /// The last that it wrote to its standard error.
         stderr: String,
     },
@@ -293,8 +334,13 @@ pub enum Failure {
 fn quoted(stderr: &str) -> String {
     match stderr.trim() {
         "" => String::new(),
-        text => format!("; it wrote: {text}"),
+        text => format!("; on stderr it wrote: {text}"),
     }
+}
+
+/// Addresses in a row.
+fn listed(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 /// A service, with every name resolved.
@@ -315,6 +361,21 @@ pub struct ServiceSpec {
     pub folder: Option<PathBuf>,
     /// When it counts as ready.
     pub ready: Ready,
+    /// Who reaches it, where it is a program that chooses itself what it listens on: it is ready when it is reached there. None where nobody does, or
+    /// where `listen` tells enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approaches: Vec<Approach>,
+}
+
+/// From where a service is reached, and at which address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approach {
+    /// The host that it is reached from.
+    pub host: String,
+    /// That host's address.
+    pub from: IpAddr,
+    /// The service's address, as that host knows it.
+    pub at: IpAddr,
 }
 
 /// What a service is.

@@ -94,6 +94,9 @@ pub struct LoadResult {
     pub bytes: u64,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
+    /// The first failure in words, where there is more to tell than its kind: what the server or the system said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_error: Option<String>,
     /// Latencies in microseconds.
     pub latency: Latencies,
     /// Counts per interval of time, in order.
@@ -444,8 +447,14 @@ pub struct Percentiles {
     pub p50: u64,
     /// 90 % are faster.
     pub p90: u64,
+    /// 95 % are faster; 0 in records that were made before it was kept.
+    #[serde(default)]
+    pub p95: u64,
     /// 99 % are faster.
     pub p99: u64,
+    /// 99.9 % are faster; 0 in records that were made before it was kept.
+    #[serde(default)]
+    pub p99_9: u64,
     /// The slowest.
     pub max: u64,
 }
@@ -491,12 +500,20 @@ impl LoadResult {
         let seconds = self.elapsed_ns as f64 / 1e9;
         let per_second = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
         let millis = |us: u64| (self.requests > 0).then(|| us as f64 / 1e3);
+        let kept = |us: u64| millis(us).filter(|_| us >= self.latency.percentiles.p90);
         match metric {
             Metric::ConnectionsPerSecond => per_second(self.connections),
             Metric::RequestsPerSecond => per_second(self.requests),
             Metric::MessagesPerMinute => per_second(self.requests).map(|rate| rate * 60.0),
             Metric::MedianMs => millis(self.latency.percentiles.p50),
+            Metric::P90Ms => millis(self.latency.percentiles.p90),
+            Metric::P95Ms => kept(self.latency.percentiles.p95),
             Metric::P99Ms => millis(self.latency.percentiles.p99),
+            Metric::P999Ms => kept(self.latency.percentiles.p99_9),
+            Metric::ErrorShare => {
+                let (done, failed) = (self.done(), self.failed());
+                (done + failed > 0).then(|| failed as f64 / (done + failed) as f64)
+            }
             Metric::BitsPerSecond => per_second(self.bytes.saturating_mul(8)),
             Metric::PacketsPerSecond => per_second(self.datagrams?.received),
             Metric::LossShare => {
@@ -520,6 +537,12 @@ impl LoadResult {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.errors.values().sum()
+    }
+
+    /// What was done without error: connections, or requests where connections are kept.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.connections.max(self.requests)
     }
 }
 
@@ -655,6 +678,9 @@ pub struct TrialRecord {
     pub mail: Vec<MailBalance>,
     /// What makes the trial worthless, in the order in which it was noticed.
     pub faults: Vec<Fault>,
+    /// What services had written to their standard error at the end of a trial in which something failed, by name; the last of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub last_words: BTreeMap<String, String>,
     /// How long set-up took, in microseconds.
     pub setup_us: u64,
     /// How long teardown took, in microseconds.

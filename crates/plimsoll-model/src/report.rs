@@ -42,6 +42,9 @@ pub struct RunReport {
     pub alike: Option<Alike>,
     /// The answer to each claim, in the order of the experiment.
     pub verdicts: Vec<Verdict>,
+    /// What failed while it was measured, and what to try next.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
     /// What the recovery claim found beside its verdict.
     pub recovery: Option<RecoveryFacts>,
     /// What load-curve claims rest on: the points and the fitted models of each cell.
@@ -90,6 +93,23 @@ pub struct RunReport {
     pub sampling: SamplingCost,
     /// What a reader must know to read the figures: what could not be seen, what is lost without privileges.
     pub notes: Vec<String>,
+}
+
+/// Something that failed while it was measured: a load that met mostly errors, a trial that came to no end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trouble {
+    /// Where, in words: the phase, and the cell where there are several.
+    pub place: String,
+    /// What happened, in a sentence.
+    pub what: String,
+    /// Whether it makes the measurement invalid.
+    pub spoils: bool,
+    /// The first error in words, where the load met one.
+    pub first_error: Option<String>,
+    /// The last that services had written to their standard error, by name.
+    pub last_words: BTreeMap<String, String>,
+    /// What to try next.
+    pub next: String,
 }
 
 /// The load of a host's CPUs over the share of their time that was used.

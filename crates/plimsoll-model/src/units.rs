@@ -16,6 +16,14 @@ pub struct UnitError {
     expected: &'static str,
 }
 
+impl UnitError {
+    /// What was expected instead.
+    #[must_use]
+    pub fn expected(&self) -> &'static str {
+        self.expected
+    }
+}
+
 /// A length of time: a whole or decimal number and `us`, `ms`, `s`, `m` or `h`; at most 10000 h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub Duration);
@@ -246,6 +254,91 @@ impl fmt::Display for Share {
     }
 }
 
+/// The unit of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// A part of a whole, from 0 to 1.
+    Share,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Millions of bytes per second.
+    MegabytesPerSecond,
+    /// So many of something per second.
+    PerSecond,
+    /// So many of something per minute.
+    PerMinute,
+}
+
+impl Unit {
+    /// Reads an amount in any spelling that goes with the unit, and gives it in this unit.
+    ///
+    /// # Errors
+    /// When the text is something else; the error says what was expected.
+    pub fn parse(self, text: &str) -> Result<f64, UnitError> {
+        let error = |expected| move || UnitError { text: text.into(), expected };
+        match self {
+            Self::Milliseconds => text.parse::<Span>().map(|span| span.0.as_secs_f64() * 1e3),
+            Self::Microseconds => text.parse::<Span>().map(|span| span.0.as_secs_f64() * 1e6),
+            Self::Share => text.parse::<Share>().map(|share| share.0),
+            Self::BitsPerSecond => text.parse::<BitRate>().map(|rate| rate.0 as f64),
+            Self::MegabytesPerSecond => {
+                let error =
+                    error("a rate such as \"500 kB/s\", \"200 MB/s\" or \"1.5 GB/s\" (powers of 1000)");
+                let (number, unit) = split_unit(text).ok_or_else(&error)?;
+                let factor = match unit {
+                    "kB/s" => 1e-3,
+                    "MB/s" => 1.0,
+                    "GB/s" => 1e3,
+                    _ => return Err(error()),
+                };
+                Ok(number * factor)
+            }
+            Self::PerSecond => {
+                let error = error("a number per second such as 1000 or \"1000/s\"");
+                let (number, unit) = split_unit(text).ok_or_else(&error)?;
+                if matches!(unit, "" | "/s") { Ok(number) } else { Err(error()) }
+            }
+            Self::PerMinute => {
+                let error = error("a number per minute such as 600, \"600/min\" or \"10/s\"");
+                let (number, unit) = split_unit(text).ok_or_else(&error)?;
+                match unit {
+                    "" | "/min" => Ok(number),
+                    "/s" => Ok(number * 60.0),
+                    _ => Err(error()),
+                }
+            }
+        }
+    }
+
+    /// A figure of this unit, with the unit.
+    #[must_use]
+    pub fn told(self, value: f64) -> String {
+        let short = |value: f64| {
+            let digits = if value.abs() >= 100.0 {
+                0
+            } else if value.abs() >= 10.0 {
+                1
+            } else {
+                2
+            };
+            format!("{value:.digits$}")
+        };
+        match self {
+            Self::Milliseconds => format!("{} ms", short(value)),
+            Self::Microseconds => format!("{} µs", short(value)),
+            Self::Share => format!("{} %", short(100.0 * value)),
+            Self::BitsPerSecond => format!("{} Mbit/s", short(value / 1e6)),
+            Self::MegabytesPerSecond => format!("{} MB/s", short(value)),
+            Self::PerSecond => format!("{}/s", short(value)),
+            Self::PerMinute => format!("{}/min", short(value)),
+        }
+    }
+}
+
 /// The non-negative number at the start of `text`, and what follows it.
 fn split_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -360,5 +453,35 @@ mod tests {
             assert!(text.parse::<PortRange>().is_err(), "{text}");
         }
         assert!("1.5".parse::<ByteSize>().is_err(), "half a byte");
+    }
+
+    #[test]
+    fn an_amount_is_read_in_the_unit_of_its_figure_and_in_no_other() {
+        for (unit, text, value) in [
+            (Unit::Milliseconds, "50ms", 50.0),
+            (Unit::Milliseconds, "1.5 s", 1500.0),
+            (Unit::Microseconds, "2ms", 2000.0),
+            (Unit::Share, "1 %", 0.01),
+            (Unit::Share, "0.01", 0.01),
+            (Unit::BitsPerSecond, "10Mbit/s", 1e7),
+            (Unit::MegabytesPerSecond, "200 MB/s", 200.0),
+            (Unit::MegabytesPerSecond, "1.5GB/s", 1500.0),
+            (Unit::PerSecond, "1000", 1000.0),
+            (Unit::PerSecond, "1000/s", 1000.0),
+            (Unit::PerMinute, "10/s", 600.0),
+        ] {
+            let read = unit.parse(text).unwrap();
+            assert!((read - value).abs() < 1e-9 * value, "{text}: {read}");
+        }
+        for (unit, text, expected) in [
+            (Unit::Milliseconds, "50", "a length of time"),
+            (Unit::Milliseconds, "50 MB/s", "a length of time"),
+            (Unit::Share, "150 %", "a share from 0 to 1"),
+            (Unit::MegabytesPerSecond, "200", "\"200 MB/s\""),
+            (Unit::PerSecond, "50ms", "a number per second"),
+        ] {
+            let error = unit.parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }

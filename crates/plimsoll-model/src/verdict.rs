@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::Expected;
+
 /// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
 pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
 
@@ -42,6 +44,10 @@ pub enum Outcome {
     Reached,
     /// Limit: it is not held up to there.
     NotReached,
+    /// Limit: the figure keeps to its bound, with the whole of its interval.
+    Held,
+    /// Limit: the figure lies beyond its bound, with the whole of its interval.
+    NotHeld,
     /// A model was fitted, or a limit found; the estimate is the answer.
     Estimated,
     /// The data do not decide it yet.
@@ -63,7 +69,7 @@ pub enum Standing {
 
 impl Outcome {
     /// Every outcome, in the order of the reference.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Recovered,
         Self::NotRecovered,
         Self::Slower,
@@ -80,6 +86,8 @@ impl Outcome {
         Self::NotDelivered,
         Self::Reached,
         Self::NotReached,
+        Self::Held,
+        Self::NotHeld,
         Self::Estimated,
         Self::Undecided,
         Self::Invalid,
@@ -105,20 +113,25 @@ impl Outcome {
             Self::NotDelivered => "not_delivered",
             Self::Reached => "reached",
             Self::NotReached => "not_reached",
+            Self::Held => "held",
+            Self::NotHeld => "not_held",
             Self::Estimated => "estimated",
             Self::Undecided => "undecided",
             Self::Invalid => "invalid",
         }
     }
 
-    /// Whether a claim with this outcome holds, fails, or is open: the base of the exit code.
+    /// Whether something with this outcome holds, fails, or is open, where nothing was expected: the base of the exit code of what is no claim
+    /// of an experiment, such as `judge`. A claim says what it expects ([`Verdict::standing`]).
     ///
-    /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found
-    /// (a second mode, a change, an interaction, a faster B) is an answer, not a failure.
+    /// It fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found (a second mode, a change,
+    /// an interaction, a faster B) is an answer, not a failure.
     #[must_use]
     pub fn standing(self) -> Standing {
         match self {
-            Self::Slower | Self::NotRecovered | Self::NotDelivered | Self::NotReached => Standing::Fails,
+            Self::Slower | Self::NotRecovered | Self::NotDelivered | Self::NotReached | Self::NotHeld => {
+                Standing::Fails
+            }
             Self::Undecided | Self::Invalid | Self::TooFew => Standing::Open,
             Self::Recovered
             | Self::Faster
@@ -131,6 +144,7 @@ impl Outcome {
             | Self::Unchanged
             | Self::Delivered
             | Self::Reached
+            | Self::Held
             | Self::Estimated => Standing::Holds,
         }
     }
@@ -186,6 +200,12 @@ pub struct Verdict {
     pub n: usize,
     /// One sentence that a reader without the data can follow.
     pub reason: String,
+    /// What the claim expects, such as `not_slower`; absent where it expects nothing, and in what is no claim of an experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// Whether that is what was found; absent where the outcome leaves the claim open, and where nothing is expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
 }
 
 impl Verdict {
@@ -201,19 +221,60 @@ impl Verdict {
             confidence: 0.95,
             n,
             reason: reason.into(),
+            expected: None,
+            holds: None,
         }
+    }
+
+    /// The same, as the answer to a claim that expects this.
+    #[must_use]
+    pub fn expecting(self, expected: Expected) -> Self {
+        let known = self.outcome.standing() != Standing::Open;
+        let holds = known.then(|| expected.outcomes.contains(&self.outcome));
+        Self { expected: Some(expected.name.to_owned()), holds, ..self }
+    }
+
+    /// Whether the claim holds, fails, or is open: by what it expects, or else by the outcome alone.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match self.holds {
+            Some(true) => Standing::Holds,
+            Some(false) => Standing::Fails,
+            None => self.outcome.standing(),
+        }
+    }
+
+    /// Takes the answer back, and keeps the figures.
+    pub fn invalidate(&mut self, reason: impl Into<String>) {
+        (self.outcome, self.holds, self.reason) = (Outcome::Invalid, None, reason.into());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::DifferenceExpect;
 
     #[test]
     fn the_public_names_are_those_of_the_json() {
         for outcome in Outcome::ALL {
             assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
         }
+    }
+
+    #[test]
+    fn a_claim_holds_when_what_it_expects_is_found() {
+        let expecting = |outcome, expect: DifferenceExpect| {
+            Verdict::bare("difference", "rate", outcome, 6, "").expecting(expect.into())
+        };
+        let not_slower = expecting(Outcome::Faster, DifferenceExpect::NotSlower);
+        assert_eq!((not_slower.standing(), not_slower.holds), (Standing::Holds, Some(true)));
+        assert_eq!(expecting(Outcome::Faster, DifferenceExpect::Same).standing(), Standing::Fails);
+        assert_eq!(expecting(Outcome::Slower, DifferenceExpect::Slower).standing(), Standing::Holds);
+        let mut open = expecting(Outcome::Undecided, DifferenceExpect::Any);
+        assert_eq!((open.standing(), open.holds), (Standing::Open, None));
+        open.invalidate("the service died");
+        assert_eq!((open.standing(), open.expected.as_deref()), (Standing::Open, Some("any")));
     }
 
     #[test]

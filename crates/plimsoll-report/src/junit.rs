@@ -2,11 +2,13 @@
 //!
 //! | outcome | test case |
 //! | --- | --- |
-//! | the claim holds (`recovered`, `same`, `faster` ...) | passed |
-//! | the claim fails (`slower`, `not_recovered`) | `<failure>`, its type the outcome |
+//! | the claim holds: what it expects was found | passed |
+//! | the claim fails: something else was found | `<failure>`, its type the outcome |
 //! | `undecided`, `too_few` | `<skipped>`: the measurement was sound, and does not say yet |
 //! | `invalid` | `<error>`, its type `invalid`: the measurement can carry no answer |
 //!
+//! A measurement that failed has a test case `measurement of error_share` with such an `<error>`, also where nothing was claimed. An experiment that
+//! claims nothing has a test case `claims` that is `<skipped>`, its type `nothing_claimed`: a warning that only a failed measurement could fail.
 //! A run that did not come to its end has one more test case, `run`, with an `<error>` of the type `interrupted` or `failed`.
 
 use std::io::{self, Write};
@@ -33,6 +35,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
         suite.add_property(("state_lives_in", place.as_str()));
     }
     suite.add_test_cases(report.verdicts.iter().map(|verdict| case(report, verdict)));
+    suite.add_test_cases(nothing_claimed(report));
     suite.add_test_cases(ended_early(report));
     let mut junit = Report::new("plimsoll");
     junit.set_time(elapsed);
@@ -48,23 +51,37 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
 
 fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
     let (answer, reason) = (wording::answer(verdict), wording::reason(verdict));
-    let mut status = match (verdict.outcome.standing(), verdict.outcome) {
+    let mut status = match (verdict.standing(), verdict.outcome) {
         (Standing::Holds, _) => TestCaseStatus::success(),
         (Standing::Fails, _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
         (Standing::Open, Outcome::Invalid) => TestCaseStatus::non_success(NonSuccessKind::Error),
         (Standing::Open, _) => TestCaseStatus::skipped(),
     };
-    if verdict.outcome.standing() != Standing::Holds {
+    if verdict.standing() != Standing::Holds {
+        let message = [if reason.is_empty() { &answer } else { &reason }, &wording::expectation(verdict)];
         status.set_type(verdict.outcome.name());
-        status.set_message(if reason.is_empty() { &answer } else { &reason });
+        status.set_message(message.map(String::as_str).join(" ").trim_end());
     }
     let mut case = TestCase::new(format!("{} of {}", verdict.claim, verdict.metric), status);
     case.set_classname(&report.experiment);
-    let details = [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason];
-    case.set_system_out(
-        details.into_iter().chain(wording::short_answer(report)).collect::<Vec<_>>().join("\n"),
-    );
+    let details =
+        [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason, wording::expectation(verdict)]
+            .into_iter()
+            .filter(|detail| !detail.is_empty());
+    case.set_system_out(details.chain(wording::short_answer(report)).collect::<Vec<_>>().join("\n"));
     case
+}
+
+fn nothing_claimed(report: &RunReport) -> Option<TestCase> {
+    let claimed = report.verdicts.iter().any(|verdict| !wording::is_on_measurement(verdict));
+    (!claimed && report.status == RunStatus::Complete).then(|| {
+        let mut status = TestCaseStatus::skipped();
+        status.set_type("nothing_claimed");
+        status.set_message("the experiment claims nothing, so that only a failed measurement could fail");
+        let mut case = TestCase::new("claims", status);
+        case.set_classname(&report.experiment);
+        case
+    })
 }
 
 fn ended_early(report: &RunReport) -> Option<TestCase> {

@@ -51,7 +51,7 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     writeln!(out, "| | claim | outcome | estimate | n | reason |")?;
     writeln!(out, "| :-: | --- | --- | --: | --: | --- |")?;
     for v in &report.verdicts {
-        let mark = match v.outcome.standing() {
+        let mark = match v.standing() {
             Standing::Holds => "✅",
             Standing::Fails => "❌",
             Standing::Open => "❔",
@@ -72,7 +72,7 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
             wording::outcome(v.outcome),
             md(&estimate),
             count(v.n as u64),
-            md(&wording::reason(v)),
+            md(format!("{} {}", wording::reason(v), wording::expectation(v)).trim_end()),
         )?;
     }
     writeln!(out)

@@ -61,7 +61,9 @@ fn middle(all: &[&[StepReport]], n: usize) -> StepReport {
         latency_us: Percentiles {
             p50: us(|p| p.p50),
             p90: us(|p| p.p90),
+            p95: us(|p| p.p95),
             p99: us(|p| p.p99),
+            p99_9: us(|p| p.p99_9),
             max: us(|p| p.max),
         },
     }

@@ -104,7 +104,9 @@ impl Figures {
             latency: Percentiles {
                 p50: middle_us(|l| l.p50),
                 p90: middle_us(|l| l.p90),
+                p95: middle_us(|l| l.p95),
                 p99: middle_us(|l| l.p99),
+                p99_9: middle_us(|l| l.p99_9),
                 max: phases.iter().map(|p| p.latency_us.max).max().unwrap_or(0),
             },
             errors,

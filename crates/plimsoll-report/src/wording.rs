@@ -3,13 +3,17 @@
 use plimsoll_model::experiment::{HostKind, Metric, Rung};
 use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
 use plimsoll_model::report::{
-    Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn,
+    Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn, Trouble,
 };
 use plimsoll_model::verdict::{Interval, Outcome, Standing, Verdict};
 
 use crate::escape::shell_word;
 use crate::number::{count, figure, moment, percent, probability, ratio, seconds};
 
+/// The claim on the measurement itself, which every run makes.
+const MEASUREMENT: &str = "measurement";
+/// So many of the last lines of a service are shown.
+const LINES_SHOWN: usize = 3;
 /// The chance below which a trend over cycles is worth a sentence.
 const TREND_P: f64 = 0.05;
 /// A class of stalls that took less than this share of the time is not told in a row.
@@ -24,7 +28,11 @@ pub(crate) fn metric(name: &str) -> String {
         "median_ms" => "median time of a request (ms)".into(),
         "megabytes_per_second" => "MB/s".into(),
         "device_share" => "share from the device".into(),
+        "p90_ms" => "90th percentile of request time (ms)".into(),
+        "p95_ms" => "95th percentile of request time (ms)".into(),
         "p99_ms" => "99th percentile of request time (ms)".into(),
+        "p99_9_ms" => "99.9th percentile of request time (ms)".into(),
+        "error_share" => "share of failures".into(),
         other => other.replace('_', " "),
     }
 }
@@ -48,6 +56,8 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::NotDelivered => "Not delivered",
         Outcome::Reached => "Reached",
         Outcome::NotReached => "Not reached",
+        Outcome::Held => "Held",
+        Outcome::NotHeld => "Not held",
         Outcome::Estimated => "Estimated",
         Outcome::Undecided => "Undecided",
         Outcome::Invalid => "Invalid",
@@ -86,11 +96,31 @@ fn interval(Interval(lo, hi): Interval, confidence: f64, write: fn(f64) -> Strin
     format!("{} % interval {} to {}", figure((confidence * 1e4).round() / 100.0), write(lo), write(hi))
 }
 
+/// Whether a verdict is no answer to a claim, but about the measurement itself.
+pub(crate) fn is_on_measurement(verdict: &Verdict) -> bool {
+    verdict.claim == MEASUREMENT
+}
+
+/// Whether a verdict on a limit is about a figure and its bound, and not about a search.
+pub(crate) fn is_bound(verdict: &Verdict) -> bool {
+    matches!(verdict.expected.as_deref(), Some("held" | "not_held"))
+}
+
+/// Whether the claim holds, and what it expects; empty where nothing is expected.
+pub(crate) fn expectation(verdict: &Verdict) -> String {
+    let standing = capitalised(standing(verdict.standing()));
+    let expected = verdict.expected.as_ref();
+    expected.map_or_else(String::new, |expected| {
+        format!("{standing} (expected: {}).", expected.replace('_', " "))
+    })
+}
+
 /// The answer without its reason: what was found, how large, how sure, on how many.
 pub(crate) fn answer(verdict: &Verdict) -> String {
     let metric = metric(&verdict.metric);
     let Some(estimate) = verdict.estimate.filter(|e| e.is_finite()) else {
         return match verdict.outcome {
+            Outcome::Invalid if is_on_measurement(verdict) => "The measurement failed.".to_owned(),
             Outcome::Invalid => format!("The measurement of {metric} carries no answer."),
             _ => format!("Of {metric} no estimate can be given (n = {}).", verdict.n),
         };
@@ -119,7 +149,7 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
             let lost = if verdict.metric.ends_with("_ms") { "added" } else { "lost" };
             return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), percent(estimate));
         }
-        ("limit", _) => format!("the bound is held up to {value} {metric}"),
+        ("limit", _) if !is_bound(verdict) => format!("the bound is held up to {value} {metric}"),
         ("winner", _) => format!("the best came to {value} of the next in {metric}"),
         ("difference", _) if is_of_shares(verdict) => format!("{metric} of B less that of A: {value}"),
         ("difference", _) => format!("B came to {value} of A in {metric}"),
@@ -158,12 +188,29 @@ pub(crate) fn reason(verdict: &Verdict) -> String {
 /// state lives, and how far the run came.
 pub(crate) fn short_answer(report: &RunReport) -> Vec<String> {
     let mut sentences = Vec::new();
+    sentences.extend(report.troubles.iter().map(trouble));
     sentences.extend(status(report));
     sentences.extend(time_to_recover(report));
     sentences.extend(trend(report));
     sentences.extend(offered(report));
     sentences.extend(report.state_lives_in.map(|place| state_lives_in(place).to_owned()));
     sentences
+}
+
+/// What failed, the first error, what services wrote, and what to try next.
+fn trouble(trouble: &Trouble) -> String {
+    let mut told = format!("{}.", capitalised(&trouble.what));
+    if let Some(error) = &trouble.first_error {
+        told.push_str(&format!(" The first error: {error}."));
+    }
+    for (service, words) in &trouble.last_words {
+        let lines: Vec<&str> = words.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LINES_SHOWN)..].join(" / ");
+        told.push_str(&format!(" The last lines of stderr of `{service}`: {last}"));
+        told.push_str(if last.ends_with('.') { "" } else { "." });
+    }
+    told.push_str(&format!(" Try: {}.", trouble.next));
+    told
 }
 
 /// What to say of a run that has no verdict, or did not come to its end.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, HostKind, Load, Service};
-use plimsoll_model::frame::{FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
+use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
 
 use crate::error::{RunError, TrialStop};
@@ -107,7 +107,48 @@ impl<'e> Bench<'e> {
         }
         fleet.depend_on(&key, id, name);
         self.services.insert(name.to_owned(), Started { id, spec });
+        self.try_from_afar(fleet, name)
+    }
+
+    /// A service is ready when the hosts reach it that loads and other services come from.
+    fn try_from_afar(&self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+        let Started { spec, .. } = &self.services[name];
+        let host = &self.experiment.services[name].on;
+        let mut requests = Vec::new();
+        for way in spec.approaches.iter().filter(|way| way.host != *host) {
+            let targets = spec.listen.iter().map(|listen| SocketAddr::new(way.at, listen.port())).collect();
+            let id = fleet.id();
+            requests.push((
+                self.key(&way.host),
+                id,
+                ToAgent::Reach { id, targets, ready: spec.ready.clone() },
+            ));
+        }
+        let deadline = Instant::now() + spec.ready.within.0 * 2;
+        let answers = fleet.ask_all(&requests, deadline, &mut |_, _| {})?;
+        for ((key, ..), answer) in requests.iter().zip(answers) {
+            if let FromAgent::Failed { why, .. } = answer {
+                let from = key.host.clone();
+                return Err(
+                    RunError::Unreached { service: name.into(), host: host.clone(), from, why }.into()
+                );
+            }
+        }
         Ok(())
+    }
+
+    /// What services have written to their standard error until now, by name; those that wrote nothing are left out.
+    pub(crate) fn last_words(&self, fleet: &mut Fleet<'_>) -> Result<BTreeMap<String, String>, TrialStop> {
+        let mut all = BTreeMap::new();
+        for (name, started) in &self.services {
+            let (key, service) = (self.key(&self.experiment.services[name].on), started.id);
+            match fleet.ask(&key, |id| ToAgent::LastWords { id, service })? {
+                FromAgent::LastWords { text, .. } if text.trim().is_empty() => {}
+                FromAgent::LastWords { text, .. } => drop(all.insert(name.clone(), text)),
+                _ => return Err(off_the_mark(&key.host)),
+            }
+        }
+        Ok(all)
     }
 
     pub(crate) fn restart(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
@@ -225,10 +266,7 @@ impl<'e> Bench<'e> {
     /// Where `from` reaches a service.
     fn reach(&self, from: &str, service: &str) -> Result<Vec<SocketAddr>, TrialStop> {
         let host = &self.experiment.services[service].on;
-        let address = match from == host {
-            true if self.experiment.hosts[host].kind == HostKind::Namespace => Ipv4Addr::LOCALHOST.into(),
-            _ => self.hosts.address(from, host)?,
-        };
+        let address = self.address_of(from, host)?;
         let ports = self.services[service].spec.listen.iter().map(SocketAddr::port);
         Ok(ports.map(|port| SocketAddr::new(address, port)).collect())
     }
@@ -270,6 +308,34 @@ impl<'e> Bench<'e> {
             privileged: service.privileged,
             folder: None,
             ready: service.ready.clone(),
+            approaches: self.approaches(name, service)?,
+        })
+    }
+
+    /// Who reaches a program of the user's own: Plimsoll's own services, and the programs that it configures, listen where they are told.
+    fn approaches(&self, name: &str, service: &Service) -> Result<Vec<Approach>, TrialStop> {
+        if service.exec.is_none() {
+            return Ok(Vec::new());
+        }
+        let loads = self.experiment.loads.values().filter(|load| load.to == name).map(|load| &load.from);
+        let services = self.experiment.services.values();
+        let before = services.filter(|other| other.onward() == Some(name)).map(|other| &other.on);
+        let mut hosts: Vec<&String> = loads.chain(before).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let approach = |host: &String| {
+            let at = self.address_of(host, &service.on)?;
+            let from = self.address_of(&service.on, host)?;
+            Ok(Approach { host: host.clone(), from, at })
+        };
+        hosts.into_iter().map(approach).collect()
+    }
+
+    /// The address at which `from` reaches a host.
+    fn address_of(&self, from: &str, host: &str) -> Result<IpAddr, TrialStop> {
+        Ok(match from == host {
+            true if self.experiment.hosts[host].kind == HostKind::Namespace => Ipv4Addr::LOCALHOST.into(),
+            _ => self.hosts.address(from, host)?,
         })
     }
 }

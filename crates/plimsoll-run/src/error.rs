@@ -25,6 +25,18 @@ pub enum RunError {
         /// Why.
         why: Failure,
     },
+    /// A service runs and is ready on its own host, but cannot be reached from another.
+    #[error("the service `{service}` on `{host}` answers there, and cannot be reached from `{from}`: {why}")]
+    Unreached {
+        /// Its name.
+        service: String,
+        /// Its host.
+        host: String,
+        /// Where it was tried from.
+        from: String,
+        /// What was met.
+        why: Failure,
+    },
     /// A host could not be set up, or could not do what it was asked to.
     #[error("the host `{host}`: {why}")]
     Agent {

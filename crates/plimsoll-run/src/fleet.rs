@@ -340,6 +340,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Captured { id, .. }
         | FromAgent::Ledger { id, .. }
         | FromAgent::Flushes { id, .. }
+        | FromAgent::LastWords { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
         FromAgent::Welcome { .. }
@@ -367,7 +368,7 @@ fn agent_lost(key: &Key) -> TrialStop {
 fn service_died(key: &Key, service: &str, how: &str, stderr: &str) -> TrialStop {
     let wrote = match stderr.trim() {
         "" => String::new(),
-        text => format!("; it wrote: {text}"),
+        text => format!("; on stderr it wrote: {text}"),
     };
     let what = format!("the service `{service}` on `{}` ended: {how}{wrote}", key.label());
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::ServiceDied, what })

@@ -117,6 +117,7 @@ impl<'t> Trial<'t> {
         self.set_up()?;
         let experiment = self.experiment;
         self.phases(&experiment.phases)?;
+        self.ask_for_words()?;
         self.balance_mail()?;
         self.ask_links()?;
         if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
@@ -154,6 +155,17 @@ impl<'t> Trial<'t> {
         self.record.setup_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.observer.on(&Event::RigReady { took });
         self.start = Instant::now();
+        Ok(())
+    }
+
+    /// Where a load met errors, what services wrote may tell why.
+    fn ask_for_words(&mut self) -> Result<(), TrialStop> {
+        let counted = self.record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+        let failed = counted.flat_map(|phase| &phase.slices).any(|slice| slice.result.failed() > 0);
+        if failed {
+            let (bench, fleet) = self.bench_and_fleet(Twin::Main);
+            self.record.last_words = bench.last_words(fleet)?;
+        }
         Ok(())
     }
 

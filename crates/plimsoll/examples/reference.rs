@@ -8,7 +8,10 @@ use std::path::Path;
 use clap::CommandFactory;
 use plimsoll::args::Args;
 use plimsoll_model::cause::CauseId;
-use plimsoll_model::experiment::Experiment;
+use plimsoll_model::experiment::{
+    BoundExpect, DeliveryExpect, DifferenceExpect, Expected, Experiment, InteractionExpect, ModesExpect,
+    PathExpect, RecoveryExpect, SearchExpect,
+};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::TraceReport;
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
@@ -72,7 +75,8 @@ fn causes() -> String {
 }
 
 fn outcomes() -> String {
-    let mut text = "# Outcomes\n\nMade by `cargo xtask docs`. What each outcome of a verdict means for the exit status of a run or a gate.\n\n\
+    let mut text = "# Outcomes\n\nMade by `cargo xtask docs`. What each outcome of a verdict means for the exit status where nothing is expected: of \
+                    `judge` and `compare`, and of claims without sides.\n\n\
                     | outcome | standing | exit status |\n| --- | --- | --- |\n"
         .to_owned();
     for outcome in Outcome::ALL {
@@ -83,5 +87,32 @@ fn outcomes() -> String {
         };
         let _ = writeln!(text, "| `{outcome}` | {standing} | {status} |");
     }
+    text.push_str(
+        "\nA claim of an experiment may say what it expects (`expect`, the first of its kind unless told). It holds with these outcomes and fails with \
+         the others; `undecided`, `too_few` and `invalid` leave it open.\n\n| claim | expect | holds with |\n| --- | --- | --- |\n",
+    );
+    for (claim, expectations) in expectations() {
+        for expected in expectations {
+            let outcomes: Vec<String> = expected.outcomes.iter().map(|it| format!("`{it}`")).collect();
+            let _ = writeln!(text, "| {claim} | `{}` | {} |", expected.name, outcomes.join(", "));
+        }
+    }
     text
+}
+
+/// What each kind of claim may expect, the default first.
+fn expectations() -> [(&'static str, Vec<Expected>); 8] {
+    fn all<E: Copy + Into<Expected>>(kinds: &[E]) -> Vec<Expected> {
+        kinds.iter().map(|expect| (*expect).into()).collect()
+    }
+    [
+        ("recovery, hysteresis", all(RecoveryExpect::ALL)),
+        ("difference", all(DifferenceExpect::ALL)),
+        ("interaction", all(InteractionExpect::ALL)),
+        ("modes", all(ModesExpect::ALL)),
+        ("delivery", all(DeliveryExpect::ALL)),
+        ("diagnose", all(PathExpect::ALL)),
+        ("limit of a figure", all(BoundExpect::ALL)),
+        ("limit by a search, with `at_least`", all(SearchExpect::ALL)),
+    ]
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: the claims hold, or nothing was claimed.
+    /// 0: the claims hold, or nothing was claimed and the measurement is sound.
     Holds,
     /// 1: a claim fails.
     Fails,
@@ -24,9 +25,17 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The exit status of a run: what was found in one that did not come to its end may be only a part.
+    pub(crate) fn of_run(report: &RunReport) -> Self {
+        match Self::of(&report.verdicts) {
+            Self::Holds if report.status != RunStatus::Complete => Self::Open,
+            exit => exit,
+        }
+    }
+
     /// The exit status of a set of verdicts: a claim that fails outweighs one that is open.
     pub(crate) fn of(verdicts: &[Verdict]) -> Self {
-        let standing = |which| verdicts.iter().any(|verdict| verdict.outcome.standing() == which);
+        let standing = |which| verdicts.iter().any(|verdict| verdict.standing() == which);
         if standing(Standing::Fails) {
             Self::Fails
         } else if standing(Standing::Open) {

@@ -115,6 +115,10 @@ impl From<RunError> for Failure {
                     Some(format!("another port: --set services.{service}.port=PORT, or none for a free one"))
                 }
                 Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
+                Why::OutOfReach { at, .. } => Some(format!(
+                    "let it listen on every address (0.0.0.0), or on {}; in `exec`, `{{address}}` stands for where to listen",
+                    at.ip()
+                )),
                 Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
                 Why::Exited { confined: true, .. } => Some(format!(
                     "--set services.{service}.privileged=true, if it needs to be more than nobody, or to write to more than its \
@@ -123,6 +127,9 @@ impl From<RunError> for Failure {
                 Why::Permission { .. } => Some(as_root()),
                 _ => None,
             },
+            RunError::Unreached { from, .. } => {
+                Some(format!("look what is on the way from `{from}`: links, routes, rules of a firewall"))
+            }
             RunError::Agent { why: Why::Permission { .. }, .. }
             | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),
             RunError::Agent { .. } | RunError::Load { .. } | RunError::Lost { .. } | RunError::Cpus(_) => {

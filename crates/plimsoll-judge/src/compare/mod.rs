@@ -200,6 +200,8 @@ impl Evidence {
             confidence: settings.confidence,
             n: self.n,
             reason: self.reason(outcome, needed, settings),
+            expected: None,
+            holds: None,
         };
         Comparison { verdict, p: self.p, needed }
     }

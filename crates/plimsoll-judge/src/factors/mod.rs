@@ -163,6 +163,8 @@ impl Finding<'_> {
             confidence: self.settings.confidence,
             n: self.design.blocks.len(),
             reason: self.reason(outcome, found, p),
+            expected: None,
+            holds: None,
         };
         FactorsVerdict { verdict, interaction: self.interaction(size), shares, p: Some(p) }
     }

@@ -206,6 +206,8 @@ pub fn judge(
         confidence: settings.confidence,
         n,
         reason: format!("{says}; {held} of {probes} probes held it"),
+        expected: None,
+        holds: None,
     })
 }
 

@@ -382,6 +382,8 @@ impl Growth {
             confidence: CONFIDENCE,
             n: self.n,
             reason: format!("{told}; twice as many take {} times as long at the end", figure(self.doubling)),
+            expected: None,
+            holds: None,
         }
     }
 

@@ -117,6 +117,8 @@ pub fn judge_loops(
         confidence: settings.confidence,
         n: loops.len(),
         reason,
+        expected: None,
+        holds: None,
     })
 }
 

@@ -404,6 +404,8 @@ fn verdict(
             wording::interval(log_ratio, settings.confidence),
             arithmetic(medians, ratio.estimate),
         ),
+        expected: None,
+        holds: None,
     }
 }
 

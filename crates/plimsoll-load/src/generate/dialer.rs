@@ -63,6 +63,11 @@ impl Dialer {
         index
     }
 
+    /// Where a target is.
+    pub(super) fn address(&self, target: usize) -> SockaddrStorage {
+        self.targets[target].address
+    }
+
     /// Begins to connect `fd` to a target.
     pub(super) fn connect(&self, fd: &OwnedFd, target: usize) -> nix::Result<()> {
         match connect(fd.as_raw_fd(), &self.targets[target].address) {

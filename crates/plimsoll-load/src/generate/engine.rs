@@ -238,7 +238,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
             Ok(key) => key,
             Err(error) => {
                 let now = clock::now();
-                self.tally.error(kind_of(error, false), now);
+                let address = self.dialer.address(target);
+                self.tally.error_told(kind_of(error, false), now, || format!("{address}: {error}"));
                 return now;
             }
         };
@@ -474,8 +475,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Counts what fails with a connection.
     fn give_up(&mut self, connection: &Connection<P>, kind: ErrorKind, now: u64) {
         self.protocol.abandoned(connection.asked, &connection.answer);
+        let address = self.dialer.address(connection.target);
         for _ in 0..connection.at_stake() {
-            self.tally.error(kind, now);
+            self.tally.error_told(kind, now, || format!("{address}: {}", kind.title()));
         }
     }
 
@@ -537,7 +539,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
             }
             Some(kind) => {
                 connection.faulty = true;
-                self.tally.error(kind, now);
+                let address = self.dialer.address(connection.target);
+                let said = self.protocol.complaint(&connection.answer);
+                self.tally.error_told(kind, now, || {
+                    format!("{address}: {}", said.unwrap_or_else(|| kind.title().to_owned()))
+                });
             }
         }
     }

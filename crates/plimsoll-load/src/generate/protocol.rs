@@ -53,6 +53,11 @@ pub(super) trait Protocol: Sized {
     /// A request will never be answered.
     fn abandoned(&mut self, _asked: Self::Asked, _answer: &Self::Answer) {}
 
+    /// What the server said that made an answer a fault, in words; nothing where it is not known any more.
+    fn complaint(&self, _answer: &Self::Answer) -> Option<String> {
+        None
+    }
+
     /// How many bytes a request that was answered has moved; nothing where those that were received count.
     fn moved(&self, _asked: Self::Asked) -> Option<u64> {
         None

@@ -23,6 +23,8 @@ pub(super) struct Tally {
     pub(super) requests: u64,
     pub(super) bytes: u64,
     pub(super) errors: BTreeMap<ErrorKind, u64>,
+    /// What was said of the first failure.
+    pub(super) first_error: Option<String>,
     pub(super) connect: Histogram<u64>,
     pub(super) first_byte: Histogram<u64>,
     pub(super) total: Histogram<u64>,
@@ -44,6 +46,7 @@ impl Tally {
             requests: 0,
             bytes: 0,
             errors: BTreeMap::new(),
+            first_error: None,
             connect: histogram(),
             first_byte: histogram(),
             total: histogram(),
@@ -134,6 +137,14 @@ impl Tally {
         self.end = self.end.max(now);
     }
 
+    /// The same, with what is to be told of it where it is the first.
+    pub(super) fn error_told(&mut self, kind: ErrorKind, now: u64, told: impl FnOnce() -> String) {
+        if self.first_error.is_none() {
+            self.first_error = Some(told());
+        }
+        self.error(kind, now);
+    }
+
     /// All failures.
     pub(super) fn failed(&self) -> u64 {
         self.errors.values().sum()
@@ -147,6 +158,7 @@ impl Tally {
         for (kind, count) in other.errors {
             *self.errors.entry(kind).or_default() += count;
         }
+        self.first_error = self.first_error.take().or(other.first_error);
         let pairs = [
             (&mut self.connect, other.connect),
             (&mut self.first_byte, other.first_byte),
@@ -183,6 +195,7 @@ impl Tally {
             requests: self.requests,
             bytes: self.bytes,
             errors: self.errors,
+            first_error: self.first_error,
             latency,
             intervals: self.intervals.finish(elapsed_ns),
             user_us: self.cpu.user_us,
@@ -208,7 +221,14 @@ pub(crate) fn histogram() -> Histogram<u64> {
 /// The percentiles of a histogram.
 pub(super) fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     let at = |quantile| histogram.value_at_quantile(quantile);
-    Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: histogram.max() }
+    Percentiles {
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        max: histogram.max(),
+    }
 }
 
 /// Records a length of time in nanoseconds.
@@ -239,9 +259,10 @@ mod tests {
         a.connected(1000, 6_000);
         a.request(1000, 6_000, 2_001_000, 3_001_000);
         a.connection(3_001_000);
-        b.error(ErrorKind::Reset, 9_001_000);
+        b.error_told(ErrorKind::Reset, 9_001_000, || "it said no".into());
         a.merge(b);
         let result = a.into_result(1000, 2);
+        assert_eq!(result.first_error.as_deref(), Some("it said no"));
         assert_eq!((result.connections, result.requests, result.failed()), (1, 1, 1));
         assert_eq!((result.elapsed_ns, result.threads), (9_000_000, 2));
         let median = result.latency.percentiles.p50;

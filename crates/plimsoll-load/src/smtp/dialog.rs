@@ -77,6 +77,8 @@ pub(crate) struct Dialog {
     /// Recipients that the server took.
     accepted: u32,
     refusal: Option<Refusal>,
+    /// The first line that said no in this session.
+    said_no: Option<String>,
 }
 
 /// Which reply is waited for.
@@ -108,6 +110,7 @@ impl Default for Dialog {
             recipients: 1,
             accepted: 0,
             refusal: None,
+            said_no: None,
         }
     }
 }
@@ -138,6 +141,11 @@ impl Dialog {
     /// QUIT is sent behind the text: the server takes no other message.
     pub(crate) fn quit(&mut self) {
         self.quit = true;
+    }
+
+    /// The first line of the server that said no; nothing where there was none.
+    pub(crate) fn said_no(&self) -> Option<&str> {
+        self.said_no.as_deref()
     }
 
     /// Recipients that were refused, of a message that is done with.
@@ -236,6 +244,10 @@ impl Dialog {
             Some(b'-') => Ok(Next::Listen),
             None | Some(b' ') => {
                 seen(self.command());
+                // A server that does not know EHLO is asked otherwise.
+                if code >= 400 && self.said_no.is_none() && !matches!(self.step, Step::Ehlo { .. }) {
+                    self.said_no = Some(String::from_utf8_lossy(line).into_owned());
+                }
                 self.reply(code, pipelining)
             }
             Some(_) => Err(NotSmtp),

@@ -92,6 +92,7 @@ pub(crate) fn spec(
         folder,
         privileged: false,
         ready: Ready::default(),
+        approaches: Vec::new(),
     }
 }
 

@@ -150,6 +150,7 @@ fn an_address_in_use_is_named() {
         kind,
         privileged: false,
         ready: Ready::default(),
+        approaches: Vec::new(),
     };
     let output = command(&spec).output().unwrap();
     assert!(!output.status.success());

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PathExpect;
 use crate::units::{BitRate, Span};
 
 /// What a path, and the hosts at its ends, have for TCP: losses among datagrams that are far apart, what arrives at the rate that is wanted, the
@@ -74,4 +75,7 @@ impl DiagnoseLoad {
 pub struct DiagnoseClaim {
     /// The measured phase.
     pub phase: String,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: PathExpect,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
+use super::{Metric, RecoveryExpect};
 use crate::units::Share;
 
 /// At the same offered load the figure is as good on the way down as it was on the way up. The measured load has `open.steps` that rise
@@ -19,6 +19,9 @@ pub struct HysteresisClaim {
     /// What is compared: requests answered per second, or a time of a request.
     #[serde(default = "HysteresisClaim::default_metric")]
     pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: RecoveryExpect,
 }
 
 impl HysteresisClaim {

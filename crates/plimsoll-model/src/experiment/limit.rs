@@ -1,9 +1,10 @@
-//! The claim about the highest rate that holds a bound of latency, and the phase that searches for it.
+//! Claims about bounds: that a figure keeps to one, or how high a rate holds one of latency; and the phase that searches for that rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Share, Span};
+use super::{BoundExpect, Metric, SearchExpect};
+use crate::units::{Share, Span, UnitError};
 
 /// How to search for the highest rate. Its load offers a constant rate (`open.rate`) for a time (`duration`): the least that is tried, and
 /// how long each probe takes. A `limit` claim says which bound a probe has to hold.
@@ -34,27 +35,310 @@ impl Search {
     }
 }
 
+/// A bound that a figure keeps to, or the highest rate that holds a bound of latency: what is given besides tells which. With `metric` and
+/// `below` or `above` it is about a measured phase, with `at_most` about a phase that searches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "LimitSettings", into = "LimitSettings")]
+#[schemars(with = "LimitSettings")]
+pub enum LimitClaim {
+    /// About a phase that searches.
+    Search(SearchClaim),
+    /// About a phase that is measured.
+    Bound(BoundClaim),
+}
+
 /// The highest rate at which so many requests are answered in time. A request that fails is not. Outcomes: `reached` or `not_reached`
 /// where `at_least` is given, else `estimated`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LimitClaim {
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchClaim {
     /// The phase that searches.
     pub phase: String,
     /// The longest that a request may take, from when it was due.
     pub at_most: Span,
     /// The share of requests of which that holds (more than 0, less than 1).
-    #[serde(default = "LimitClaim::default_share")]
     pub share: Share,
     /// The rate that is wanted, in requests per second; without it the limit is only found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// How far the interval may reach from the limit, as a share of it (more than 0, less than 1).
-    #[serde(default = "LimitClaim::default_precision")]
     pub precision: Share,
     /// Predict the limit from light load as well, and show both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predict: Option<Predict>,
+    /// What is expected.
+    pub expect: SearchExpect,
+}
+
+/// A figure of a measured phase lies below a bound, or above it. Outcomes: `held` where its whole interval does, `not_held` where none of it
+/// does, else `undecided`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The figure.
+    pub metric: Metric,
+    /// Where it is to lie.
+    pub side: Side,
+    /// The bound, as the file has it.
+    pub bound: Amount,
+    /// What is expected.
+    pub expect: BoundExpect,
+}
+
+/// On which side of a bound a figure is to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Below it.
+    Below,
+    /// Above it.
+    Above,
+}
+
+impl Side {
+    /// The key in the file, and the word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Below => "below",
+            Self::Above => "above",
+        }
+    }
+}
+
+/// An amount of something, the unit of which follows from the metric: `"50ms"`, `"1 %"`, `"200 MB/s"`, or a bare number where the metric
+/// has no unit that could be mistaken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "this is no amount, expected a number such as 1000, or one with its unit such as \"50ms\""
+)]
+pub enum Amount {
+    /// A bare number.
+    Number(f64),
+    /// A number with its unit.
+    Text(String),
+}
+
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl BoundClaim {
+    /// The bound in the unit of the metric.
+    ///
+    /// # Errors
+    /// When it is no amount of that unit.
+    pub fn value(&self) -> Result<f64, UnitError> {
+        self.metric.unit().parse(&self.bound.to_string())
+    }
+}
+
+impl LimitClaim {
+    /// The phase that it is about.
+    #[must_use]
+    pub fn phase(&self) -> &str {
+        match self {
+            Self::Search(claim) => &claim.phase,
+            Self::Bound(claim) => &claim.phase,
+        }
+    }
+
+    /// The same, to be filled in where the file leaves it out.
+    pub(super) fn phase_mut(&mut self) -> &mut String {
+        match self {
+            Self::Search(claim) => &mut claim.phase,
+            Self::Bound(claim) => &mut claim.phase,
+        }
+    }
+
+    /// The claim about a search, where it is one.
+    #[must_use]
+    pub fn search(&self) -> Option<&SearchClaim> {
+        match self {
+            Self::Search(claim) => Some(claim),
+            Self::Bound(_) => None,
+        }
+    }
+
+    /// The claim about a bound, where it is one.
+    #[must_use]
+    pub fn bound(&self) -> Option<&BoundClaim> {
+        match self {
+            Self::Search(_) => None,
+            Self::Bound(claim) => Some(claim),
+        }
+    }
+}
+
+/// A limit as the file has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LimitClaim")]
+struct LimitSettings {
+    /// The phase: one that is measured for a bound, one with `search` for a search. May be left out where there is only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    phase: String,
+    /// The figure that is to keep to a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metric: Option<Metric>,
+    /// It is to lie below this: `"50ms"` for times, `"1 %"` for shares, `"200 MB/s"`, `"10Mbit"`, `1000` for rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    below: Option<Amount>,
+    /// It is to lie above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    above: Option<Amount>,
+    /// Of a search: the longest that a request may take, from when it was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_most: Option<Span>,
+    /// Of a search: the share of requests of which that holds (more than 0, less than 1); 95 % unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<Share>,
+    /// Of a search: the rate that is wanted, in requests per second; without it the limit is only found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_least: Option<f64>,
+    /// Of a search: how far the interval may reach from the limit, as a share of it (more than 0, less than 1); 10 % unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    precision: Option<Share>,
+    /// Of a search: predict the limit from light load as well, and show both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    predict: Option<Predict>,
+    /// What is expected: the claim holds when that is found. `held` (unless told) or `not_held` of a bound; `reached` (unless told) or
+    /// `not_reached` of a search with `at_least`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expect: Option<LimitExpect>,
+}
+
+/// What may be expected of a limit of either kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum LimitExpect {
+    /// The figure keeps to the bound.
+    Held,
+    /// It does not.
+    NotHeld,
+    /// The bound is held up to the rate that is wanted.
+    Reached,
+    /// It is not held up to there.
+    NotReached,
+}
+
+/// Settings that make no limit of either kind.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum NoLimit {
+    #[error(
+        "a limit says what it bounds, expected `metric` with `below` or `above`, or `at_most` for a phase that searches"
+    )]
+    Neither,
+    #[error(
+        "`{0}` belongs to a search, expected `metric` with `below` or `above` alone, or `at_most` without them"
+    )]
+    Both(&'static str),
+    #[error("a bound has one side, expected either `below` or `above`")]
+    Sides,
+    #[error("a bound needs `metric`, expected the name of a metric such as `p99_ms` or `error_share`")]
+    NoMetric,
+    #[error("this cannot be expected of a bound, expected `held` or `not_held`")]
+    ExpectOfBound,
+    #[error(
+        "this cannot be expected of a search, expected `reached` or `not_reached`, and `at_least` with it"
+    )]
+    ExpectOfSearch,
+}
+
+impl TryFrom<LimitSettings> for LimitClaim {
+    type Error = NoLimit;
+
+    fn try_from(settings: LimitSettings) -> Result<Self, NoLimit> {
+        let LimitSettings {
+            phase,
+            metric,
+            below,
+            above,
+            at_most,
+            share,
+            at_least,
+            precision,
+            predict,
+            expect,
+        } = settings;
+        let (side, bound) = match (below, above) {
+            (Some(_), Some(_)) => return Err(NoLimit::Sides),
+            (Some(bound), None) => (Side::Below, bound),
+            (None, Some(bound)) => (Side::Above, bound),
+            (None, None) if metric.is_some() => return Err(NoLimit::Neither),
+            (None, None) => {
+                let at_most = at_most.ok_or(NoLimit::Neither)?;
+                let expect = match expect {
+                    None => SearchExpect::default(),
+                    Some(LimitExpect::Reached) if at_least.is_some() => SearchExpect::Reached,
+                    Some(LimitExpect::NotReached) if at_least.is_some() => SearchExpect::NotReached,
+                    Some(_) => return Err(NoLimit::ExpectOfSearch),
+                };
+                let share = share.unwrap_or(SearchClaim::SHARE);
+                let precision = precision.unwrap_or(SearchClaim::PRECISION);
+                return Ok(Self::Search(SearchClaim {
+                    phase,
+                    at_most,
+                    share,
+                    at_least,
+                    precision,
+                    predict,
+                    expect,
+                }));
+            }
+        };
+        let of_search = [
+            ("at_most", at_most.is_some()),
+            ("share", share.is_some()),
+            ("at_least", at_least.is_some()),
+            ("precision", precision.is_some()),
+            ("predict", predict.is_some()),
+        ];
+        if let Some((key, _)) = of_search.into_iter().find(|(_, given)| *given) {
+            return Err(NoLimit::Both(key));
+        }
+        let metric = metric.ok_or(NoLimit::NoMetric)?;
+        let expect = match expect {
+            None | Some(LimitExpect::Held) => BoundExpect::Held,
+            Some(LimitExpect::NotHeld) => BoundExpect::NotHeld,
+            Some(_) => return Err(NoLimit::ExpectOfBound),
+        };
+        Ok(Self::Bound(BoundClaim { phase, metric, side, bound, expect }))
+    }
+}
+
+impl From<LimitClaim> for LimitSettings {
+    fn from(claim: LimitClaim) -> Self {
+        match claim {
+            LimitClaim::Search(claim) => Self {
+                phase: claim.phase,
+                at_most: Some(claim.at_most),
+                share: Some(claim.share),
+                at_least: claim.at_least,
+                precision: Some(claim.precision),
+                predict: claim.predict,
+                expect: claim.at_least.map(|_| match claim.expect {
+                    SearchExpect::Reached => LimitExpect::Reached,
+                    SearchExpect::NotReached => LimitExpect::NotReached,
+                }),
+                ..Self::default()
+            },
+            LimitClaim::Bound(claim) => Self {
+                phase: claim.phase,
+                metric: Some(claim.metric),
+                below: (claim.side == Side::Below).then(|| claim.bound.clone()),
+                above: (claim.side == Side::Above).then_some(claim.bound),
+                expect: Some(match claim.expect {
+                    BoundExpect::Held => LimitExpect::Held,
+                    BoundExpect::NotHeld => LimitExpect::NotHeld,
+                }),
+                ..Self::default()
+            },
+        }
+    }
 }
 
 /// How to predict a limit from load that is far below it. The service is taken as a queue; how long it works for a request follows from the mean
@@ -92,11 +376,9 @@ pub enum Serving {
     Shared,
 }
 
-impl LimitClaim {
-    fn default_share() -> Share {
-        Share(0.95)
-    }
-    fn default_precision() -> Share {
-        Share(0.1)
-    }
+impl SearchClaim {
+    /// The share of requests that are in time, unless the claim says otherwise.
+    const SHARE: Share = Share(0.95);
+    /// How far the interval may reach, unless the claim says otherwise.
+    const PRECISION: Share = Share(0.1);
 }

@@ -7,6 +7,7 @@ pub mod bulk;
 pub mod capture;
 pub mod cpus;
 pub mod diagnose;
+pub mod expect;
 pub mod hops;
 pub mod hysteresis;
 pub mod knee;
@@ -35,10 +36,14 @@ pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use capture::Capture;
 pub use cpus::Cpus;
 pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
+pub use expect::{
+    BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, Expected, InteractionExpect, ModesExpect,
+    PathExpect, RecoveryExpect, SearchExpect,
+};
 pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
 pub use knee::KneeClaim;
-pub use limit::{LimitClaim, Predict, Search};
+pub use limit::{Amount, BoundClaim, LimitClaim, Predict, Search, SearchClaim, Side};
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
 pub use load::{HttpLoad, Load, LoadKind};
 pub use load_curve::LoadCurveClaim;
@@ -56,7 +61,7 @@ pub use storage::{
     SourceClaim, StorageEngine, StorageLoad, SyncBy, Volume, WinnerClaim,
 };
 
-use crate::units::{ByteSize, PortRange, Share, Span};
+use crate::units::{ByteSize, PortRange, Share, Span, Unit};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -362,13 +367,13 @@ impl Paths {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The figure does come back: after against baseline, adjusted by the control twin.
+    /// The figure comes back, or does not: after against baseline, adjusted by the control twin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryClaim>,
-    /// Two levels of a factor, or two cells, give the same figure.
+    /// Two levels of a factor, or two cells, compare as expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceClaim>,
-    /// Two factors do not act on each other.
+    /// Two factors act on each other, or do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<InteractionClaim>,
     /// A load that rises and falls meets the same figures on its way down as on its way up.
@@ -392,7 +397,7 @@ pub struct Claim {
     /// Datagrams are lost from an offered rate on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<KneeClaim>,
-    /// So many requests per second are the most that hold a bound of latency.
+    /// A figure keeps to a bound; or so many requests per second are the most that hold a bound of latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitClaim>,
     /// Measurements gather in one place, or in several.
@@ -419,6 +424,26 @@ impl Claim {
         recovery.or(difference).or(interaction)
     }
 
+    /// What is expected; nothing for a kind whose outcome has no sides.
+    #[must_use]
+    pub fn expected(&self) -> Option<Expected> {
+        let limit = |claim: &LimitClaim| match claim {
+            LimitClaim::Search(claim) => claim.expect.into(),
+            LimitClaim::Bound(claim) => claim.expect.into(),
+        };
+        let of_kind = [
+            self.recovery.as_ref().map(|claim| claim.expect.into()),
+            self.difference.as_ref().map(|claim| claim.expect.into()),
+            self.interaction.as_ref().map(|claim| claim.expect.into()),
+            self.hysteresis.as_ref().map(|claim| claim.expect.into()),
+            self.delivery.as_ref().map(|claim| claim.expect.into()),
+            self.diagnose.as_ref().map(|claim| claim.expect.into()),
+            self.modes.as_ref().map(|claim| claim.expect.into()),
+            self.limit.as_ref().map(limit),
+        ];
+        of_kind.into_iter().flatten().next()
+    }
+
     /// Whether it compares cells with each other.
     #[must_use]
     pub fn compares_cells(&self) -> bool {
@@ -442,6 +467,9 @@ pub struct RecoveryClaim {
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: RecoveryExpect,
 }
 
 impl RecoveryClaim {
@@ -463,6 +491,9 @@ pub struct DeliveryClaim {
     /// Whether a message may arrive more than once.
     #[serde(default = "DeliveryClaim::default_doubles")]
     pub doubles: bool,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: DeliveryExpect,
 }
 
 impl DeliveryClaim {
@@ -494,6 +525,9 @@ pub struct DifferenceClaim {
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: DifferenceExpect,
 }
 
 impl DifferenceClaim {
@@ -518,6 +552,9 @@ pub struct InteractionClaim {
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: InteractionExpect,
 }
 
 impl InteractionClaim {
@@ -544,8 +581,15 @@ pub enum Metric {
     MessagesPerMinute,
     /// The median time of a request (of messaging: of a round), in milliseconds.
     MedianMs,
+    /// The 90th percentile of the time of a request, in milliseconds.
+    P90Ms,
+    /// The 95th percentile of the time of a request, in milliseconds.
+    P95Ms,
     /// The 99th percentile of the time of a request, in milliseconds.
     P99Ms,
+    /// The 99.9th percentile of the time of a request, in milliseconds.
+    #[serde(rename = "p99_9_ms")]
+    P999Ms,
     /// Bits that arrived per second, without headers, both directions together.
     BitsPerSecond,
     /// Datagrams that arrived per second.
@@ -567,6 +611,8 @@ pub enum Metric {
     CpuUsPerRequest,
     /// The share of the bytes read that the device delivered; the others were in memory.
     DeviceShare,
+    /// The share of requests (or connections, where each carries one) that failed, in whatever way.
+    ErrorShare,
 }
 
 impl Metric {
@@ -578,7 +624,10 @@ impl Metric {
             Self::RequestsPerSecond => "requests_per_second",
             Self::MessagesPerMinute => "messages_per_minute",
             Self::MedianMs => "median_ms",
+            Self::P90Ms => "p90_ms",
+            Self::P95Ms => "p95_ms",
             Self::P99Ms => "p99_ms",
+            Self::P999Ms => "p99_9_ms",
             Self::BitsPerSecond => "bits_per_second",
             Self::PacketsPerSecond => "packets_per_second",
             Self::LossShare => "loss_share",
@@ -589,6 +638,41 @@ impl Metric {
             Self::MaxMs => "max_ms",
             Self::CpuUsPerRequest => "cpu_us_per_request",
             Self::DeviceShare => "device_share",
+            Self::ErrorShare => "error_share",
+        }
+    }
+
+    /// The unit in which it is told.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::MedianMs
+            | Self::P90Ms
+            | Self::P95Ms
+            | Self::P99Ms
+            | Self::P999Ms
+            | Self::JitterMs
+            | Self::MeanMs
+            | Self::MaxMs => Unit::Milliseconds,
+            Self::CpuUsPerRequest => Unit::Microseconds,
+            Self::LossShare | Self::StallShare | Self::DeviceShare | Self::ErrorShare => Unit::Share,
+            Self::BitsPerSecond => Unit::BitsPerSecond,
+            Self::MegabytesPerSecond => Unit::MegabytesPerSecond,
+            Self::ConnectionsPerSecond | Self::RequestsPerSecond | Self::PacketsPerSecond => Unit::PerSecond,
+            Self::MessagesPerMinute => Unit::PerMinute,
+        }
+    }
+
+    /// The share of requests that are faster, of a metric that is a percentile of their time.
+    #[must_use]
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::MedianMs => Some(0.5),
+            Self::P90Ms => Some(0.9),
+            Self::P95Ms => Some(0.95),
+            Self::P99Ms => Some(0.99),
+            Self::P999Ms => Some(0.999),
+            _ => None,
         }
     }
 
@@ -601,7 +685,7 @@ impl Metric {
     /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.
     #[must_use]
     pub fn is_share(self) -> bool {
-        matches!(self, Self::LossShare | Self::StallShare | Self::DeviceShare)
+        self.unit() == Unit::Share
     }
 
     /// Whether less of it is better.
@@ -609,7 +693,11 @@ impl Metric {
     pub fn lower_is_better(self) -> bool {
         match self {
             Self::MedianMs
+            | Self::P90Ms
+            | Self::P95Ms
             | Self::P99Ms
+            | Self::P999Ms
+            | Self::ErrorShare
             | Self::LossShare
             | Self::JitterMs
             | Self::MeanMs

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Value};
 
-use super::{Claim, Experiment, RunOptions, validate};
+use super::{Claim, Experiment, Phase, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -161,6 +161,9 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     }
     let mut claims = std::mem::take(&mut experiment.claims);
     for (nth, claim) in claims.iter_mut().enumerate() {
+        if let Some(limit) = claim.limit.as_mut().filter(|limit| limit.phase().is_empty()) {
+            *limit.phase_mut() = only_phase(&experiment, limit.search().is_some()).unwrap_or_default();
+        }
         let Some((name, phase, metric)) = claim.usual_metric_mut() else { continue };
         if !says(&|document| document.get("claims")?.get(nth)?.get(name)?.get("metric")) {
             *metric = experiment.usual_metric(phase).unwrap_or(*metric);
@@ -169,6 +172,14 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     experiment.claims = claims;
     validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
     Ok(experiment)
+}
+
+/// The only phase that searches, or that measures; nothing where there are several.
+fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
+    let is_meant = |phase: &&Phase| if searches { phase.search.is_some() } else { phase.measure.is_some() };
+    let mut phases = experiment.all_phases().filter(is_meant);
+    let only = phases.next()?;
+    phases.next().is_none().then(|| only.name.clone())
 }
 
 fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {

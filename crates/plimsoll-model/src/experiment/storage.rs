@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
 use super::open_loop::OpenLoop;
+use super::{Metric, ModesExpect};
 use crate::units::{ByteSize, Share, Span};
 
 /// A place to store. Exactly one of `folder`, `loop` and `device` says what it is.
@@ -349,6 +349,9 @@ pub struct ModesClaim {
     /// What is looked at.
     #[serde(default = "of_bytes")]
     pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: ModesExpect,
 }
 
 impl ModesClaim {

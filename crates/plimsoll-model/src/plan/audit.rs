@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::experiment::{Claim, DifferenceClaim, Experiment, Factor, Metric, Paths};
+use crate::experiment::{Claim, DifferenceClaim, DifferenceExpect, Experiment, Factor, Metric, Paths};
 
 /// The setting that switches probes.
 const SETTING: &str = "run.probes";
@@ -20,8 +20,8 @@ pub(super) fn extend(experiment: &mut Experiment) {
     }
     let Some((phase, metric)) = judged(experiment) else { return };
     let margin = DifferenceClaim::default_margin();
-    let difference =
-        DifferenceClaim { phase, factor: Some(name), against: Default::default(), margin, metric };
+    let (factor, against, expect) = (Some(name), Default::default(), DifferenceExpect::Same);
+    let difference = DifferenceClaim { phase, factor, against, margin, metric, expect };
     let claim = Claim { difference: Some(difference), ..Claim::default() };
     experiment.claims.push(claim);
 }

@@ -100,7 +100,7 @@ fn answer(report: &RunReport, claims: &[Claim]) -> Markup {
 }
 
 fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
-    let standing = verdict.outcome.standing();
+    let standing = verdict.standing();
     let class = match standing {
         Standing::Holds => "holds",
         Standing::Fails => "fails",
@@ -111,7 +111,7 @@ fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
         div class={ "verdict " (class) } {
             h2 { (wording::outcome(verdict.outcome)) }
             p .answer { (wording::answer(verdict)) }
-            p { (wording::reason(verdict)) " " span .soft { "(" (verdict.claim) ": " (wording::standing(standing)) ")" } }
+            p { (wording::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(standing)) ")" } }
             @if wording::is_ratio(verdict) && verdict.claim != "winner" && point.estimate.is_some() {
                 (strip(&Scale::new(&[point], limits), point, true))
             }
@@ -231,7 +231,8 @@ fn rates(
 
 /// The probes by which limits were searched.
 fn searches(report: &RunReport) -> Option<Section> {
-    let verdicts = report.verdicts.iter().filter(|verdict| verdict.claim == "limit");
+    let is_search = |verdict: &&Verdict| verdict.claim == "limit" && !wording::is_bound(verdict);
+    let verdicts = report.verdicts.iter().filter(is_search);
     let both = (1..).zip(report.searches.iter().zip(verdicts));
     figures(
         "search",

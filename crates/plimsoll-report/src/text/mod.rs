@@ -115,14 +115,15 @@ pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) ->
 fn answer(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
     // Wrapped as plain text, painted afterwards: an escape sequence has no width.
     let outcome = format!("{}.", wording::outcome(verdict.outcome));
-    let text = format!("{outcome} {} {}", wording::answer(verdict), wording::reason(verdict));
+    let sentences = [wording::answer(verdict), wording::reason(verdict), wording::expectation(verdict)];
+    let text = format!("{outcome} {}", sentences.join(" "));
     let text = terminal(text.trim_end()).into_owned();
     for (i, line) in
         textwrap::wrap(&text, textwrap::Options::new(page.width).break_words(false)).iter().enumerate()
     {
         match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {
             Some(rest) => {
-                writeln!(page.out, "{}{rest}", page.paint.standing(&outcome, verdict.outcome.standing()))?;
+                writeln!(page.out, "{}{rest}", page.paint.standing(&outcome, verdict.standing()))?;
             }
             None => writeln!(page.out, "{line}")?,
         }

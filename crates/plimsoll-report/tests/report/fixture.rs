@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::experiment::{Claim, HostKind, Metric, RecoveryClaim, Rung};
+use plimsoll_model::experiment::{Claim, HostKind, Metric, RecoveryClaim, RecoveryExpect, Rung};
 use plimsoll_model::observation::{
     ErrorKind, Fault, FaultKind, Interval as Counts, Latencies, LoadResult, Percentiles, PhaseKind,
     PhaseRecord, Sample, SamplingCost, Slice, TrialRecord, Twin,
@@ -105,7 +105,8 @@ fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: 
         connections: (rate * step_ns as f64 / 1e9 * (1.0 + 0.1 * wobble(seed + i))).round() as u64,
         ..Counts::default()
     });
-    let percentiles = Percentiles { p50, p90: p50 * 17 / 10, p99: p50 * 4, max: p50 * 11 };
+    let percentiles =
+        Percentiles { p50, p90: p50 * 17 / 10, p95: p50 * 2, p99: p50 * 4, p99_9: p50 * 8, max: p50 * 11 };
     Slice {
         twin,
         number,
@@ -218,6 +219,7 @@ pub(crate) fn record(number: u32, fate: Fate, hz: u32) -> TrialRecord {
         ]),
         sampling: SamplingCost { samples: 330, cpu_us: 21_000, elapsed_us: 41_000_000 },
         faults: Vec::new(),
+        last_words: BTreeMap::new(),
         setup_us: 142_000,
         teardown_us: 61_000,
     }
@@ -290,6 +292,7 @@ pub(crate) fn claims() -> Vec<Claim> {
         after: "after".into(),
         margin: Share(0.05),
         metric: Metric::ConnectionsPerSecond,
+        expect: RecoveryExpect::Recovered,
     };
     vec![Claim { recovery: Some(recovery), ..Claim::default() }]
 }
@@ -310,6 +313,8 @@ fn verdict(
         confidence: 0.95,
         n,
         reason: reason.into(),
+        expected: None,
+        holds: None,
     }
 }
 
@@ -339,6 +344,7 @@ pub(crate) fn empty() -> RunReport {
         knees: Vec::new(),
         growths: Vec::new(),
         verdicts: Vec::new(),
+        troubles: Vec::new(),
         recovery: None,
         searches: Vec::new(),
         modes: Vec::new(),

@@ -1,3 +1,4 @@
+use plimsoll_model::experiment::RecoveryExpect;
 use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_report::junit;
 
@@ -27,6 +28,27 @@ fn an_undecided_claim_is_skipped_and_an_invalid_one_is_an_error() {
     let invalid = written(&fixture::invalid());
     assert!(invalid.contains("<error") && invalid.contains(r#"type="invalid""#), "{invalid}");
     assert!(!invalid.contains("<failure") && !invalid.contains("<skipped"), "{invalid}");
+}
+
+#[test]
+fn a_claim_fails_when_something_else_was_found_than_it_expects() {
+    let mut report = fixture::recovered();
+    let verdict = report.verdicts.remove(0);
+    let expecting = |expect: RecoveryExpect| RunReport {
+        verdicts: vec![verdict.clone().expecting(expect.into())],
+        ..report.clone()
+    };
+    assert!(!written(&expecting(RecoveryExpect::Recovered)).contains("<failure"));
+    let text = written(&expecting(RecoveryExpect::NotRecovered));
+    assert!(text.contains("<failure") && text.contains(r#"type="recovered""#), "{text}");
+    assert!(text.contains("The claim fails (expected: not recovered)."), "{text}");
+}
+
+#[test]
+fn an_empty_set_of_claims_is_a_warning() {
+    let text = written(&fixture::empty());
+    assert!(text.contains("<skipped") && text.contains(r#"type="nothing_claimed""#), "{text}");
+    assert!(!written(&fixture::recovered()).contains("nothing_claimed"));
 }
 
 #[test]

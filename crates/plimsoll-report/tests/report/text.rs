@@ -1,4 +1,4 @@
-use plimsoll_model::report::RunReport;
+use plimsoll_model::report::{RunReport, Trouble};
 use plimsoll_report::text::{self, TextOptions};
 
 use crate::fixture;
@@ -42,6 +42,27 @@ fn an_undecided_run_says_what_is_missing() {
 #[test]
 fn an_invalid_run_names_the_fault() {
     insta::assert_snapshot!(plain(&fixture::invalid()));
+}
+
+#[test]
+fn what_failed_is_told_with_the_first_error_the_last_lines_of_the_service_and_what_to_try() {
+    let trouble = Trouble {
+        place: "`all`".into(),
+        what: "in `all` all 50 connections of `some` failed (50 status not 2xx)".into(),
+        spoils: true,
+        first_error: Some("10.0.0.2:80: the answer was HTTP status 500".into()),
+        last_words: [("web".to_owned(), "one\ntwo\nthree\n\u{1b}[2Jfour\n".to_owned())].into(),
+        next: "ask `web` by hand".into(),
+    };
+    let text = plain(&RunReport { troubles: vec![trouble], ..fixture::empty() });
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("In `all` all 50 connections of `some` failed (50 status not 2xx). The first error:"),
+        "{text}"
+    );
+    assert!(text.contains("The last lines of stderr of `web`: two / three /"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("Try: ask `web` by hand."), "{text}");
 }
 
 #[test]

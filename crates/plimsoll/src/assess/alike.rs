@@ -12,6 +12,9 @@ use super::contrast;
 /// The chance to call a machine unfit that is not.
 const ALPHA: f64 = 0.01;
 
+/// What to try where the machine is unfit.
+pub(super) const NEXT: &str = "stop what else uses the CPUs and the disks, give the hosts CPUs of their own (`cpus`), or measure for longer";
+
 /// Cuts off the trials of block 0, which come first.
 pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) {
     trials.split_at(trials.partition_point(|trial| trial.block == 0))

@@ -137,7 +137,9 @@ fn offer(slices: &[&Slice]) -> Option<OfferReport> {
     let lateness_us = Percentiles {
         p50: most(|p| p.p50),
         p90: most(|p| p.p90),
+        p95: most(|p| p.p95),
         p99: most(|p| p.p99),
+        p99_9: most(|p| p.p99_9),
         max: most(|p| p.max),
     };
     (!offers.is_empty()).then(|| OfferReport {
@@ -175,13 +177,44 @@ fn empty() -> Histogram<u64> {
 
 /// Percentiles over all slices, from their histograms.
 pub(super) fn percentiles<'h>(histograms: impl Iterator<Item = &'h str>) -> Percentiles {
-    let mut all = empty();
-    for encoded in histograms {
-        // A histogram that resizes by itself takes every other of the same precision.
-        all.add(histogram(encoded)).ok();
+    let mut all = Pooled::default();
+    histograms.for_each(|encoded| all.add(encoded));
+    let at = |quantile| all.at(quantile);
+    Percentiles {
+        p50: at(0.5),
+        p90: at(0.9),
+        p95: at(0.95),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        max: all.0.max(),
     }
-    let at = |quantile| all.value_at_quantile(quantile);
-    Percentiles { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: all.max() }
+}
+
+/// The histograms of several slices together, in microseconds.
+pub(super) struct Pooled(Histogram<u64>);
+
+impl Default for Pooled {
+    fn default() -> Self {
+        Self(empty())
+    }
+}
+
+impl Pooled {
+    /// Takes what a load recorded.
+    pub(super) fn add(&mut self, encoded: &str) {
+        // A histogram that resizes by itself takes every other of the same precision.
+        self.0.add(histogram(encoded)).ok();
+    }
+
+    /// How many values were recorded.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The value at a quantile.
+    pub(super) fn at(&self, quantile: f64) -> u64 {
+        self.0.value_at_quantile(quantile)
+    }
 }
 
 /// Where the machine's CPU time went while the slices ran.

@@ -54,6 +54,9 @@ fn figure(step: &Step, metric: Metric) -> Option<f64> {
     let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);
     match metric {
         Metric::MedianMs => millis(step.latency_us.p50),
+        Metric::P90Ms => millis(step.latency_us.p90),
+        Metric::P95Ms => millis(step.latency_us.p95),
+        Metric::P999Ms => millis(step.latency_us.p99_9),
         Metric::P99Ms => millis(step.latency_us.p99),
         _ => step.answered(),
     }

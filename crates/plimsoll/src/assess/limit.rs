@@ -3,7 +3,7 @@
 mod light;
 
 use plimsoll_judge::limit::{self, LimitSettings, Probe};
-use plimsoll_model::experiment::{Experiment, LimitClaim};
+use plimsoll_model::experiment::{Experiment, LimitClaim, SearchClaim};
 use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{ProbeFinding, ProbeReport, SearchReport};
@@ -18,15 +18,15 @@ const FAILURES: usize = 2;
 
 /// A search in one cell: where, for what, and between which rates.
 struct Task<'e> {
-    claim: &'e LimitClaim,
+    claim: &'e SearchClaim,
     settings: LimitSettings,
 }
 
 impl<'e> Task<'e> {
     /// The task of a phase; nothing where it does not search.
     fn of(experiment: &'e Experiment, phase: &str) -> Option<Self> {
-        let claim =
-            experiment.claims.iter().filter_map(|claim| claim.limit.as_ref()).find(|c| c.phase == phase)?;
+        let mut claims = claims(experiment);
+        let claim = claims.find(|claim| claim.phase == phase)?;
         let named = experiment.all_phases().find(|other| other.name == phase && other.search.is_some())?;
         let search = named.search.as_ref()?;
         let open = experiment.loads.get(&search.load)?.http.as_ref()?.open.as_ref()?;
@@ -77,7 +77,7 @@ pub(super) fn next_rate(experiment: &Experiment, phase: &str, slices: &[Slice]) 
 }
 
 /// One verdict for each cell.
-pub(super) fn verdicts(plan: &Plan, claim: &LimitClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
+pub(super) fn verdicts(plan: &Plan, claim: &SearchClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
     plan.cells.iter().filter_map(|cell| verdict(cell, &claim.phase, trials)).collect()
 }
 
@@ -121,9 +121,8 @@ fn beyond_reach(verdict: Verdict, reached: &LimitSettings, wanted: &LimitSetting
 
 /// The probes of every search, for the report.
 pub(super) fn searches(plan: &Plan, trials: &[TrialRecord]) -> Vec<SearchReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.limit.as_ref());
-    let pairs = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
-    let report = |(claim, cell): (&LimitClaim, &Cell)| {
+    let pairs = claims(&plan.experiment).flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
+    let report = |(claim, cell): (&SearchClaim, &Cell)| {
         let task = Task::of(&cell.experiment, &claim.phase)?;
         let of_cell = trials.iter().filter(|trial| trial.cell == cell.levels);
         Some(SearchReport {
@@ -136,6 +135,12 @@ pub(super) fn searches(plan: &Plan, trials: &[TrialRecord]) -> Vec<SearchReport>
         })
     };
     pairs.filter_map(report).collect()
+}
+
+/// The claims about searches.
+fn claims(experiment: &Experiment) -> impl Iterator<Item = &SearchClaim> {
+    let limits = experiment.claims.iter().filter_map(|claim| claim.limit.as_ref());
+    limits.filter_map(LimitClaim::search)
 }
 
 /// The probes of one trial; none where it has a fault.

@@ -90,7 +90,9 @@ pub(super) fn commands(slices: &[&Slice]) -> BTreeMap<String, Percentiles> {
         *most = Percentiles {
             p50: most.p50.max(more.p50),
             p90: most.p90.max(more.p90),
+            p95: most.p95.max(more.p95),
             p99: most.p99.max(more.p99),
+            p99_9: most.p99_9.max(more.p99_9),
             max: most.max.max(more.max),
         };
     }

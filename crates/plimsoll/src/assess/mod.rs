@@ -1,6 +1,7 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
 
 mod alike;
+mod bound;
 mod contrast;
 mod curve;
 mod diagnose;
@@ -24,6 +25,7 @@ mod recovery;
 mod remedies;
 mod runs;
 mod slices;
+mod soundness;
 mod source;
 mod validity;
 mod winner;
@@ -32,7 +34,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::{Claim, Experiment, Host};
+use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
 use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
@@ -88,7 +90,8 @@ impl plimsoll_run::Judge for Judge {
 
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
         let verdicts = verdicts(plan, trials);
-        !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.outcome.standing() != Standing::Open)
+        let known = !verdicts.is_empty() && verdicts.iter().all(|it| it.standing() != Standing::Open);
+        known || soundness::is_hopeless(plan, trials)
     }
 }
 
@@ -103,8 +106,12 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
             }
         }
     }
+    let troubles = soundness::of(plan, all);
+    soundness::object(&troubles, entry.status, all.len(), &mut verdicts);
     let alike = alike::of(plan, all);
-    let (_, trials) = alike::split(all);
+    let (first, trials) = alike::split(all);
+    // A run that ends after its first block has no other figures to show.
+    let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
     let evidence = evidence::of(plan, trials);
@@ -117,6 +124,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         seed: entry.seed,
         again: crate::command::again(entry),
         started_unix_s: entry.started_unix_s,
+        troubles: troubles.into_iter().map(|found| found.trouble).collect(),
         elapsed_s: entry.elapsed.as_secs_f64(),
         recovery: recovery::facts(plan, trials),
         load_curves: load_curve::reports(plan, trials),
@@ -143,7 +151,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         state_lives_in,
         evidence,
         hosts: hosts(plan),
-        trials: trials.iter().map(figures::trial).collect(),
+        trials: shown.iter().map(figures::trial).collect(),
         sampling: sampling(all),
     }
 }
@@ -151,14 +159,18 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
 fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
     let unfit = alike::of(plan, all).filter(|alike| !alike.fit);
     let (_, trials) = alike::split(all);
-    let mut verdicts: Vec<Verdict> =
-        plan.experiment.claims.iter().flat_map(|claim| verdicts_of(plan, claim, trials)).collect();
+    let of_claim = |claim: &Claim| -> Vec<Verdict> {
+        let verdicts = verdicts_of(plan, claim, trials).into_iter();
+        match claim.expected() {
+            Some(expected) => verdicts.map(|verdict| verdict.expecting(expected)).collect(),
+            None => verdicts.collect(),
+        }
+    };
+    let mut verdicts: Vec<Verdict> = plan.experiment.claims.iter().flat_map(of_claim).collect();
     probes::object(plan, &mut verdicts);
     if let Some(unfit) = unfit {
-        for verdict in &mut verdicts {
-            *verdict =
-                Verdict::bare(&verdict.claim, &verdict.metric, Outcome::Invalid, 0, unfit.reason.as_str());
-        }
+        let reason = format!("{}; try: {}", unfit.reason, alike::NEXT);
+        verdicts.iter_mut().for_each(|verdict| verdict.invalidate(reason.as_str()));
     }
     verdicts
 }
@@ -193,7 +205,10 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
     } else if let Some(claim) = &claim.growth {
         growth::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.limit {
-        limit::verdicts(plan, claim, trials)
+        match claim {
+            LimitClaim::Search(claim) => limit::verdicts(plan, claim, trials),
+            LimitClaim::Bound(claim) => bound::verdicts(plan, claim, trials),
+        }
     } else if let Some(claim) = &claim.modes {
         modes::verdicts(plan, claim, trials)
     } else if let Some(claim) = &claim.source {

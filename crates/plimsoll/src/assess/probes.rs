@@ -27,7 +27,7 @@ pub(super) fn object(plan: &Plan, verdicts: &mut [Verdict]) {
     let Some(changed) = changed(plan, verdicts) else { return };
     for verdict in verdicts.iter_mut().filter(|verdict| **verdict != changed) {
         let reason = format!("the probes themselves changed the result: {}", changed.reason);
-        *verdict = Verdict::bare(&verdict.claim, &verdict.metric, Outcome::Invalid, verdict.n, reason);
+        verdict.invalidate(reason);
     }
 }
 

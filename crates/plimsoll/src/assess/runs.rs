@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
-use plimsoll_model::experiment::{Claim, Metric};
+use plimsoll_model::experiment::{Claim, LimitClaim, Metric};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -86,6 +86,8 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
         list.extend(claim.modes.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
         let winner = claim.winner.iter();
         list.extend(winner.flat_map(|claim| claim.phases.iter().map(|phase| (phase.clone(), claim.metric))));
+        let bound = claim.limit.as_ref().and_then(LimitClaim::bound);
+        list.extend(bound.map(|claim| (claim.phase.clone(), claim.metric)));
         let source = claim.source.as_ref();
         list.extend(source.map(|claim| (claim.phase.clone(), Metric::MegabytesPerSecond)));
         list

@@ -146,26 +146,21 @@ fn taken(slices: &[&Slice], share: f64) -> Option<String> {
 /// Only the baseline tells here: that connections fail after a flood is a finding, and no fault of the measurement.
 fn failing(slices: &[&Slice]) -> Option<String> {
     let failed: u64 = slices.iter().map(|slice| slice.result.failed()).sum();
-    let all: u64 = failed + slices.iter().map(|slice| done(slice)).sum::<u64>();
-    (all > 0 && failed == all).then(|| "every connection failed in every measured phase".to_owned()).or_else(
-        || {
-            let first = slices.first()?;
-            let (failed, done) = (first.result.failed() as f64, done(first) as f64);
-            (failed > FAILED * (failed + done)).then(|| {
-                let kinds: Vec<&str> = first.result.errors.keys().map(|kind| kind.title()).collect();
-                format!(
-                    "{failed} of {} connections failed before anything was done to the system ({})",
-                    failed + done,
-                    kinds.join(", ")
-                )
-            })
-        },
-    )
-}
-
-/// What was done without error: connections, or requests where connections are kept.
-fn done(slice: &Slice) -> u64 {
-    slice.result.connections.max(slice.result.requests)
+    let all: u64 = failed + slices.iter().map(|slice| slice.result.done()).sum::<u64>();
+    let first_error = slices.iter().find_map(|slice| slice.result.first_error.as_ref());
+    let first_error = first_error.map_or_else(String::new, |error| format!("; the first error: {error}"));
+    if all > 0 && failed == all {
+        return Some(format!("every connection failed in every measured phase{first_error}"));
+    }
+    let first = &slices.first()?.result;
+    let (failed, all) = (first.failed() as f64, (first.failed() + first.done()) as f64);
+    (failed > FAILED * all).then(|| {
+        let kinds: Vec<&str> = first.errors.keys().map(|kind| kind.title()).collect();
+        format!(
+            "{failed} of {all} connections failed before anything was done to the system ({}){first_error}",
+            kinds.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! `plimsoll describe`.
 
+mod claims;
+
 use std::io::{self, Write};
 
 use plimsoll_model::experiment::messaging::{Channel, Workers};
 use plimsoll_model::experiment::{
-    Access, Claim, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad,
+    Access, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad,
 };
 use plimsoll_model::plan::Plan;
 
@@ -67,8 +69,11 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let cells = plan.cells.len();
     writeln!(out, "\n{} to {} trials of each of {cells} cell(s)", run.min_trials, run.max_trials)?;
     writeln!(out, "\nClaims")?;
+    if experiment.claims.is_empty() {
+        writeln!(out, "  none: only a measurement that fails makes it end with another status than 0")?;
+    }
     for claim in &experiment.claims {
-        writeln!(out, "  {}", wording(claim))?;
+        writeln!(out, "  {}", claims::wording(claim))?;
     }
     if let Some(remedies) = &experiment.remedies {
         let ladder: Vec<&str> = remedies.ladder.iter().map(|rung| rung.name()).collect();
@@ -280,70 +285,4 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
         self::phases(out, &phase.steps, depth + 1)?;
     }
     Ok(())
-}
-
-fn wording(claim: &Claim) -> String {
-    if let Some(recovery) = &claim.recovery {
-        format!(
-            "{} comes back to {} in {}, within {}",
-            recovery.metric.name(),
-            recovery.baseline,
-            recovery.after,
-            recovery.margin
-        )
-    } else if let Some(difference) = &claim.difference {
-        format!(
-            "{} in {} does not depend on {}, within {}",
-            difference.metric.name(),
-            difference.phase,
-            difference.factor.as_deref().unwrap_or("the cell"),
-            difference.margin
-        )
-    } else if let Some(interaction) = &claim.interaction {
-        format!(
-            "{} in {}: {} act independently",
-            interaction.metric.name(),
-            interaction.phase,
-            interaction.factors.join(" and ")
-        )
-    } else if let Some(modes) = &claim.modes {
-        format!("{} in {} gathers in one place, or in several", modes.metric.name(), modes.phase)
-    } else if let Some(source) = &claim.source {
-        format!("what is read in {} comes from memory, or from the device", source.phase)
-    } else if let Some(winner) = &claim.winner {
-        format!(
-            "one {} is the best in {}, by {}",
-            winner.factor,
-            winner.phases.join(", "),
-            winner.metric.name()
-        )
-    } else if let Some(hysteresis) = &claim.hysteresis {
-        format!(
-            "{} in {} takes the same way down the load as up, within {}",
-            hysteresis.metric.name(),
-            hysteresis.phase,
-            hysteresis.margin
-        )
-    } else if let Some(curve) = &claim.load_curve {
-        format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
-    } else if let Some(curve) = &claim.loss_curve {
-        format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
-    } else if let Some(diagnose) = &claim.diagnose {
-        format!("the path of {} is good enough for TCP as its load wants it", diagnose.phase)
-    } else if let Some(knee) = &claim.knee {
-        format!("datagrams of {} are lost from a rate on, over {}", knee.phase, knee.over.join(" and "))
-    } else if let Some(hops) = &claim.hops {
-        format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
-    } else if let Some(growth) = &claim.growth {
-        let over = growth.over.join(" and ");
-        format!("how the time of {} grows with the number of workers, over {over}", growth.phase)
-    } else if let Some(limit) = &claim.limit {
-        let least = limit.at_least.map_or("the highest rate".to_owned(), |rate| format!("{rate} requests/s"));
-        format!(
-            "{least} at which {} of requests are answered within {}, in {}",
-            limit.share, limit.at_most, limit.phase
-        )
-    } else {
-        String::new()
-    }
 }

@@ -6,9 +6,15 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state;
 
+/// What a gate is worth that has nothing to decide.
+const NOTHING_CLAIMED: &str = "the experiment claims nothing, so that only a failed measurement can stop this gate; `[[claims]]` say what is to hold";
+
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
     let (plan, report, trials) = show::load(&store, &args.run)?;
     show::print(args.format, &store, &plan, &report, &trials)?;
-    Ok(Exit::of(&report.verdicts))
+    if plan.experiment.claims.is_empty() {
+        eprintln!("warning: {NOTHING_CLAIMED}");
+    }
+    Ok(Exit::of_run(&report))
 }

@@ -141,7 +141,7 @@ fn finish(
             eprintln!("interrupted; go on with: plimsoll run --resume {}", report.run);
             Exit::Interrupted
         }
-        RunStatus::Complete | RunStatus::Failed => Exit::of(&report.verdicts),
+        RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
     })
 }
 

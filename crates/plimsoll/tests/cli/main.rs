@@ -9,6 +9,7 @@ mod machine;
 
 mod cannot_be_carried_out;
 mod captured;
+mod claims;
 mod flooded;
 mod interactions;
 mod interrupted;
@@ -31,4 +32,5 @@ mod settings;
 mod storage;
 mod stores;
 mod strangers;
+mod total_failure;
 mod wrong_files;

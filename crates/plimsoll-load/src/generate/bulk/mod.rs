@@ -49,14 +49,18 @@ pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Re
         match stream::connect(spec, load, nth, control.abort) {
             Ok(connection) => connections.push(connection),
             Err(error) if is_refusal(&error) => return Err(other("start the load", &error)),
-            Err(error) => before.error(kind_of_io(&error, false), clock::now()),
+            Err(error) => {
+                before.error_told(kind_of_io(&error, false), clock::now(), || {
+                    format!("connect stream {nth}: {error}")
+                });
+            }
         }
     }
     let start = clock::now();
     let running =
         Running { load, abort: control.abort, start, bytes: AtomicU64::new(0), errors: AtomicU64::new(0) };
     let mut tally = Tally::new(start, None);
-    tally.errors = before.errors;
+    (tally.errors, tally.first_error) = (before.errors, before.first_error);
     for connection in &connections {
         tally.connected(0, connection.connect_ns);
     }

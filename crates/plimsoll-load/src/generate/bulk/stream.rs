@@ -107,7 +107,7 @@ pub(super) fn work(running: &Running<'_>, connection: &Connection, way: Way) -> 
         Ok(End::Stopped) => tally.end = tally.end.max(now),
         Err(error) => {
             tally.bytes = bytes;
-            tally.error(kind_of_io(&error, true), now);
+            tally.error_told(kind_of_io(&error, true), now, || format!("a stream ended: {error}"));
             running.errors.fetch_add(1, Ordering::Relaxed);
             connection.cut();
         }

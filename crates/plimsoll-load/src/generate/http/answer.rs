@@ -54,6 +54,11 @@ impl Answer {
         }
     }
 
+    /// The status, once the head is there.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.head.map(|head| head.status)
+    }
+
     /// The server has closed the connection.
     pub(super) fn end_of_stream(&self) -> Result<Turn, ErrorKind> {
         match self.head {

@@ -117,4 +117,8 @@ impl Protocol for Http {
     fn end_of_stream(&self, answer: &Answer) -> Result<Turn, ErrorKind> {
         answer.end_of_stream()
     }
+
+    fn complaint(&self, answer: &Answer) -> Option<String> {
+        answer.status().map(|status| format!("the answer was HTTP status {status}"))
+    }
 }

@@ -177,6 +177,10 @@ impl Protocol for Smtp {
         }
     }
 
+    fn complaint(&self, session: &Session) -> Option<String> {
+        session.dialog.said_no().map(|line| format!("the server said `{line}`"))
+    }
+
     fn moved(&self, message: Message) -> Option<u64> {
         Some(u64::from(message.stamp.length))
     }

@@ -281,7 +281,7 @@ impl<'a, E: Engine> Worker<'a, E> {
 
     /// Counts a failure; one that will not pass ends the load.
     fn fail(&mut self, error: io::Error, tally: &mut Tally, now: u64) -> io::Result<()> {
-        tally.error(kind_of(&error), now);
+        tally.error_told(kind_of(&error), now, || error.to_string());
         self.failed += 1;
         self.errors_in_a_row += 1;
         let final_ones = [

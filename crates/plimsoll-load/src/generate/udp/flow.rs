@@ -119,7 +119,8 @@ impl Flow {
                 counts
             }
             Err(error) => {
-                tally.error(kind_of_io(&error, true), tally.end);
+                let told = || format!("ask the receiver what arrived: {error}");
+                tally.error_told(kind_of_io(&error, true), tally.end, told);
                 Counts::default()
             }
         };
@@ -150,7 +151,10 @@ impl Flow {
                     running.sent.fetch_add(n as u64, Ordering::Relaxed);
                     tally.intervals.at(now).bytes += (n * self.size) as u64;
                 }
-                Err(error) => tally.error(kind_of_io(&error.into(), true), now),
+                Err(error) => {
+                    let kind = kind_of_io(&error.into(), true);
+                    tally.error_told(kind, now, || format!("send datagrams: {error}"));
+                }
             }
         }
     }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::super::open_loop::OpenLoop;
 use super::super::parse::Part;
-use super::super::{Experiment, HttpLoad, LimitClaim, Predict, Search};
-use super::{Checked, check_rate, declared, in_range, margin, measured_load, problem, random_steps};
+use super::super::{BoundClaim, Experiment, HttpLoad, LimitClaim, Predict, Search, SearchClaim};
+use super::{
+    Checked, check_rate, declared, in_range, margin, measured, measured_load, problem, random_steps,
+};
 
 /// The fewest requests that a probe has at the least rate that is tried.
 const FEWEST_REQUESTS: f64 = 20.0;
@@ -30,7 +32,7 @@ pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search,
         ));
     }
     in_range(u64::from(search.most), u64::from(Search::FEWEST), 1000, here("most"))?;
-    let claims: Vec<(usize, &LimitClaim)> =
+    let claims: Vec<(usize, &SearchClaim)> =
         claims(experiment).filter(|(_, claim)| claim.phase == name).collect();
     let [(index, claim)] = claims.as_slice() else {
         let number = if claims.is_empty() { "no" } else { "more than one" };
@@ -69,13 +71,54 @@ pub(super) fn check_claim(
     index: usize,
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
+    if claim.phase().is_empty() {
+        let (what, all): (_, Vec<String>) = match claim {
+            LimitClaim::Search(_) => ("that searches", searching(experiment).into_keys().collect()),
+            LimitClaim::Bound(_) => {
+                let measuring = names.iter().filter(|(_, load)| load.is_some());
+                ("that is measured", measuring.map(|(name, _)| name.clone()).collect())
+            }
+        };
+        return Err(problem(
+            path!["claims", index, "limit"],
+            "the limit does not say which phase it is about",
+            format!("`phase`, the name of one {what}: {}", all.join(", ")),
+        ));
+    }
+    match claim {
+        LimitClaim::Search(claim) => search_claim(experiment, claim, index, names),
+        LimitClaim::Bound(claim) => bound_claim(claim, index, names),
+    }
+}
+
+/// The bound is an amount of what the figure is told in.
+fn bound_claim(claim: &BoundClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {
     let here = |key: &str| path!["claims", index, "limit", key];
-    let searching: BTreeMap<String, ()> = experiment
-        .all_phases()
-        .filter(|phase| phase.search.is_some())
-        .map(|phase| (phase.name.clone(), ()))
-        .collect();
-    declared(&claim.phase, &searching, "phase with `search`", here("phase"))?;
+    measured(&claim.phase, names, here("phase"))?;
+    match claim.value() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(problem(
+            here(claim.side.name()),
+            format!("`{}` is no amount of `{}`", claim.bound, claim.metric.name()),
+            error.expected(),
+        )),
+    }
+}
+
+/// The phases that search.
+fn searching(experiment: &Experiment) -> BTreeMap<String, ()> {
+    let phases = experiment.all_phases().filter(|phase| phase.search.is_some());
+    phases.map(|phase| (phase.name.clone(), ())).collect()
+}
+
+fn search_claim(
+    experiment: &Experiment,
+    claim: &SearchClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "limit", key];
+    declared(&claim.phase, &searching(experiment), "phase with `search`", here("phase"))?;
     if claim.at_most.0.is_zero() {
         return Err(problem(here("at_most"), "no request takes no time", "a length of time of more than 0"));
     }
@@ -90,7 +133,7 @@ pub(super) fn check_claim(
 /// What a limit is predicted from asks the same service as the search.
 fn check_prediction(
     experiment: &Experiment,
-    claim: &LimitClaim,
+    claim: &SearchClaim,
     predict: &Predict,
     at: &[Part],
     names: &BTreeMap<String, Option<&str>>,
@@ -124,6 +167,10 @@ fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpL
     http.duration.map(|_| (http, open))
 }
 
-fn claims(experiment: &Experiment) -> impl Iterator<Item = (usize, &LimitClaim)> {
-    experiment.claims.iter().enumerate().filter_map(|(index, claim)| Some((index, claim.limit.as_ref()?)))
+fn claims(experiment: &Experiment) -> impl Iterator<Item = (usize, &SearchClaim)> {
+    experiment
+        .claims
+        .iter()
+        .enumerate()
+        .filter_map(|(index, claim)| Some((index, claim.limit.as_ref()?.search()?)))
 }

@@ -3,7 +3,7 @@
 use plimsoll_judge::models::queueing::light::{Bound, LightPoint, Predicted, capacity_from};
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Rig, Times};
 use plimsoll_model::experiment::limit::Serving;
-use plimsoll_model::experiment::{Experiment, HttpLoad, LimitClaim, Predict, open_loop};
+use plimsoll_model::experiment::{Experiment, HttpLoad, Predict, SearchClaim, open_loop};
 use plimsoll_model::observation::{Step, TrialRecord};
 use plimsoll_model::report::PredictedLimit;
 use plimsoll_model::verdict::Interval;
@@ -17,7 +17,7 @@ const SEED: u64 = 1;
 /// What the light load of these trials says; nothing where the claim does not ask, or there is too little of it.
 pub(super) fn predicted<'t>(
     experiment: &Experiment,
-    claim: &LimitClaim,
+    claim: &SearchClaim,
     trials: impl Iterator<Item = &'t TrialRecord>,
 ) -> Option<PredictedLimit> {
     let predict = claim.predict.as_ref()?;
@@ -57,7 +57,7 @@ fn point(step: &Step) -> Option<LightPoint> {
 }
 
 /// The load of each probe of the search.
-fn probe<'e>(experiment: &'e Experiment, claim: &LimitClaim) -> Option<&'e HttpLoad> {
+fn probe<'e>(experiment: &'e Experiment, claim: &SearchClaim) -> Option<&'e HttpLoad> {
     let phase = experiment.all_phases().find(|phase| phase.name == claim.phase)?;
     experiment.loads.get(&phase.search.as_ref()?.load)?.http.as_ref()
 }
@@ -134,14 +134,14 @@ limit = { phase = "search", at_most = "20ms", predict = { from = "light" } }
         let offer = Offer { steps, ..Offer::default() };
         let result = LoadResult { offer: Some(offer), ..LoadResult::default() };
         let trial = TrialRecord { phases: vec![fixture::phase("light", result)], ..TrialRecord::default() };
-        let claim = plan.experiment.claims[0].limit.as_ref().unwrap();
+        let claim = plan.experiment.claims[0].limit.as_ref().unwrap().search().unwrap();
         let found = predicted(&plan.experiment, claim, [&trial].into_iter()).unwrap();
         assert!((found.service_ms - 2.0).abs() < 0.01, "{found:?}");
         assert_eq!((found.points, found.highest_per_second), (4, 140.0));
         // 95 % of M/D/1 are within 20 ms up to some 420/s.
         assert!((390.0..450.0).contains(&found.per_second.unwrap()), "{found:?}");
         assert!(predicted(&plan.experiment, claim, std::iter::empty()).is_none());
-        let silent = LimitClaim { predict: None, ..claim.clone() };
+        let silent = SearchClaim { predict: None, ..claim.clone() };
         assert!(predicted(&plan.experiment, &silent, [&trial].into_iter()).is_none());
     }
 }

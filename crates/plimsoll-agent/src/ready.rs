@@ -1,0 +1,154 @@
+//! When a service counts as ready: when it is reached as its loads reach it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::Ready;
+use plimsoll_model::frame::{Approach, Failure, FromAgent, Id};
+
+use crate::outbox::Outbox;
+use crate::service::millis;
+
+/// Between two attempts to reach a service that is not ready yet.
+pub(crate) const POLL: Duration = Duration::from_millis(10);
+/// How long one such attempt may take.
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(1);
+/// The state of a socket that listens, in `/proc/net/tcp` (`TCP_LISTEN`, include/net/tcp_states.h).
+const LISTENS: &str = "0A";
+
+/// Where a service is tried, and who reaches it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Door {
+    pub(crate) at: SocketAddr,
+    /// The address that loads come from; nothing where nobody is known to come.
+    pub(crate) from: Option<IpAddr>,
+}
+
+/// All doors of a service that listens on these addresses: each port at each address at which somebody reaches it.
+pub(crate) fn doors(listen: &[SocketAddr], approaches: &[Approach]) -> Vec<Door> {
+    if approaches.is_empty() {
+        return listen.iter().map(|&at| Door { at, from: None }).collect();
+    }
+    let of_port = |address: &SocketAddr| {
+        let port = address.port();
+        approaches.iter().map(move |way| Door { at: SocketAddr::new(way.at, port), from: Some(way.from) })
+    };
+    listen.iter().flat_map(of_port).collect()
+}
+
+/// One attempt at each door; the error says which is closed, and what was met there.
+pub(crate) fn try_all(doors: &[Door], ready: &Ready) -> Result<(), (Door, String)> {
+    doors.iter().try_for_each(|door| reach(door.at, ready).map_err(|met| (*door, met)))
+}
+
+/// Tries to reach a service of another host until that succeeds or the time is over, in a thread of its own.
+pub(crate) fn reach_from_here(outbox: Outbox, id: Id, targets: Vec<SocketAddr>, ready: Ready) {
+    thread::spawn(move || {
+        let start = Instant::now();
+        let doors = doors(&targets, &[]);
+        loop {
+            let Err((_, last)) = try_all(&doors, &ready) else {
+                return outbox.send_or_drop(&FromAgent::Done { id });
+            };
+            if start.elapsed() >= ready.within.0 {
+                let waited_ms = millis(start.elapsed());
+                let why = Failure::NotReady { waited_ms, last, stderr: String::new() };
+                return outbox.send_or_drop(&FromAgent::Failed { id: Some(id), why });
+            }
+            thread::sleep(POLL);
+        }
+    });
+}
+
+/// Where somebody listens on the port of this address, though not at the address; nothing where nobody does, or at the address, too.
+pub(crate) fn listens_elsewhere(at: SocketAddr) -> Option<Vec<SocketAddr>> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| fs::read_to_string(file).unwrap_or_default());
+    elsewhere(at, tables.iter().flat_map(|table| listening(table)))
+}
+
+fn elsewhere(at: SocketAddr, listening: impl Iterator<Item = SocketAddr>) -> Option<Vec<SocketAddr>> {
+    let mut here: Vec<SocketAddr> = listening.filter(|address| address.port() == at.port()).collect();
+    here.sort_unstable();
+    here.dedup();
+    let serves = |address: &SocketAddr| address.ip().is_unspecified() || address.ip() == at.ip();
+    (!here.is_empty() && !here.iter().any(serves)).then_some(here)
+}
+
+/// The addresses that are listened on, by a table of sockets (proc_pid_net(5)).
+fn listening(table: &str) -> impl Iterator<Item = SocketAddr> + '_ {
+    table.lines().skip(1).filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let local = fields.next()?;
+        (fields.nth(1)? == LISTENS).then(|| address(local)).flatten()
+    })
+}
+
+/// `0100007F:1F90`: each four bytes of the address as a number of the machine's byte order, and the port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let mut bytes = Vec::new();
+    for word in 0..address.len() / 8 {
+        let word = u32::from_str_radix(address.get(8 * word..8 * word + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    let address = match bytes.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
+        16 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
+        _ => return None,
+    };
+    Some(SocketAddr::new(address, port))
+}
+
+/// One attempt to reach a service; the error says what it met.
+fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
+    let at = |error: io::Error| format!("{address}: {error}");
+    let mut stream = TcpStream::connect_timeout(&address, ATTEMPT).map_err(at)?;
+    let Some(path) = &ready.http else { return Ok(()) };
+    stream.set_read_timeout(Some(ATTEMPT)).map_err(at)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").map_err(at)?;
+    let mut line = String::new();
+    BufReader::new(stream.take(4096)).read_line(&mut line).map_err(at)?;
+    match line.split_whitespace().nth(1) {
+        Some("200") => Ok(()),
+        _ => Err(format!("{address}: GET {path} was answered with `{}`", line.trim())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0
+   1: 0200000A:1F90 0100000A:C350 01 00000000:00000000 00:00000000 00000000     0        0 2 1 0 100 0 0 10 0
+   2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 3 1 0 100 0 0 10 0
+";
+
+    #[test]
+    fn a_port_that_is_open_on_another_address_only_is_told() {
+        let at = |text: &str| elsewhere(text.parse().unwrap(), listening(TABLE));
+        assert_eq!(at("10.0.0.2:8080"), Some(vec!["127.0.0.1:8080".parse().unwrap()]));
+        assert_eq!(at("127.0.0.1:8080"), None, "it is reached there");
+        assert_eq!(at("10.0.0.2:22"), None, "every address is listened on");
+        assert_eq!(at("10.0.0.2:80"), None, "nobody listens");
+    }
+
+    #[test]
+    fn a_service_is_tried_at_every_address_at_which_it_is_reached() {
+        let way = |from: &str, at: &str| Approach {
+            host: "client".into(),
+            from: from.parse().unwrap(),
+            at: at.parse().unwrap(),
+        };
+        let listen = ["0.0.0.0:80".parse().unwrap(), "0.0.0.0:81".parse().unwrap()];
+        let ways = [way("10.0.0.1", "10.0.0.2"), way("127.0.0.1", "127.0.0.1")];
+        let found: Vec<String> = doors(&listen, &ways).iter().map(|door| door.at.to_string()).collect();
+        assert_eq!(found, ["10.0.0.2:80", "127.0.0.1:80", "10.0.0.2:81", "127.0.0.1:81"]);
+        assert_eq!(doors(&listen, &[])[0], Door { at: listen[0], from: None });
+    }
+}

@@ -1,0 +1,429 @@
+//! What failed while it was measured, and whether the measurement can be believed at all. This is asked of every run, also of one that claims
+//! nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plimsoll_model::experiment::{Experiment, LoadKind, Metric};
+use plimsoll_model::observation::{
+    ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
+};
+use plimsoll_model::plan::{Plan, cell_text};
+use plimsoll_model::report::{RunStatus, Trouble};
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+/// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
+const MOST_FAIL: f64 = 0.5;
+/// The claim, as verdicts name it: every run makes it.
+const CLAIM: &str = "measurement";
+
+/// A trouble, and whether no claim at all can be answered with it.
+pub(super) struct Found {
+    pub(super) trouble: Trouble,
+    spoils_claims: bool,
+}
+
+/// All that failed in these trials: what loads met, phase by phase and rig by rig, then what cut trials short.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Found> {
+    let of_cell = |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| {
+        let mut found = of_loads(plan, cell, &trials);
+        found.extend(of_faults(cell, &trials));
+        found
+    };
+    by_cell(trials).into_iter().flat_map(of_cell).collect()
+}
+
+/// Whether a load came to nothing, so that further trials would tell nothing else. A trial that was cut short may be bad luck.
+pub(super) fn is_hopeless(plan: &Plan, trials: &[TrialRecord]) -> bool {
+    let loads =
+        |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| of_loads(plan, cell, &trials);
+    by_cell(trials).into_iter().flat_map(loads).any(|found| found.spoils_claims)
+}
+
+fn by_cell(trials: &[TrialRecord]) -> BTreeMap<&BTreeMap<String, String>, Vec<&TrialRecord>> {
+    let mut cells: BTreeMap<_, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in trials {
+        cells.entry(&trial.cell).or_default().push(trial);
+    }
+    cells
+}
+
+fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Found> {
+    let sound: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.faults.is_empty()).copied().collect();
+    let mut seen = BTreeSet::new();
+    let phases = sound.iter().flat_map(|trial| &trial.phases);
+    let each = phases.flat_map(|phase| [Twin::Main, Twin::Control].map(|twin| (phase.name.as_str(), twin)));
+    let each: Vec<(&str, Twin)> = each.filter(|place| seen.insert(*place)).collect();
+    each.into_iter().filter_map(|(phase, twin)| of_phase(plan, cell, &sound, phase, twin)).collect()
+}
+
+/// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
+pub(super) fn object(found: &[Found], status: RunStatus, trials: usize, verdicts: &mut Vec<Verdict>) {
+    let spoiling = || found.iter().filter(|found| found.trouble.spoils);
+    let given_up = status == RunStatus::Failed;
+    if let Some(first) = spoiling().find(|found| found.spoils_claims || given_up) {
+        let reason = reason(&first.trouble);
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.outcome != Outcome::Invalid) {
+            verdict.invalidate(reason.as_str());
+        }
+    }
+    if let Some(first) = spoiling().next()
+        && (verdicts.is_empty() || verdicts.iter().any(|verdict| verdict.outcome != Outcome::Invalid))
+    {
+        let metric = Metric::ErrorShare.name();
+        verdicts.push(Verdict::bare(CLAIM, metric, Outcome::Invalid, trials, reason(&first.trouble)));
+    }
+}
+
+/// What happened, with the first error.
+fn reason(trouble: &Trouble) -> String {
+    let first = trouble.first_error.as_ref();
+    let first = first.map_or_else(String::new, |error| format!("; the first error: {error}"));
+    format!("{}{first}", trouble.what)
+}
+
+/// What a load did, and what it failed at.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    done: u64,
+    failed: u64,
+    due: bool,
+}
+
+impl Work {
+    fn of(result: &LoadResult) -> Self {
+        let done = match (&result.datagrams, &result.path_facts) {
+            (Some(datagrams), _) => datagrams.received,
+            (None, Some(facts)) => {
+                let trains = facts.apart.received + facts.at_rate.received;
+                result.bytes + trains + facts.bursts.iter().map(|burst| burst.received).sum::<u64>()
+            }
+            (None, None) if !result.streams.is_empty() && result.bytes == 0 => 0,
+            (None, None) => result.done(),
+        };
+        let due = result.offer.as_ref().is_none_or(|offer| offer.due > 0);
+        Self { done, failed: result.failed(), due }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { done: self.done + other.done, failed: self.failed + other.failed, due: self.due || other.due }
+    }
+}
+
+fn of_phase(
+    plan: &Plan,
+    cell: &BTreeMap<String, String>,
+    trials: &[&TrialRecord],
+    name: &str,
+    twin: Twin,
+) -> Option<Found> {
+    let counted = [PhaseKind::Measure, PhaseKind::Search, PhaseKind::Drive];
+    let of_name = |other: &&PhaseRecord| other.name == name && counted.contains(&other.kind);
+    let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).filter(of_name).collect();
+    let slices: Vec<&Slice> =
+        phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == twin).collect();
+    let kind = phases.first()?.kind;
+    let work =
+        slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
+    let (nothing, all) = (work.done == 0, work.done + work.failed);
+    let dominated = kind == PhaseKind::Measure && work.failed as f64 > MOST_FAIL * all as f64;
+    if !(nothing || dominated) {
+        return None;
+    }
+    let experiment = &plan.experiment;
+    let asked = asked_whether_it_fails(experiment, name);
+    // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
+    let spoils_claims = kind != PhaseKind::Drive && (nothing && asked != Some(Asked::AfterAll));
+    let spoils = spoils_claims || dominated && asked.is_none();
+    let errors = slices.iter().flat_map(|slice| &slice.result.errors).fold(
+        BTreeMap::<ErrorKind, u64>::new(),
+        |mut sums, (kind, count)| {
+            *sums.entry(*kind).or_default() += count;
+            sums
+        },
+    );
+    let most = errors.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| *kind);
+    let kinds: Vec<String> = errors.iter().map(|(kind, count)| format!("{count} {}", kind.title())).collect();
+    let (load, service) = names(experiment, name);
+    let what = noun(experiment, &load);
+    let place = place(name, cell, twin);
+    let told = match (nothing, work.failed) {
+        (true, 0) => {
+            format!("in {place} not one of the {what} of `{load}` came through, and none was seen to fail")
+        }
+        (true, failed) => format!("in {place} all {failed} {what} of `{load}` failed ({})", kinds.join(", ")),
+        (false, failed) => format!(
+            "in {place} {failed} of {all} {what} of `{load}` failed ({}), more than {:.0} %",
+            kinds.join(", "),
+            100.0 * MOST_FAIL
+        ),
+    };
+    let last_words = trials.iter().rev().map(|trial| &trial.last_words).find(|words| !words.is_empty());
+    let trouble = Trouble {
+        place,
+        what: told,
+        spoils,
+        first_error: slices.iter().find_map(|slice| slice.result.first_error.clone()),
+        last_words: last_words.cloned().unwrap_or_default(),
+        next: next(most, &load, &service),
+    };
+    Some(Found { trouble, spoils_claims })
+}
+
+/// Why failures in a phase may be what is asked about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// A claim compares it with what was before: total failure answers it.
+    AfterAll,
+    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
+    InPart,
+}
+
+fn asked_whether_it_fails(experiment: &Experiment, phase: &str) -> Option<Asked> {
+    experiment.claims.iter().find_map(|claim| {
+        if claim.recovery.as_ref().is_some_and(|claim| claim.after == phase) {
+            return Some(Asked::AfterAll);
+        }
+        let bound = claim.limit.as_ref().and_then(|limit| limit.bound());
+        let in_part = [
+            claim.hysteresis.as_ref().is_some_and(|claim| claim.phase == phase),
+            claim.difference.as_ref().is_some_and(|claim| claim.phase == phase),
+            claim.interaction.as_ref().is_some_and(|claim| claim.phase == phase),
+            claim.winner.as_ref().is_some_and(|claim| claim.phases.iter().any(|of| of == phase)),
+            claim.hops.as_ref().is_some_and(|claim| claim.phase == phase),
+            bound.is_some_and(|claim| claim.phase == phase && claim.metric == Metric::ErrorShare),
+        ];
+        in_part.contains(&true).then_some(Asked::InPart)
+    })
+}
+
+/// The load of a phase, and what it aims at.
+fn names(experiment: &Experiment, phase: &str) -> (String, String) {
+    let named = experiment.all_phases().filter(|it| it.name == phase);
+    let mut loads = named.filter_map(|it| {
+        it.measure.as_ref().or(it.drive.as_ref()).or(it.search.as_ref().map(|search| &search.load))
+    });
+    let load = loads.next().cloned().unwrap_or_default();
+    let to = experiment.loads.get(&load).map(|load| load.to.clone()).unwrap_or_default();
+    (load, to)
+}
+
+/// What a load tries, in the plural.
+fn noun(experiment: &Experiment, load: &str) -> &'static str {
+    match experiment.loads.get(load).and_then(|load| load.kind()) {
+        Some(LoadKind::Http(http)) if http.requests_per_connection == 1 => "connections",
+        Some(LoadKind::Bulk(_)) => "streams",
+        Some(LoadKind::Udp(_)) => "datagrams",
+        Some(LoadKind::Hops(_) | LoadKind::Diagnose(_)) => "probes",
+        Some(LoadKind::Smtp(_) | LoadKind::Messaging(_)) => "messages",
+        Some(LoadKind::Storage(_)) => "operations",
+        Some(LoadKind::Http(_)) | None => "requests",
+    }
+}
+
+/// What to try next, by what failed most.
+fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
+    match kind {
+        None => format!(
+            "a longer `duration` of `{load}`; `[capture]` shows whether anything arrives at `{service}`"
+        ),
+        Some(ErrorKind::Refused) => format!(
+            "see that `{service}` still listens where `{load}` aims, and on an address that it can reach"
+        ),
+        Some(ErrorKind::Status) => format!(
+            "ask `{service}` for the same path by hand; with `ready = {{ http = \"PATH\" }}` the run does not begin before it answers 200"
+        ),
+        Some(ErrorKind::Deferred | ErrorKind::Rejected) => format!(
+            "read the reply: `{service}` has to take mail for the `senders` and `recipients` of `{load}`"
+        ),
+        Some(ErrorKind::Timeout | ErrorKind::ConnectTimeout | ErrorKind::NoConnection) => format!(
+            "a smaller load or a longer `timeout` of `{load}`; where nothing is answered at all, look for rules that drop packets"
+        ),
+        Some(ErrorKind::NoPort) => {
+            format!("a wider `net.ipv4.ip_local_port_range`, or more `addresses`, on the host of `{load}`")
+        }
+        Some(ErrorKind::NoDescriptor) => {
+            "a higher limit of open files (`ulimit -n`), or a smaller load".to_owned()
+        }
+        Some(ErrorKind::Unreachable) => {
+            format!("look at the links and routes between `{load}` and `{service}`")
+        }
+        Some(ErrorKind::GeneratorLate) => format!("a lower rate, or more `generators`, of `{load}`"),
+        Some(ErrorKind::Reset | ErrorKind::Truncated | ErrorKind::Garbage) => {
+            format!(
+                "see in what `{service}` writes why it ends connections, and whether it speaks the protocol of `{load}`"
+            )
+        }
+        Some(ErrorKind::Io | ErrorKind::Other) => {
+            format!("try by hand what `{load}` does, and look at the kernel's messages")
+        }
+    }
+}
+
+/// What cut trials short. A service that died is nobody else's fault, so that it counts even where other trials came to their end.
+fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Found> {
+    let all_faulty = trials.iter().all(|trial| !trial.faults.is_empty());
+    let faults = trials.iter().flat_map(|trial| trial.faults.first());
+    let mut kinds: Vec<(FaultKind, &str, &str, usize)> = Vec::new();
+    for fault in faults {
+        match kinds.iter_mut().find(|(kind, phase, ..)| (*kind, *phase) == (fault.kind, fault.phase.as_str()))
+        {
+            Some((.., count)) => *count += 1,
+            None => kinds.push((fault.kind, &fault.phase, &fault.what, 1)),
+        }
+    }
+    let found = |(kind, phase, what, count): (FaultKind, &str, &str, usize)| {
+        let place = place(phase, cell, Twin::Main);
+        let next = match kind {
+            FaultKind::ServiceDied => {
+                "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
+            }
+            FaultKind::Deadline => "a longer `at_most` of the phase, or a smaller load",
+            FaultKind::AgentLost => "see in the kernel's messages what ended the processes of the host",
+            FaultKind::LinkSaturated => "a lower rate of the load, or a link without a rate of its own",
+            FaultKind::StoodStill => {
+                "see what stopped the run (a suspended machine, a stopped process), and run it again"
+            }
+        };
+        let trouble = Trouble {
+            what: format!("{count} of {} trials came to no end: in {place}, {what}", trials.len()),
+            place,
+            spoils: all_faulty || kind == FaultKind::ServiceDied,
+            first_error: None,
+            last_words: BTreeMap::new(),
+            next: next.to_owned(),
+        };
+        Found { trouble, spoils_claims: all_faulty }
+    };
+    kinds.into_iter().map(found).collect()
+}
+
+/// A phase, with its rig and its cell where there are several.
+fn place(phase: &str, cell: &BTreeMap<String, String>, twin: Twin) -> String {
+    let rig = if twin == Twin::Control { " on the control twin" } else { "" };
+    let cell = if cell.is_empty() { String::new() } else { format!(" ({})", cell_text(cell)) };
+    format!("`{phase}`{rig}{cell}")
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{Datagrams, Fault, PathFacts, Stream};
+    use plimsoll_model::plan::Settings;
+
+    use super::super::fixture;
+    use super::*;
+
+    const TEXT: &str = r#"
+question = "how fast?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 100 }
+[[phases]]
+name = "all"
+measure = "some"
+"#;
+    const BOUND: &str = "[[claims]]\nlimit = { metric = \"error_share\", below = \"1 %\" }";
+    const RECOVERY: &str = "[[phases]]\nname = \"later\"\nmeasure = \"some\"\n[[claims]]\n\
+                            recovery = { baseline = \"all\", after = \"later\" }";
+
+    fn plan(more: &str) -> Plan {
+        Plan::read("test", &format!("{TEXT}{more}"), &Settings::default()).unwrap()
+    }
+
+    fn trial(phases: &[(&str, LoadResult)]) -> TrialRecord {
+        let phases = phases.iter().map(|(name, result)| fixture::phase(name, result.clone())).collect();
+        TrialRecord { number: 1, block: 1, phases, ..TrialRecord::default() }
+    }
+
+    fn answered(done: u64, failed: u64) -> LoadResult {
+        LoadResult {
+            elapsed_ns: 1_000_000_000,
+            threads: 1,
+            connections: done,
+            requests: done,
+            errors: if failed > 0 { [(ErrorKind::Status, failed)].into() } else { BTreeMap::new() },
+            first_error: (failed > 0).then(|| "10.0.0.2:80: the answer was HTTP status 500".to_owned()),
+            ..LoadResult::default()
+        }
+    }
+
+    fn verdicts(plan: &Plan, trials: &[TrialRecord], status: RunStatus) -> Vec<Verdict> {
+        let mut verdicts = super::super::verdicts(plan, trials);
+        object(&of(plan, trials), status, trials.len(), &mut verdicts);
+        verdicts
+    }
+
+    #[test]
+    fn a_run_in_which_everything_failed_is_invalid_though_nothing_was_claimed() {
+        let plan = plan("");
+        let found = verdicts(&plan, &[trial(&[("all", answered(0, 100))])], RunStatus::Complete);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].claim.as_str(), found[0].outcome), ("measurement", Outcome::Invalid));
+        let expected = "in `all` all 100 connections of `some` failed (100 status not 2xx); the first error: 10.0.0.2:80: the answer";
+        assert!(found[0].reason.starts_with(expected), "{}", found[0].reason);
+    }
+
+    #[test]
+    fn errors_dominate_from_half_on_and_few_are_no_trouble() {
+        let plan = plan("");
+        let of =
+            |done, failed| verdicts(&plan, &[trial(&[("all", answered(done, failed))])], RunStatus::Complete);
+        assert_eq!(of(49, 51)[0].outcome, Outcome::Invalid);
+        assert!(of(49, 51)[0].reason.contains("51 of 100 connections of `some` failed"), "{:?}", of(49, 51));
+        assert!(of(60, 40).is_empty() && of(100, 0).is_empty());
+    }
+
+    #[test]
+    fn errors_that_a_claim_asks_about_are_its_answer_unless_there_is_nothing_else() {
+        let plan = plan(BOUND);
+        let of = |done, failed| {
+            let trials = [1, 2, 3, 4, 5].map(|_| trial(&[("all", answered(done, failed))]));
+            verdicts(&plan, &trials, RunStatus::Complete).iter().map(|v| v.outcome).collect::<Vec<_>>()
+        };
+        assert_eq!(of(20, 80), [Outcome::NotHeld]);
+        assert_eq!(of(0, 100), [Outcome::Invalid]);
+    }
+
+    #[test]
+    fn that_nothing_works_after_a_flood_is_a_finding() {
+        let plan = plan(RECOVERY);
+        let after = trial(&[("all", answered(100, 0)), ("later", answered(0, 100))]);
+        let troubles = of(&plan, std::slice::from_ref(&after));
+        assert!(troubles.len() == 1 && !troubles[0].trouble.spoils, "it is told all the same");
+        let before = trial(&[("all", answered(0, 100)), ("later", answered(0, 100))]);
+        assert_eq!(verdicts(&plan, &[before], RunStatus::Complete)[0].outcome, Outcome::Invalid);
+    }
+
+    #[test]
+    fn what_moved_nothing_came_to_nothing_whatever_the_kind_of_load() {
+        let streams = vec![Stream::default()];
+        let stalled = LoadResult { connections: 1, streams, ..LoadResult::default() };
+        let lost = Datagrams { intended: 9, sent: 9, ..Datagrams::default() };
+        let flow = LoadResult { connections: 1, datagrams: Some(lost), ..LoadResult::default() };
+        let path =
+            LoadResult { connections: 1, path_facts: Some(PathFacts::default()), ..LoadResult::default() };
+        for nothing in [stalled.clone(), flow, path, LoadResult::default()] {
+            assert_eq!(Work::of(&nothing).done, 0, "{nothing:?}");
+        }
+        assert_eq!(Work::of(&LoadResult { bytes: 10, ..stalled }).done, 1);
+    }
+
+    #[test]
+    fn a_service_that_died_in_one_of_two_trials_is_told_and_leaves_the_claims_their_answer() {
+        let plan = plan(RECOVERY);
+        let fault = Fault { phase: "later".into(), kind: FaultKind::ServiceDied, what: "it ended".into() };
+        let sound = trial(&[("all", answered(100, 0)), ("later", answered(100, 0))]);
+        let dead = TrialRecord { faults: vec![fault], ..sound.clone() };
+        let found = verdicts(&plan, &[sound.clone(), dead.clone()], RunStatus::Complete);
+        assert_eq!((found.len(), found[1].claim.as_str()), (2, "measurement"));
+        assert!(found[1].reason.contains("1 of 2 trials came to no end: in `later`, it ended"), "{found:?}");
+        assert_ne!(found[0].outcome, Outcome::Invalid);
+        let given_up = verdicts(&plan, &[sound, dead.clone(), dead], RunStatus::Failed);
+        assert_eq!(given_up.iter().map(|v| v.outcome).collect::<Vec<_>>(), [Outcome::Invalid]);
+        assert!(given_up[0].estimate.is_some(), "the figures are kept");
+    }
+}
