@@ -75,7 +75,7 @@ fn ctrl_c_ends_a_run_that_waits_for_a_service_to_be_ready() {
     );
     lab.file("never.toml", &never);
     lab.script(
-        "set -e; \"$PLIMSOLL\" run never.toml & run=$!
+        "set -e; \"$PLIMSOLL\" run never.toml --yes & run=$!
          while ! test -e begun; do sleep 0.1; kill -0 $run; done
          kill -INT $run; wait $run",
     )
