@@ -45,7 +45,7 @@ pub(super) fn in_order(values: &[f64], alpha: f64) -> bool {
 /// A deviation that is rarer than `alpha` without a look at random orders: each stretch is taken for normal, of which normal scores fall
 /// short, and all stretches for as improbable as their sum (Bonferroni).
 fn beyond_chance(n: usize, alpha: f64) -> f64 {
-    let widths = (n / MIN_LEVEL).ilog2() as f64;
+    let widths = f64::from((n / MIN_LEVEL).ilog2());
     normal_quantile(1.0 - alpha / 2.0 / (n as f64 * (1.0 + widths)))
 }
 
