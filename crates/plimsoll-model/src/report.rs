@@ -504,18 +504,21 @@ pub struct Winner {
     pub metric: String,
     /// The level that came out best.
     pub winner: String,
-    /// Its figure: the median over blocks.
+    /// Its figure: the geometric mean over blocks.
     pub figure: f64,
     /// The level that came next.
     pub next: String,
-    /// How many times better the winner is.
+    /// How many times better the winner is: the quotient of both figures.
     pub lead: f64,
     /// How certain it is: the share of resamples of the blocks in which it comes out best, and at most 1 - 1/2ⁿ with n blocks.
     pub certainty: f64,
     /// `faster` where the lead is real, `same` where it is smaller than the margin, else `undecided`.
     pub outcome: Outcome,
-    /// The figure of every level.
+    /// The figure of every level: the geometric mean over blocks.
     pub figures: BTreeMap<String, f64>,
+    /// What puts another level first, in words: the medians, or the ratios block by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// What a rung of the ladder did.

@@ -242,7 +242,7 @@ pub struct GateArgs {
 /// Arguments of `judge`.
 #[derive(Debug, clap::Args)]
 pub struct JudgeArgs {
-    /// The question: compare, modes, factors, changes, recovery, load-curve, scaling or loss.
+    /// The question: changes, compare, factors, growth, load-curve, loss, modes, recovery or scaling.
     pub test: String,
     /// The numbers: a file, or `-` for standard input.
     #[arg(default_value = "-")]
@@ -250,9 +250,22 @@ pub struct JudgeArgs {
     /// One JSON object per line in, one verdict per line out, in the same order.
     #[arg(long)]
     pub batch: bool,
+    /// What stands before the decimals of a number in a table or a list: 108.43 or 108,43. The other mark may separate thousands. Without this, the
+    /// numbers must tell it: 1,234 alone does not, and is refused.
+    #[arg(long, value_enum, value_name = "MARK", conflicts_with = "batch", env = "PLIMSOLL_DECIMAL")]
+    pub decimal: Option<Decimal>,
     /// How to print the verdict.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
+}
+
+/// What stands before the decimals of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Decimal {
+    /// 108.43
+    Point,
+    /// 108,43
+    Comma,
 }
 
 /// Arguments of `trace`.

@@ -25,6 +25,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use crate::access;
 use crate::caretaker;
 use crate::control::{HostEnd, Word};
+use crate::guard;
 use crate::volume::Mount;
 use crate::{pace, wire};
 use scratch::{SCRATCH, Scratch};
@@ -43,6 +44,8 @@ pub(crate) const WIRE: &str = "wire";
 pub(crate) const POUR: &str = "pour";
 /// Undoes what a run did to the machine.
 pub(crate) const CARETAKER: &str = "caretaker";
+/// Ends commands when their controller dies.
+pub(crate) const GUARD: &str = "guard";
 /// How a process starts itself again, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
 /// The exit status of a stage that could not do its work; why was said over the control socket.
@@ -70,6 +73,9 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == CARETAKER {
         return Some(be_caretaker(args));
+    }
+    if stage == GUARD {
+        return Some(guard::stage(args));
     }
     let Some(orders) = Orders::from_args(args) else {
         return Some(ExitCode::from(FAILED));

@@ -9,7 +9,9 @@ mod bisect;
 mod changes;
 mod compare;
 mod factors;
+mod growth;
 mod limit;
+mod load_curve;
 mod models;
 mod modes;
 mod noise;
@@ -20,12 +22,14 @@ mod series;
 /// A test's name, and what makes its rows; true asks for a quick look.
 type Topic = (&'static str, fn(bool) -> Vec<String>);
 
-const TOPICS: [Topic; 8] = [
+const TOPICS: [Topic; 10] = [
     ("bisect", bisect::rows),
     ("changes", changes::rows),
     ("compare", compare::rows),
     ("factors", factors::rows),
+    ("growth", growth::rows),
     ("limit", limit::rows),
+    ("load-curve", load_curve::rows),
     ("models", models::rows),
     ("modes", modes::rows),
     ("recovery", recovery::rows),

@@ -58,7 +58,11 @@ fn queue_is_told(rng: &mut SmallRng) -> bool {
     let points: Vec<LoadPoint> = (0..10)
         .map(|_| {
             let utilisation = 0.1 + 0.8 * rng.uniform();
-            LoadPoint { utilisation, load: queue.load(utilisation, 2) * (1.0 + 0.05 * rng.normal()) }
+            LoadPoint {
+                utilisation,
+                load: queue.load(utilisation, 2) * (1.0 + 0.05 * rng.normal()),
+                users: None,
+            }
         })
         .collect();
     fit_load_curve(&points, 2).is_ok_and(|curve| curve.fits[0].queue == queue)
@@ -88,7 +92,11 @@ fn watched(rate: f64, service: f64, seconds: f64, rng: &mut SmallRng) -> LoadPoi
         jobs += inside(now, free[server]);
         busy += inside(begins, free[server]);
     }
-    LoadPoint { utilisation: (busy / 2.0 / (end - start)).min(0.9999), load: jobs / (end - start) }
+    LoadPoint {
+        utilisation: (busy / 2.0 / (end - start)).min(0.9999),
+        load: jobs / (end - start),
+        users: None,
+    }
 }
 
 fn peak_is_held(rng: &mut SmallRng) -> bool {
@@ -123,7 +131,7 @@ fn worse_is_claimed(rng: &mut SmallRng) -> bool {
     found.is_some_and(|found| match found.kind {
         Kind::Constant | Kind::Linear => false,
         Kind::Power => found.exponent > 1.0,
-        Kind::Knee => true,
+        Kind::Quadratic | Kind::Knee => true,
     })
 }
 

@@ -15,9 +15,11 @@ pub(super) struct ChangesRequest {
 }
 
 impl Request for ChangesRequest {
-    /// Column `series`, or the first; an empty cell is a missing value.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        Ok(Self { series: table.numbers_with_gaps("series", 0)?, metric: None })
+    const SERIES: bool = true;
+
+    /// Column `series`, or the only one; an empty cell is a missing value.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        Ok(Self { series: table.series_with_gaps("series")?, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

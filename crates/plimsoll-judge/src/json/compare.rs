@@ -22,11 +22,12 @@ pub(super) struct CompareRequest {
 }
 
 impl Request for CompareRequest {
-    /// Columns `a` and `b`, or the first two.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+    /// Columns `a` and `b`, or the only two.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        let [a, b] = table.lists(["a", "b"], &[])?;
         Ok(Self {
-            a: table.numbers_of("a", 0)?,
-            b: table.numbers_of("b", 1)?,
+            a,
+            b,
             paired: None,
             lower_is_better: None,
             margin: None,

@@ -1,6 +1,6 @@
 //! `factors`: do they interact?
 
-use super::table::Table;
+use super::table::{Table, all_of};
 use super::{Answer, Request};
 use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use crate::input::JudgeError;
@@ -22,24 +22,39 @@ pub(super) struct FactorsRequest {
 
 impl Request for FactorsRequest {
     /// A column for each factor, `value` (or the last column), and `block` where there are blocks.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let names = table.names();
         let Some(last) = names.last() else {
             return Err(JudgeError::Table("a heading with the names of the factors is needed".into()));
         };
         let value = table.place("value").map_or(last, |place| &names[place]);
-        let field = |row: usize, column: usize| {
-            let name = &names[column];
-            let field = if name == value {
-                table.number(row, column)?.map_or(Value::Null, Value::from)
+        let mut wrong = Vec::new();
+        let mut field = |row: usize, column: usize| {
+            let (name, text) = (&names[column], table.text(row, column));
+            let is = |told: String| format!("{} {told}", table.cell(row, column));
+            let field = if name != value {
+                if text.is_empty() {
+                    wrong.push(is("is empty: expected a level".into()));
+                }
+                Value::from(text)
             } else {
-                Value::from(table.text(row, column))
+                match table.number(row, column) {
+                    Ok(Some(number)) => Value::from(number),
+                    Ok(None) => {
+                        wrong.push(is("is empty: expected a number".into()));
+                        Value::Null
+                    }
+                    Err(error) => {
+                        wrong.push(error.to_string());
+                        Value::Null
+                    }
+                }
             };
-            Ok((name.clone(), field))
+            (name.clone(), field)
         };
-        let rows = (0..table.len())
-            .map(|row| (0..names.len()).map(|column| field(row, column)).collect())
-            .collect::<Result<_, JudgeError>>()?;
+        let rows =
+            (0..table.len()).map(|row| (0..names.len()).map(|column| field(row, column)).collect()).collect();
+        all_of(wrong.into_iter())?;
         // Named in the order of the heading, which a map would lose.
         let is_factor = |name: &&String| *name != value && *name != "block";
         let factors = Some(names.iter().filter(is_factor).cloned().collect());

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::input::{JudgeError, same_length};
+use crate::input::JudgeError;
 use crate::models::growth::{GrowthPoint, fit_growth};
 use serde::Deserialize;
 
@@ -14,12 +14,11 @@ pub(super) struct GrowthRequest {
 }
 
 impl Request for GrowthRequest {
-    /// Columns `n` and `time`, or the first two.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        let (n, time) = (table.numbers_of("n", 0)?, table.numbers_of("time", 1)?);
-        same_length(("n", &n), ("time", &time))?;
-        let rows = n.into_iter().zip(time).map(|(n, time)| GrowthPoint { n, time }).collect();
-        Ok(Self { rows, metric: None })
+    /// Columns `n` and `time`, or the only two.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        let rows = table.whole_rows(["n", "time"], &[])?;
+        let point = |[n, time]: [f64; 2]| GrowthPoint { n, time };
+        Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

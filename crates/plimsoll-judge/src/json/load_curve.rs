@@ -2,43 +2,57 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::input::{JudgeError, same_length};
+use crate::input::JudgeError;
 use crate::models::load_curve::{LoadPoint, fit_load_curve};
 use serde::Deserialize;
 
-/// `{"id", "rows": [{"utilisation", "load"}], "cpus", "metric"}`; one processor unless `cpus` says more.
+/// `{"id", "rows": [{"utilisation", "load", "users"}], "cpus", "users", "metric"}`; one processor unless `cpus` says more, and jobs that come by
+/// themselves unless `users` says who makes them.
 #[derive(Debug, Deserialize)]
 pub(super) struct LoadCurveRequest {
     rows: Vec<LoadPoint>,
     cpus: Option<usize>,
+    users: Option<f64>,
     metric: Option<String>,
 }
 
 impl Request for LoadCurveRequest {
-    /// Columns `utilisation` and `load` (or the first two), and `cpus` where there is more than one processor.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        let (utilisation, load) = (table.numbers_of("utilisation", 0)?, table.numbers_of("load", 1)?);
-        same_length(("utilisation", &utilisation), ("load", &load))?;
-        let rows = utilisation
-            .into_iter()
-            .zip(load)
-            .map(|(utilisation, load)| LoadPoint { utilisation, load })
-            .collect();
-        let cpus = table.place("cpus").map(|column| one_count(&table.numbers(column)?)).transpose()?;
-        Ok(Self { rows, cpus, metric: None })
+    /// Columns `utilisation` and `load` (or the only two), `cpus` where there is more than one processor, and `users` where a fixed number of
+    /// them made the load.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        let rows = table.whole_rows(["utilisation", "load"], &["cpus", "users"])?;
+        let users =
+            table.place("users").map(|_| table.whole_rows(["users"], &["utilisation", "load", "cpus"]));
+        let users = users.transpose()?.unwrap_or_default();
+        let cpus = table
+            .place("cpus")
+            .map(|_| one_count(&table.whole_rows(["cpus"], &["utilisation", "load", "users"])?));
+        let point = |(i, [utilisation, load]): (usize, [f64; 2])| LoadPoint {
+            utilisation,
+            load,
+            users: users.get(i).map(|[users]| *users),
+        };
+        Ok(Self {
+            rows: rows.into_iter().enumerate().map(point).collect(),
+            cpus: cpus.transpose()?,
+            users: None,
+            metric: None,
+        })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {
-        let curve = fit_load_curve(&self.rows, self.cpus.unwrap_or(1))?;
+        let with_users = |row: LoadPoint| LoadPoint { users: row.users.or(self.users), ..row };
+        let rows: Vec<LoadPoint> = self.rows.into_iter().map(with_users).collect();
+        let curve = fit_load_curve(&rows, self.cpus.unwrap_or(1))?;
         Ok(Answer::new(curve.verdict(self.metric.as_deref().unwrap_or("load")), &curve))
     }
 }
 
 /// The number of processors, the same in every row.
-fn one_count(cpus: &[f64]) -> Result<usize, JudgeError> {
+fn one_count(cpus: &[[f64; 1]]) -> Result<usize, JudgeError> {
     match cpus {
-        [first, rest @ ..]
-            if rest.iter().all(|c| c == first) && first.fract() == 0.0 && (1.0..1e6).contains(first) =>
+        [[first], rest @ ..]
+            if rest.iter().all(|[c]| c == first) && first.fract() == 0.0 && (1.0..1e6).contains(first) =>
         {
             Ok(*first as usize)
         }

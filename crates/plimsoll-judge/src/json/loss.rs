@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::input::{JudgeError, same_length};
+use crate::input::JudgeError;
 use crate::models::loss::{LossPoint, TYPICAL_C, budget, fit_loss};
 use serde::Deserialize;
 
@@ -27,28 +27,26 @@ struct Target {
 const USUAL_MSS: f64 = 1448.0;
 
 impl Request for LossRequest {
-    /// Columns `rtt`, `loss`, `mss` and `rate`, or the first four.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        let (rtt, loss) = (table.numbers_of("rtt", 0)?, table.numbers_of("loss", 1)?);
-        let (mss, rate) = (table.numbers_of("mss", 2)?, table.numbers_of("rate", 3)?);
-        for (name, column) in [("loss", &loss), ("mss", &mss), ("rate", &rate)] {
-            same_length(("rtt", &rtt), (name, column))?;
-        }
-        let row = |i: usize| LossPoint { rtt: rtt[i], loss: loss[i], mss: mss[i], rate: rate[i] };
-        Ok(Self { rows: Some((0..rtt.len()).map(row).collect()), target: None, metric: None })
+    /// Columns `rtt`, `loss`, `mss` and `rate`, or the only four.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        let rows = table.whole_rows(["rtt", "loss", "mss", "rate"], &[])?;
+        let point = |[rtt, loss, mss, rate]: [f64; 4]| LossPoint { rtt, loss, mss, rate };
+        Ok(Self { rows: Some(rows.into_iter().map(point).collect()), target: None, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {
-        let metric = self.metric.as_deref().unwrap_or("rate");
+        let named = |what: &'static str| self.metric.clone().unwrap_or_else(|| what.into());
         match (self.rows, self.target) {
             (Some(rows), None) => {
                 let curve = fit_loss(&rows)?;
-                Ok(Answer::new(curve.verdict(metric), &curve))
+                Ok(Answer::new(curve.verdict(&named("mathis_constant")), &curve))
             }
             (None, Some(target)) => {
                 let (mss, c) = (target.mss.unwrap_or(USUAL_MSS), target.c.unwrap_or(TYPICAL_C));
                 let budget = budget(target.rate, target.rtt, mss, c)?;
-                Ok(Answer::new(budget.verdict(metric), serde_json::json!({"budget": budget})))
+                let units = serde_json::json!({"rate": "bit/s", "rtt": "s", "mss": "bytes", "queue_bytes": "bytes", "loss": "share of packets"});
+                let own = serde_json::json!({"budget": budget, "units": units});
+                Ok(Answer::new(budget.verdict(&named("allowed_loss_share")), own))
             }
             _ => Err(JudgeError::Table("expected either `rows` or `target`".into())),
         }

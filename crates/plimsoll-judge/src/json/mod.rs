@@ -10,17 +10,20 @@ mod growth;
 mod load_curve;
 mod loss;
 mod modes;
+mod number;
 mod recovery;
 mod scaling;
 mod table;
 
 pub use batch::{BatchSummary, judge_batch};
+pub use number::Mark;
 
 use crate::input::JudgeError;
 use plimsoll_model::verdict::{VERDICT_SCHEMA, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use table::Table;
 
 /// A test that numbers can be given to.
@@ -116,8 +119,11 @@ impl Answer {
 
 /// What a test takes: from JSON by its fields, or from the columns of a table.
 pub(crate) trait Request: DeserializeOwned {
+    /// Whether the test takes a single column, so that a line of numbers is one.
+    const SERIES: bool = false;
+
     /// Reads the columns of a CSV file or of a bare list of numbers.
-    fn from_table(table: &Table) -> Result<Self, JudgeError>;
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError>;
 
     /// Judges the numbers.
     fn judge(self) -> Result<Answer, JudgeError>;
@@ -129,54 +135,50 @@ pub(crate) trait Request: DeserializeOwned {
 /// # Errors
 /// The text is not the JSON that the test takes, or its numbers cannot be judged.
 pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
+    answer(test, Input::Object(Cow::Borrowed(line)))
+}
+
+/// Judges text of any form, and gives the verdict as JSON: a JSON object when it begins with `{`, else a JSON list, a CSV table with a heading,
+/// or a bare list of numbers (one or more columns, no heading). Without a decimal `mark`, the numbers of a table must tell it.
+///
+/// # Errors
+/// The text is not the JSON, nor a table of the columns, that the test takes, or its numbers cannot be judged.
+pub fn judge_text(test: Test, text: String, mark: Option<Mark>) -> Result<Value, JudgeError> {
+    let is_object = text.trim_start().starts_with('{');
+    answer(test, if is_object { Input::Object(Cow::Owned(text)) } else { Input::Table(text, mark) })
+}
+
+/// What a verdict is wanted of.
+enum Input<'t> {
+    Object(Cow<'t, str>),
+    Table(String, Option<Mark>),
+}
+
+fn answer(test: Test, input: Input<'_>) -> Result<Value, JudgeError> {
     match test {
-        Test::Changes => line_answer::<changes::ChangesRequest>(line),
-        Test::Compare => line_answer::<compare::CompareRequest>(line),
-        Test::Factors => line_answer::<factors::FactorsRequest>(line),
-        Test::Growth => line_answer::<growth::GrowthRequest>(line),
-        Test::LoadCurve => line_answer::<load_curve::LoadCurveRequest>(line),
-        Test::Loss => line_answer::<loss::LossRequest>(line),
-        Test::Modes => line_answer::<modes::ModesRequest>(line),
-        Test::Recovery => line_answer::<recovery::RecoveryRequest>(line),
-        Test::Scaling => line_answer::<scaling::ScalingRequest>(line),
+        Test::Changes => answer_of::<changes::ChangesRequest>(input),
+        Test::Compare => answer_of::<compare::CompareRequest>(input),
+        Test::Factors => answer_of::<factors::FactorsRequest>(input),
+        Test::Growth => answer_of::<growth::GrowthRequest>(input),
+        Test::LoadCurve => answer_of::<load_curve::LoadCurveRequest>(input),
+        Test::Loss => answer_of::<loss::LossRequest>(input),
+        Test::Modes => answer_of::<modes::ModesRequest>(input),
+        Test::Recovery => answer_of::<recovery::RecoveryRequest>(input),
+        Test::Scaling => answer_of::<scaling::ScalingRequest>(input),
     }
 }
 
-/// Judges a CSV table with a heading, or a bare list of numbers (one or more columns, no heading), and gives the
-/// verdict as JSON.
-///
-/// # Errors
-/// The text is no table of the columns that the test takes, or its numbers cannot be judged.
-pub fn judge_table(test: Test, text: &str) -> Result<Value, JudgeError> {
-    let table = Table::read(text)?;
-    match test {
-        Test::Changes => table_answer::<changes::ChangesRequest>(&table),
-        Test::Compare => table_answer::<compare::CompareRequest>(&table),
-        Test::Factors => table_answer::<factors::FactorsRequest>(&table),
-        Test::Growth => table_answer::<growth::GrowthRequest>(&table),
-        Test::LoadCurve => table_answer::<load_curve::LoadCurveRequest>(&table),
-        Test::Loss => table_answer::<loss::LossRequest>(&table),
-        Test::Modes => table_answer::<modes::ModesRequest>(&table),
-        Test::Recovery => table_answer::<recovery::RecoveryRequest>(&table),
-        Test::Scaling => table_answer::<scaling::ScalingRequest>(&table),
-    }
-}
-
-/// Judges text of any form: a JSON object when it begins with `{`, else a JSON list, a CSV table or a bare list.
-///
-/// # Errors
-/// As [`judge_line`] and [`judge_table`].
-pub fn judge_text(test: Test, text: &str) -> Result<Value, JudgeError> {
-    if text.trim_start().starts_with('{') { judge_line(test, text) } else { judge_table(test, text) }
-}
-
-fn line_answer<R: Request>(line: &str) -> Result<Value, JudgeError> {
-    let request: R = serde_json::from_str(line).map_err(|e| JudgeError::Syntax(e.to_string()))?;
-    Ok(request.judge()?.into_json(id_of(line)))
-}
-
-fn table_answer<R: Request>(table: &Table) -> Result<Value, JudgeError> {
-    Ok(R::from_table(table)?.judge()?.into_json(None))
+fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
+    let (request, id) = match &input {
+        Input::Object(text) => {
+            let request: R = serde_json::from_str(text).map_err(|e| JudgeError::Syntax(e.to_string()))?;
+            (request, id_of(text))
+        }
+        Input::Table(text, mark) => (R::from_table(&Table::read(text, *mark, R::SERIES)?)?, None),
+    };
+    // The text of millions of numbers is not to be kept while they are judged.
+    drop(input);
+    Ok(request.judge()?.into_json(id))
 }
 
 /// The `id` of a JSON object, if the text is one and has it.

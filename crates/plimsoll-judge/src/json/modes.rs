@@ -15,9 +15,11 @@ pub(super) struct ModesRequest {
 }
 
 impl Request for ModesRequest {
-    /// Column `values`, or the first.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        Ok(Self { values: table.numbers_of("values", 0)?, metric: None })
+    const SERIES: bool = true;
+
+    /// Column `values`, or the only one.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        Ok(Self { values: table.series("values")?, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

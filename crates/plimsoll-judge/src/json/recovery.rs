@@ -1,6 +1,6 @@
 //! `recovery`: after the flood against the baseline.
 
-use super::table::Table;
+use super::table::{Table, all_of};
 use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, judge_flat, judge_trials};
@@ -20,9 +20,9 @@ pub(super) struct RecoveryRequest {
 }
 
 impl Request for RecoveryRequest {
-    /// Columns `baseline` and `after` (or the first two), with `control_baseline` and `control_after` where there is a
+    /// Columns `baseline` and `after` (or the only two), with `control_baseline` and `control_after` where there is a
     /// control; or one row per window, with columns `phase` (`baseline` or `after`), `flooded` and `control`.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let (flooded, control) = match table.place("phase") {
             Some(phase) => by_phase(table, phase)?,
             None => by_column(table)?,
@@ -51,38 +51,49 @@ impl Request for RecoveryRequest {
 
 type Sides = (BeforeAfter, Option<BeforeAfter>);
 
-fn by_column(table: &Table) -> Result<Sides, JudgeError> {
-    let flooded =
-        BeforeAfter { baseline: table.numbers_of("baseline", 0)?, after: table.numbers_of("after", 1)? };
-    let control = match (table.place("control_baseline"), table.place("control_after")) {
-        (Some(baseline), Some(after)) => {
-            Some(BeforeAfter { baseline: table.numbers(baseline)?, after: table.numbers(after)? })
+const CONTROL: [&str; 2] = ["control_baseline", "control_after"];
+
+fn by_column(table: &Table<'_>) -> Result<Sides, JudgeError> {
+    let [baseline, after] = table.lists(["baseline", "after"], &CONTROL)?;
+    let flooded = BeforeAfter { baseline, after };
+    let control = match CONTROL.map(|name| table.place(name)) {
+        [None, None] => None,
+        [Some(_), Some(_)] => {
+            let [baseline, after] = table.lists(CONTROL, &["baseline", "after"])?;
+            Some(BeforeAfter { baseline, after })
         }
-        _ => None,
+        _ => {
+            let told =
+                format!("expected both `{}` and `{}`: found {}", CONTROL[0], CONTROL[1], table.found());
+            return Err(JudgeError::Table(told));
+        }
     };
     Ok((flooded, control))
 }
 
-fn by_phase(table: &Table, phase: usize) -> Result<Sides, JudgeError> {
+fn by_phase(table: &Table<'_>, phase: usize) -> Result<Sides, JudgeError> {
     let Some(value) = table.place("flooded").or_else(|| table.place("value")) else {
         return Err(JudgeError::Table(format!("there is no column `flooded`: found {}", table.found())));
     };
-    let column = |column: usize| -> Result<BeforeAfter, JudgeError> {
-        let mut sides = BeforeAfter::default();
-        for row in 0..table.len() {
-            let side = match table.text(row, phase) {
-                "baseline" => &mut sides.baseline,
-                "after" => &mut sides.after,
-                other => {
-                    return Err(JudgeError::Table(format!(
-                        "row {} of `phase` is `{other}`: expected `baseline` or `after`",
-                        row + 1
-                    )));
-                }
-            };
-            side.extend(table.number(row, column)?);
+    let control = table.place("control");
+    let (mut flooded, mut other) = (BeforeAfter::default(), BeforeAfter::default());
+    let mut wrong = Vec::new();
+    for row in 0..table.len() {
+        let text = table.text(row, phase);
+        let is_baseline = text.eq_ignore_ascii_case("baseline");
+        if !is_baseline && !text.eq_ignore_ascii_case("after") {
+            wrong.push(format!("{} is `{text}`: expected `baseline` or `after`", table.cell(row, phase)));
         }
-        Ok(sides)
-    };
-    Ok((column(value)?, table.place("control").map(column).transpose()?))
+        for (sides, column) in [(&mut flooded, Some(value)), (&mut other, control)] {
+            let Some(column) = column else { continue };
+            let side = if is_baseline { &mut sides.baseline } else { &mut sides.after };
+            match table.number(row, column) {
+                Ok(Some(number)) => side.push(number),
+                Ok(None) => wrong.push(format!("{} is empty: expected a number", table.cell(row, column))),
+                Err(error) => wrong.push(error.to_string()),
+            }
+        }
+    }
+    all_of(wrong.into_iter())?;
+    Ok((flooded, control.map(|_| other)))
 }

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{Answer, Request};
-use crate::input::{JudgeError, same_length};
+use crate::input::JudgeError;
 use crate::models::scaling::{ScalingPoint, fit_scaling};
 use serde::Deserialize;
 
@@ -14,13 +14,11 @@ pub(super) struct ScalingRequest {
 }
 
 impl Request for ScalingRequest {
-    /// Columns `n` and `throughput`, or the first two.
-    fn from_table(table: &Table) -> Result<Self, JudgeError> {
-        let (n, throughput) = (table.numbers_of("n", 0)?, table.numbers_of("throughput", 1)?);
-        same_length(("n", &n), ("throughput", &throughput))?;
-        let rows =
-            n.into_iter().zip(throughput).map(|(n, throughput)| ScalingPoint { n, throughput }).collect();
-        Ok(Self { rows, metric: None })
+    /// Columns `n` and `throughput`, or the only two.
+    fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
+        let rows = table.whole_rows(["n", "throughput"], &[])?;
+        let point = |[n, throughput]: [f64; 2]| ScalingPoint { n, throughput };
+        Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

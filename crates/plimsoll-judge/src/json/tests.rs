@@ -48,7 +48,7 @@ fn a_bare_table_of_factors_names_its_odd_cell() {
     assert_eq!(found["outcome"], "undecided");
     assert_eq!(found["interaction"]["cell"], serde_json::json!({"server": "new", "client": "2"}));
     let csv = "server,client,value\nold,1,219\nold,2,215\nnew,1,221\nnew,2,48\n";
-    let from_csv = judge_text(Test::Factors, csv).unwrap();
+    let from_csv = judge_text(Test::Factors, csv.into(), None).unwrap();
     assert_eq!(from_csv["interaction"], found["interaction"]);
 }
 
@@ -58,7 +58,7 @@ fn csv_and_bare_columns_give_what_json_gives() {
     let bare = csv.lines().skip(1).collect::<Vec<_>>().join("\n").replace(',', "  ");
     let expected = judged(Test::Compare, PAIRS);
     for text in [csv, bare.as_str()] {
-        let found = judge_text(Test::Compare, text).unwrap();
+        let found = judge_text(Test::Compare, text.into(), None).unwrap();
         assert_eq!(found["estimate"], expected["estimate"]);
         assert_eq!(found["p"], expected["p"]);
     }
@@ -68,16 +68,16 @@ fn csv_and_bare_columns_give_what_json_gives() {
 fn windows_by_phase_are_read_from_csv() {
     let csv = "phase,flooded,control\nbaseline,100,50\nbaseline,101,50\nbaseline,99,50\nbaseline,100,51\n\
                baseline,100,50\nafter,50,50\nafter,51,50\nafter,50,50\nafter,49,50\nafter,50,50\n";
-    assert_eq!(judge_text(Test::Recovery, csv).unwrap()["outcome"], "not_recovered");
+    assert_eq!(judge_text(Test::Recovery, csv.into(), None).unwrap()["outcome"], "not_recovered");
     let wide = "baseline,after\n100,50\n101,51\n99,50\n100,49\n100,50\n100,50";
-    assert_eq!(judge_text(Test::Recovery, wide).unwrap()["outcome"], "not_recovered");
+    assert_eq!(judge_text(Test::Recovery, wide.into(), None).unwrap()["outcome"], "not_recovered");
 }
 
 #[test]
 fn a_cell_that_is_no_number_is_named_by_its_place() {
-    let error = judge_text(Test::Compare, "a,b\n1,2\n1,two\n").unwrap_err();
-    assert_eq!(error.to_string(), "row 2 of `b` is `two`: expected a number");
-    let error = judge_text(Test::Compare, "1\n2\n3\n").unwrap_err();
+    let error = judge_text(Test::Compare, "a,b\n1,2\n1,two\n".into(), None).unwrap_err();
+    assert_eq!(error.to_string(), "line 3, column 2: row 2 of `b` is `two`: expected a number");
+    let error = judge_text(Test::Compare, "1\n2\n3\n".into(), None).unwrap_err();
     assert!(error.to_string().contains("no column `b`"), "{error}");
 }
 

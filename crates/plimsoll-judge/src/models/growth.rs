@@ -1,16 +1,20 @@
 //! Time over the number of workers: constant, linear, or worse?
 //!
-//! Four kinds of growth are fitted on relative errors: none, `a + b·n`, `c·n^k`, and `a + b·n + d·(n - m)` from a knee `m` on (a broken line,
-//! Muggeo, "Estimating regression models with unknown break-points", 2003). The simplest whose corrected criterion of Akaike is near the
-//! best is chosen, so that a knee or a power must earn its place. The interval of a knee are the places at which the fit is not
-//! significantly worse than at the best (a profile of the sum of squares); all other intervals are by a bootstrap of the residuals.
+//! Five kinds of growth are fitted on relative errors: none, `a + b·n`, `c·n^k`, `a + b·n + c·n²`, and `a + b·n + d·(n - m)` from a knee `m` on (a
+//! broken line, Muggeo, "Estimating regression models with unknown break-points", 2003). The simplest whose corrected criterion of Akaike is
+//! near the best is chosen, so that a knee, a square or a power must earn its place. The interval of a knee are the places at which the fit is
+//! not significantly worse than at the best (a profile of the sum of squares); all other intervals are by a bootstrap of the residuals.
+//!
+//! None of the kinds is claimed where even the best is off by far more than the scatter: where repeats of a number agree among themselves and
+//! not with the curve, or where residuals keep their signs from one number to the next.
 
 use super::least_squares::{self, Row};
+use super::structure::{Structure, structure};
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
 use crate::stats::dist::t_quantile;
-use crate::stats::{bootstrap::widening, middle, rng::SmallRng};
-use crate::wording::figure;
+use crate::stats::{bootstrap::widening, median, middle, rng::SmallRng};
+use crate::wording::{figure, p_value, percent};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +31,18 @@ const PLACES: usize = 120;
 const EXACT: f64 = 1e-6;
 /// A fit is believed when its residuals, on ln(time), stay below this.
 const BELIEVED: f64 = 0.3;
+/// A structure of the residuals is believed where chance makes one in fewer cases than this, ...
+const STRUCTURED: f64 = 0.005;
+/// ... or than this, where no number was measured twice, ...
+const ORDERED: f64 = 0.01;
+/// ... and told where it is this large, on ln(time), ...
+const LARGE: f64 = 0.02;
+/// ... and this large beside the scatter.
+const BESIDE_SCATTER: f64 = 0.5;
+/// Without repeats, and with fewer different numbers than these, residuals above this, on ln(time), may be scatter or not.
+const UNREPEATED: (usize, f64) = (12, 0.1);
+/// A kind that describes the points nearly as well is told where it says of doubling what differs by this factor.
+const DIFFERS: f64 = 1.15;
 
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,12 +63,14 @@ pub enum Kind {
     Linear,
     /// A power of the number: worse than linear above 1, better below.
     Power,
+    /// Every further worker adds more than the one before, by the same amount each time: a linear part, and one by the square.
+    Quadratic,
     /// Linear, and steeper from a knee on.
     Knee,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Constant, Self::Linear, Self::Power, Self::Knee];
+    const ALL: [Self; 5] = [Self::Constant, Self::Linear, Self::Power, Self::Quadratic, Self::Knee];
 
     /// The public name, as in the JSON.
     #[must_use]
@@ -61,6 +79,7 @@ impl Kind {
             Self::Constant => "constant",
             Self::Linear => "linear",
             Self::Power => "power",
+            Self::Quadratic => "quadratic",
             Self::Knee => "knee",
         }
     }
@@ -71,7 +90,18 @@ impl Kind {
         match self {
             Self::Constant => 2,
             Self::Linear | Self::Power => 3,
+            Self::Quadratic => 4,
             Self::Knee => 7,
+        }
+    }
+
+    /// The figures of the curve that are fitted, the place of a knee among them.
+    fn figures(self) -> usize {
+        match self {
+            Self::Constant => 1,
+            Self::Linear | Self::Power => 2,
+            Self::Quadratic => 3,
+            Self::Knee => 4,
         }
     }
 }
@@ -81,6 +111,8 @@ impl Kind {
 enum Curve {
     /// Coefficients of 1, n and what n is above the knee.
     Lines { coefficients: [f64; 3], knee: f64 },
+    /// Coefficients of 1, n and n².
+    Square { coefficients: [f64; 3] },
     /// `factor · n^exponent`.
     Power { factor: f64, exponent: f64 },
 }
@@ -89,6 +121,7 @@ impl Curve {
     fn time(&self, n: f64) -> f64 {
         match self {
             Self::Lines { coefficients, knee } => least_squares::value(coefficients, &terms(n, *knee)),
+            Self::Square { coefficients } => least_squares::value(coefficients, &[1.0, n, n * n]),
             Self::Power { factor, exponent } => factor * n.powf(*exponent),
         }
     }
@@ -115,6 +148,33 @@ pub struct GrowthFit {
     pub aicc: f64,
     /// The leave-one-out error, a root mean square on ln(time).
     pub left_out_error: f64,
+    /// By what it multiplies the time when the number of workers is doubled, at the largest number measured.
+    pub doubling: f64,
+}
+
+/// What the chosen kind leaves unexplained, beside chance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LackOfFit {
+    /// The chance of such residuals where the kind is right.
+    pub p: f64,
+    /// How far the kind is off, without scatter: a root mean square on ln(time).
+    pub size: f64,
+    /// The scatter on ln(time): of repeats of the same number, or from one number to the next where there are too few repeats.
+    pub scatter: f64,
+    /// Whether repeats say so; otherwise the order of the residuals does.
+    pub by_repeats: bool,
+}
+
+impl LackOfFit {
+    fn of(Structure { p, size, scatter, by_repeats }: Structure) -> Self {
+        Self { p, size, scatter, by_repeats }
+    }
+
+    /// Whether it is far beyond the scatter.
+    fn is_far(&self) -> bool {
+        let seldom = if self.by_repeats { STRUCTURED } else { ORDERED };
+        self.p < seldom && self.size > LARGE && self.size > BESIDE_SCATTER * self.scatter
+    }
 }
 
 /// How time grows with the number of workers.
@@ -122,6 +182,10 @@ pub struct GrowthFit {
 pub struct Growth {
     /// The simplest kind that the points support.
     pub kind: Kind,
+    /// Whether it describes them; where it does not, no kind does.
+    pub holds: bool,
+    /// What it leaves unexplained.
+    pub lack_of_fit: LackOfFit,
     /// By what the time is multiplied when the number of workers is doubled, at the largest number measured.
     pub doubling: f64,
     /// Its interval.
@@ -130,8 +194,10 @@ pub struct Growth {
     pub exponent: f64,
     /// Its interval.
     pub exponent_interval: Interval,
-    /// Time for each further worker, up to the knee where there is one; absent where it grows by a power.
+    /// Time for each further worker, up to the knee where there is one, or the part of it that is linear; absent where it grows by a power.
     pub each: Option<f64>,
+    /// Time for each further pair of workers, the coefficient of n²; absent for other kinds.
+    pub squared: Option<f64>,
     /// Where it grows faster from; absent for other kinds.
     pub knee: Option<f64>,
     /// The interval of the knee.
@@ -150,6 +216,19 @@ pub struct Growth {
     pub n: usize,
     #[serde(skip)]
     curve: Curve,
+    /// Where the time grows most steeply from one number to the next: both numbers, and the power of the number that it goes with there.
+    steepest: Steepest,
+}
+
+/// Where medians of the time grow most steeply.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Steepest {
+    /// The number of workers where it begins.
+    pub from: f64,
+    /// The next number that was measured.
+    pub to: f64,
+    /// The power of the number of workers that the time goes with between them.
+    pub exponent: f64,
 }
 
 /// Fits all kinds of growth to points with at least five different numbers of workers.
@@ -159,6 +238,8 @@ pub struct Growth {
 pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
     let numbers = check(points)?;
     let curves = Kind::ALL.map(|kind| (kind, fitted(kind, points, &numbers)));
+    let (smallest, largest) = (numbers[0], numbers[numbers.len() - 1]);
+    let doubling = |curve: &Curve| curve.time(largest) / curve.time(largest / 2.0);
     let fits = curves.map(|(kind, curve)| GrowthFit {
         kind,
         aicc: aicc(
@@ -167,15 +248,12 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
             kind.parameters(),
         ),
         left_out_error: left_out(kind, points),
+        doubling: doubling(&curve),
     });
-    let best = fits.iter().map(|fit| fit.aicc).fold(f64::INFINITY, f64::min);
-    let simplest = fits.iter().position(|fit| fit.aicc <= best + EARNS).unwrap_or(0);
-    let (kind, curve) = curves[simplest];
-    let (smallest, largest) = (numbers[0], numbers[numbers.len() - 1]);
-    let doubling = |curve: &Curve| curve.time(largest) / curve.time(largest / 2.0);
+    let (kind, curve) = curves[chosen(&fits) as usize];
     let exponent = |curve: &Curve| match curve {
         Curve::Power { exponent, .. } => *exponent,
-        Curve::Lines { .. } => f64::NAN,
+        Curve::Lines { .. } | Curve::Square { .. } => f64::NAN,
     };
     // What does not grow has no curve of its own that could scatter: it is the power that does.
     let scattering = if kind == Kind::Constant { Kind::Power } else { kind };
@@ -184,25 +262,63 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
         Curve::Lines { coefficients, knee } => {
             (Some(knee).filter(|_| kind == Kind::Knee), Some(coefficients))
         }
+        Curve::Square { coefficients } => (None, Some(coefficients)),
         Curve::Power { .. } => (None, None),
     };
+    let residuals = curve.residuals(points);
+    let beside: Vec<(f64, f64)> = points.iter().map(|point| point.n).zip(residuals.iter().copied()).collect();
+    let lack_of_fit = LackOfFit::of(structure(&beside, kind.figures()));
     Ok(Growth {
         kind,
+        holds: rms(&residuals) <= believed(lack_of_fit, numbers.len()) && !lack_of_fit.is_far(),
+        lack_of_fit,
         doubling: doubling(&curve),
         doubling_interval: resampled(scattering, &doubling),
         exponent: exponent(&curves[Kind::Power as usize].1),
         exponent_interval: resampled(Kind::Power, &exponent),
         each: coefficients.map(|c| c[1]),
+        squared: coefficients.filter(|_| kind == Kind::Quadratic).map(|c| c[2]),
         knee,
         knee_interval: knee.map(|_| profile(points, &numbers)),
         steeper: coefficients.filter(|c| knee.is_some() && c[1] > 0.0).map(|c| (c[1] + c[2]) / c[1]),
         fits: fits.to_vec(),
-        residuals: curve.residuals(points),
+        residuals,
         smallest,
         largest,
         n: points.len(),
         curve,
+        steepest: steepest(points, &numbers),
     })
+}
+
+/// The simplest kind whose criterion is near the best. A square and a knee bend in ways of their own, so that neither is the simpler: the better
+/// of the two.
+fn chosen(fits: &[GrowthFit]) -> Kind {
+    let best = fits.iter().map(|fit| fit.aicc).fold(f64::INFINITY, f64::min);
+    let bends = |fit: &&GrowthFit| matches!(fit.kind, Kind::Quadratic | Kind::Knee);
+    let near = fits.iter().filter(|fit| !bends(fit)).find(|fit| fit.aicc <= best + EARNS);
+    let bent = || fits.iter().filter(bends).min_by(|a, b| a.aicc.total_cmp(&b.aicc));
+    near.or_else(bent).map_or(Kind::Constant, |fit| fit.kind)
+}
+
+/// Up to which residuals, on ln(time), a kind can be believed.
+fn believed(lack_of_fit: LackOfFit, numbers: usize) -> f64 {
+    let (few, unrepeated) = UNREPEATED;
+    if lack_of_fit.by_repeats || numbers >= few { BELIEVED } else { unrepeated }
+}
+
+/// Where medians of the time grow most steeply from one number to the next, on a logarithmic scale.
+fn steepest(points: &[GrowthPoint], numbers: &[f64]) -> Steepest {
+    let at = |n: f64| {
+        let same = points.iter().filter(|point| point.n.total_cmp(&n).is_eq());
+        median(&same.map(|point| point.time).collect::<Vec<f64>>())
+    };
+    let between = numbers.windows(2).map(|pair| {
+        let exponent = (at(pair[1]) / at(pair[0])).ln() / (pair[1] / pair[0]).ln();
+        Steepest { from: pair[0], to: pair[1], exponent }
+    });
+    let none = Steepest { from: numbers[0], to: numbers[0], exponent: 0.0 };
+    between.max_by(|a, b| a.exponent.total_cmp(&b.exponent)).unwrap_or(none)
 }
 
 /// The different numbers of workers, in rising order.
@@ -230,6 +346,7 @@ fn fitted(kind: Kind, points: &[GrowthPoint], numbers: &[f64]) -> Curve {
         Kind::Constant => lines(points, &[&[0]], f64::INFINITY),
         Kind::Linear => lines(points, &[&[0, 1], &[1], &[0]], f64::INFINITY),
         Kind::Power => power(points),
+        Kind::Quadratic => square(points),
         Kind::Knee => {
             let all = places(numbers).map(|knee| broken(points, knee));
             let least = all.min_by(|a, b| a.squares(points).total_cmp(&b.squares(points)));
@@ -241,6 +358,18 @@ fn fitted(kind: Kind, points: &[GrowthPoint], numbers: &[f64]) -> Curve {
 /// The line that breaks at a knee.
 fn broken(points: &[GrowthPoint], knee: f64) -> Curve {
     lines(points, &[&[0, 1, 2], &[1, 2], &[0, 2], &[0, 1], &[1], &[0]], knee)
+}
+
+/// A line and a square, none of which falls.
+fn square(points: &[GrowthPoint]) -> Curve {
+    let row = |point: &GrowthPoint| Row { terms: [1.0, point.n, point.n * point.n], value: point.time };
+    let rows: Vec<Row> = points.iter().map(row).collect();
+    let allowed = |c: &[f64; 3]| c.iter().all(|c| *c >= 0.0) && c.iter().sum::<f64>() > 0.0;
+    let fit = |candidates: &[&[usize]]| least_squares::fit(&rows, candidates, allowed);
+    // Where all three terms may stay, none of them is better left out.
+    let coefficients = fit(&[&[0, 1, 2]]).or_else(|| fit(&[&[1, 2], &[0, 2], &[2], &[0, 1], &[1], &[0]]));
+    let coefficients = coefficients.unwrap_or([points[0].time, 0.0, 0.0]);
+    Curve::Square { coefficients }
 }
 
 fn lines(points: &[GrowthPoint], candidates: &[&[usize]], knee: f64) -> Curve {
@@ -313,14 +442,12 @@ fn bootstrap(
     let curve = curves[kind as usize].1;
     let residuals = curve.residuals(points);
     let mut rng = SmallRng::new(points.len() as u64);
-    let used = match kind {
-        Kind::Constant => 1,
-        Kind::Linear | Kind::Power => 2,
-        Kind::Knee => 3,
-    };
+    // A knee stays where it is.
+    let used = if kind == Kind::Knee { kind.figures() - 1 } else { kind.figures() };
     let widened = widening(points.len(), used, CONFIDENCE);
     let refitted = |points: &[GrowthPoint]| match curve {
         Curve::Power { .. } => power(points),
+        Curve::Square { .. } => square(points),
         Curve::Lines { knee, .. } if kind == Kind::Knee => broken(points, knee),
         Curve::Lines { .. } => fitted(kind, points, &[]),
     };
@@ -349,14 +476,8 @@ impl Growth {
     /// The verdict: `estimated`, with what the time is multiplied by when the workers are doubled; `undecided` when no kind describes the points.
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
-        let error = rms(&self.residuals);
-        if error > BELIEVED {
-            let reason = format!(
-                "no kind of growth describes {} points: the best is off by a factor of {}",
-                self.n,
-                figure(error.exp())
-            );
-            return Verdict::bare("growth", metric, Outcome::Undecided, self.n, reason);
+        if !self.holds {
+            return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());
         }
         let range = format!("from {} to {} workers", self.smallest, self.largest);
         let told = match (self.kind, self.each) {
@@ -371,6 +492,11 @@ impl Growth {
                 figure(self.exponent_interval.lo()),
                 figure(self.exponent_interval.hi())
             ),
+            (Kind::Quadratic, each) => format!(
+                "linear and quadratic {range}: {} n + {} n²",
+                figure(each.unwrap_or(0.0)),
+                figure(self.squared.unwrap_or(0.0))
+            ),
             (Kind::Knee, _) => self.of_knee(),
         };
         Verdict {
@@ -381,10 +507,74 @@ impl Growth {
             interval: Some(self.doubling_interval),
             confidence: CONFIDENCE,
             n: self.n,
-            reason: format!("{told}; twice as many take {} times as long at the end", figure(self.doubling)),
+            reason: format!(
+                "{told}; twice as many take {} times as long at the end{}{}",
+                figure(self.doubling),
+                self.rival(),
+                self.unrepeated()
+            ),
             expected: None,
             holds: None,
         }
+    }
+
+    /// Another kind that the points support nearly as well, and that says something else of doubling.
+    fn rival(&self) -> String {
+        let chosen = self.fits.iter().find(|fit| fit.kind == self.kind).map_or(f64::NAN, |fit| fit.aicc);
+        let differs = |fit: &&GrowthFit| {
+            let factor = fit.doubling / self.doubling;
+            fit.kind != self.kind && fit.aicc < chosen + EARNS && !(1.0 / DIFFERS..=DIFFERS).contains(&factor)
+        };
+        let best = self.fits.iter().filter(differs).min_by(|a, b| a.aicc.total_cmp(&b.aicc));
+        best.map_or_else(String::new, |fit| {
+            format!(
+                "; {} describes them about as well, with {} times: measure further numbers",
+                fit.kind.name(),
+                figure(fit.doubling)
+            )
+        })
+    }
+
+    /// That nothing is known of chance but from the curve itself.
+    fn unrepeated(&self) -> String {
+        if self.lack_of_fit.by_repeats || rms(&self.residuals) < EXACT {
+            return String::new();
+        }
+        "; numbers were not measured repeatedly, so that how much chance does is not known".into()
+    }
+
+    /// Why no kind describes the points, and what is sure of them all the same.
+    fn lacking(&self) -> String {
+        let LackOfFit { p, size, scatter, by_repeats } = self.lack_of_fit;
+        let name = self.kind.name();
+        let why = if !self.lack_of_fit.is_far() {
+            let hint =
+                if by_repeats { "" } else { "; measure each number three times, to tell that from scatter" };
+            format!("the best, {name}, is off by a factor of {}{hint}", figure(rms(&self.residuals).exp()))
+        } else if by_repeats {
+            format!(
+                "the best, {name}, is off by {} beyond the scatter, and repeats of a number differ by {} (lack of fit: p {})",
+                percent(size.exp_m1()),
+                percent(scatter.exp_m1()),
+                p_value(p)
+            )
+        } else {
+            format!(
+                "the best, {name}, is off by {}, in an order that chance seldom makes (p {})",
+                percent(size.exp_m1()),
+                p_value(p)
+            )
+        };
+        let Steepest { from, to, exponent } = self.steepest;
+        format!(
+            "no kind of growth describes {} points: {why}. From {} to {} workers the time goes with about their number to the power {}; it is \
+             steepest from {from} to {to}, to the power {}",
+            self.n,
+            self.smallest,
+            self.largest,
+            figure(self.exponent),
+            figure(exponent)
+        )
     }
 
     fn of_knee(&self) -> String {
@@ -425,6 +615,63 @@ mod tests {
             assert_eq!(kind(&|n| 3.0 + 0.2 * n), Kind::Linear);
             assert_eq!(kind(&|n| 0.01 * n.powf(1.4)), Kind::Power);
             assert_eq!(kind(&|n| 0.2 * n + 0.6 * (n - 700.0_f64).max(0.0)), Kind::Knee);
+        }
+    }
+
+    /// So many repeats at numbers that double, each off by a factor that has heavy tails.
+    fn repeated(time: impl Fn(f64) -> f64, scatter: f64, repeats: usize, seed: u64) -> Vec<GrowthPoint> {
+        let mut rng = SmallRng::new(seed);
+        let numbers = (0..8).map(|i| f64::from(1 << i)).flat_map(|n| std::iter::repeat_n(n, repeats));
+        let mut off = || (scatter * rng.normal() / (0.3 + rng.uniform())).exp();
+        numbers.map(|n| GrowthPoint { n, time: time(n) * off() }).collect()
+    }
+
+    #[test]
+    fn a_linear_and_a_quadratic_part_are_no_knee_and_doubling_is_theirs() {
+        // From 64 to 128: (50 + 128 + 0.5·128²) / (50 + 64 + 0.5·64²) = 3.87.
+        let time = |n: f64| 50.0 + n + 0.5 * n * n;
+        for seed in 0..10 {
+            let found = fit_growth(&repeated(time, 0.01, 3, seed)).unwrap();
+            assert_eq!(found.kind, Kind::Quadratic, "{found:?}");
+            let truth = time(128.0) / time(64.0);
+            assert!((found.doubling / truth - 1.0).abs() < 0.02, "{found:?}");
+            assert!((found.squared.unwrap() / 0.5 - 1.0).abs() < 0.1, "{found:?}");
+            let verdict = found.verdict("time");
+            assert!(verdict.reason.starts_with("linear and quadratic from 1 to 128"), "{}", verdict.reason);
+        }
+    }
+
+    #[test]
+    fn a_curve_that_is_of_no_kind_is_refused_with_what_is_sure() {
+        let shapes: [(&str, &dyn Fn(f64) -> f64); 3] = [
+            ("a step", &|n| if n < 10.0 { 10.0 } else { 25.0 }),
+            ("a level that is reached", &|n| 100.0 * n / (n + 8.0) + 0.2 * n),
+            ("a wave", &|n| (5.0 + n) * (1.0 + 0.25 * (2.0 * n.ln()).sin())),
+        ];
+        for (name, time) in shapes {
+            for repeats in [1, 4] {
+                let verdict = fit_growth(&repeated(time, 0.005, repeats, 7)).unwrap().verdict("time");
+                assert_eq!(
+                    (verdict.outcome, verdict.estimate),
+                    (Outcome::Undecided, None),
+                    "{name} {repeats}"
+                );
+                assert!(verdict.reason.contains("no kind of growth describes"), "{}", verdict.reason);
+                assert!(verdict.reason.contains("steepest from"), "{}", verdict.reason);
+            }
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_right_is_seldom_refused() {
+        let kinds: [&dyn Fn(f64) -> f64; 4] =
+            [&|_| 3.0, &|n| 5.0 + n, &|n| 2.0 * n.powf(1.5), &|n| 5.0 + n + 0.05 * n * n];
+        for repeats in [1, 3] {
+            let refused = (0..40).filter(|seed| {
+                let points = repeated(kinds[*seed as usize % 4], 0.05, repeats, *seed);
+                !fit_growth(&points).unwrap().holds
+            });
+            assert!(refused.count() <= 1, "{repeats}");
         }
     }
 

@@ -204,6 +204,10 @@ impl LossCurve {
 /// What a path must keep to, to carry a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Budget {
+    /// The rate that is to be carried, in bit/s.
+    pub rate: f64,
+    /// The round-trip time, in seconds.
+    pub rtt: f64,
     /// The largest share of packets at which a loss event may begin.
     pub loss: f64,
     /// One loss event in so many packets, rounded down.
@@ -217,9 +221,11 @@ impl Budget {
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
         let told = format!(
-            "one loss in {:.0} packets ({:.4} %) is allowed, and a queue of {:.0} B is needed",
+            "{} Mbit/s over {} ms: one loss in {:.0} packets ({} %) is allowed, and a queue of {:.0} B is needed",
+            figure(self.rate / 1e6),
+            figure(1e3 * self.rtt),
             self.packets_per_loss,
-            100.0 * self.loss,
+            figure(100.0 * self.loss),
             self.queue_bytes
         );
         Verdict { estimate: Some(self.loss), ..Verdict::bare("loss", metric, Outcome::Estimated, 0, told) }
@@ -236,7 +242,7 @@ pub fn budget(rate: f64, rtt: f64, mss: f64, c: f64) -> Result<Budget, JudgeErro
         positive(name, &[value])?;
     }
     let loss = (c * Formula::Mathis.rate(rtt, 1.0, mss) / rate).powi(2).min(1.0);
-    Ok(Budget { loss, packets_per_loss: (1.0 / loss).floor(), queue_bytes: rate * rtt / 8.0 })
+    Ok(Budget { rate, rtt, loss, packets_per_loss: (1.0 / loss).floor(), queue_bytes: rate * rtt / 8.0 })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod load_curve;
 pub mod loss;
 pub mod queueing;
 pub mod scaling;
+mod structure;
 
 /// Akaike's criterion with the correction for few points (Hurvich & Tsai 1989), up to a constant. Infinite where there are not enough points for the
 /// parameters; `parameters` counts the variance.

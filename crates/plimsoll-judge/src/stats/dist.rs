@@ -1,6 +1,8 @@
 //! Distribution functions and quantiles: thin, total wrappers over `statrs`.
 
-use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
+use statrs::distribution::{
+    Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, FisherSnedecor, Normal, StudentsT,
+};
 use statrs::function::erf::erfc;
 use std::f64::consts::SQRT_2;
 
@@ -50,6 +52,12 @@ pub fn chi_squared_quantile(p: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::NAN, |c| c.inverse_cdf(p.clamp(0.0, 1.0)))
 }
 
+/// The share of Fisher's F that lies above `f`, with `above` and `below` degrees of freedom; 1 unless both are above 0.
+#[must_use]
+pub fn f_upper(f: f64, above: f64, below: f64) -> f64 {
+    FisherSnedecor::new(above, below).map_or(1.0, |dist| dist.sf(f.max(0.0)))
+}
+
 /// The share of Binomial(n, p) at or below `k`.
 #[must_use]
 pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
@@ -69,6 +77,14 @@ mod tests {
         for (p, df, expected) in [(0.975, 1.0, 12.7062), (0.975, 9.0, 2.2622), (0.995, 29.0, 2.7564)] {
             assert!((t_quantile(p, df) - expected).abs() < 1e-4);
         }
+    }
+
+    #[test]
+    fn the_tail_of_f_agrees_with_published_tables() {
+        for (f, above, below, share) in [(4.76, 3.0, 6.0, 0.05), (10.04, 1.0, 10.0, 0.01)] {
+            assert!((f_upper(f, above, below) - share).abs() < 2e-4);
+        }
+        assert_eq!(f_upper(-1.0, 2.0, 3.0), 1.0);
     }
 
     #[test]

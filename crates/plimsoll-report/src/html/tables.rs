@@ -158,9 +158,15 @@ pub(super) fn winners(report: &RunReport) -> Option<Section> {
         title: "Winners",
         content: html! {
             p .soft {
-                "Which " (report.winners[0].factor) " is best for what. Certain: in how many of 100 resamples of the blocks it comes out best."
+                "Which " (report.winners[0].factor) " is best for what. Certain: in how many of 100 resamples of the blocks it comes out best. \
+                Figures are geometric means over the blocks, and a lead is the quotient of two of them."
             }
             (page::table("Winners", "", &rows))
+            @for winner in report.winners.iter().filter(|winner| !winner.doubts.is_empty()) {
+                p .soft {
+                    (winner.phase) " " (summary::cell_title(&winner.row)) ": " (winner.doubts.join("; ")) "."
+                }
+            }
         },
     })
 }

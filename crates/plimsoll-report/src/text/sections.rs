@@ -92,7 +92,14 @@ pub(super) fn winners(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         ],
         faint: winner.outcome != Outcome::Faster,
     });
-    table::write(page, &columns, &rows.collect::<Vec<_>>())
+    table::write(page, &columns, &rows.collect::<Vec<_>>())?;
+    page.item("Figures are geometric means over the blocks, and a lead is the quotient of two of them.")?;
+    for winner in report.winners.iter().filter(|winner| !winner.doubts.is_empty()) {
+        let place = [winner.phase.clone(), summary::cell_title(&winner.row)];
+        let place: Vec<String> = place.into_iter().filter(|part| !part.is_empty()).collect();
+        page.item(&format!("{}: {}.", place.join(", "), winner.doubts.join("; ")))?;
+    }
+    Ok(())
 }
 
 /// What storage loads did beside their rate.

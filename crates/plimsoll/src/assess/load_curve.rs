@@ -77,7 +77,11 @@ pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<LoadCurveRepor
 fn drawn(fit: &plimsoll_judge::models::load_curve::QueueFit, cpus: usize) -> LoadFit {
     let at = |i: u32| {
         let utilisation = f64::from(i) / f64::from(DRAWN) * 0.97;
-        [utilisation, fit.queue.load(utilisation, cpus) + fit.background]
+        let load = match fit.users {
+            Some(users) => fit.queue.closed_load(utilisation, cpus, users),
+            None => fit.queue.load(utilisation, cpus),
+        };
+        [utilisation, load + fit.background]
     };
     LoadFit {
         model: fit.name.clone(),
@@ -101,8 +105,10 @@ fn fitted(
         .collect();
     let count = seen.first().map_or(cpus.len(), |seen| seen.cpus);
     let points = together(&seen);
-    let rows: Vec<LoadPoint> =
-        points.iter().map(|point| LoadPoint { utilisation: point.utilisation, load: point.load }).collect();
+    let rows: Vec<LoadPoint> = points
+        .iter()
+        .map(|point| LoadPoint { utilisation: point.utilisation, load: point.load, users: None })
+        .collect();
     fit_load_curve(&rows, count).map(|curve| (points, curve))
 }
 

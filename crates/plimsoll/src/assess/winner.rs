@@ -4,9 +4,13 @@
 //! the blocks in which it comes out best: it takes in that the winner was picked by the same figures (Efron & Tibshirani 1993, *An Introduction
 //! to the Bootstrap*, on the problem of regions). Few blocks that agree are drawn in each resample, though chance alone makes n of them agree
 //! once in 2ⁿ times; so it is never more than the rest.
+//!
+//! The figure of a level is its geometric mean over the blocks: the winner has the best of those that are shown, and its lead is their quotient.
+//! Where medians, or the comparison block by block, put another level first, the reason says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::stats::rng::SmallRng;
 use plimsoll_judge::stats::{mean, median};
@@ -117,6 +121,7 @@ fn judged(
         ..CompareSettings::default()
     };
     let lead = (mean(&logs[first].1) - mean(&logs[second].1)).exp();
+    let mut doubts = Vec::new();
     let compared = compare::paired(metric, &figures[&next], &figures[&winner], &settings);
     let verdict = match compared {
         Ok(found) => {
@@ -125,32 +130,58 @@ fn judged(
                 // What was picked as the best may still come out as nothing sure.
                 _ => Outcome::Undecided,
             };
-            let reason = format!(
-                "{place}: {winner} is the best {}, {lead:.2} times {next}, to {:.0} % certain",
+            doubts = contradictions(claim, &figures, [winner.as_str(), next.as_str()], &found);
+            let mut reason = format!(
+                "{place}: {winner} is the best {}, {lead:.2} times {next} by geometric means over {blocks} blocks, to {:.0} % certain",
                 claim.factor,
                 100.0 * certainty
             );
+            for doubt in &doubts {
+                reason += &format!("; {doubt}");
+            }
             Verdict { claim: "winner".into(), outcome, reason, ..found.verdict }
         }
         Err(error) => {
             Verdict::bare("winner", metric, Outcome::Undecided, blocks, format!("{place}: {error}"))
         }
     };
-    let medians = figures.iter().map(|(level, of)| (level.clone(), median(of))).collect();
+    let geometric = |of: &[f64]| mean(&of.iter().map(|x| x.ln()).collect::<Vec<f64>>()).exp();
     let told = Winner {
         phase: phase.to_owned(),
         row: row.clone(),
         factor: claim.factor.clone(),
         metric: metric.to_owned(),
-        figure: median(&figures[&winner]),
+        figure: geometric(&figures[&winner]),
         lead,
         certainty,
         outcome: verdict.outcome,
-        figures: medians,
+        figures: figures.iter().map(|(level, of)| (level.clone(), geometric(of))).collect(),
         winner,
         next,
+        doubts,
     };
     (verdict, Some(told))
+}
+
+/// What says something else than the geometric means: the medians, or the ratios block by block.
+fn contradictions(
+    claim: &WinnerClaim,
+    figures: &BTreeMap<String, Vec<f64>>,
+    [winner, next]: [&str; 2],
+    found: &Comparison,
+) -> Vec<String> {
+    let sign = if claim.metric.lower_is_better() { -1.0 } else { 1.0 };
+    let medians = figures.iter().map(|(level, of)| (level.as_str(), sign * median(of)));
+    let by_median = medians.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(winner, |(level, _)| level);
+    let mut told = Vec::new();
+    if by_median != winner {
+        told.push(format!("medians over the blocks put {by_median} first"));
+    }
+    // Of the metric itself, so that above 1 is not always better.
+    if let Some(ratio) = found.verdict.estimate.filter(|ratio| sign * ratio.ln() < 0.0) {
+        told.push(format!("block by block {winner} comes to {ratio:.3} of {next}"));
+    }
+    told
 }
 
 /// The share of resamples of the blocks in which this level has the highest mean, as far as so many blocks can tell.
@@ -240,6 +271,31 @@ winner = { phases = ["read"], factor = "engine" }
             "{}",
             told[0].reason
         );
+    }
+
+    #[test]
+    fn the_winner_has_the_best_of_the_figures_that_are_shown_and_medians_that_differ_are_told() {
+        let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
+        // mmap is a little faster in most blocks, and very slow in two of eight.
+        let rate = |engine: &str, _: &str, block: u32| match (engine, block) {
+            ("mmap", 3 | 6) => 40.0,
+            ("mmap", _) => 104.0 + f64::from(block),
+            ("pread", _) => 100.0 + f64::from(block),
+            _ => 60.0,
+        };
+        let trials = trials(&plan, rate);
+        let found = &all(&plan, &trials)[0];
+        assert_eq!((found.winner.as_str(), found.next.as_str()), ("pread", "mmap"));
+        let shown = |level: &str| found.figures[level];
+        assert!(found.figures.values().all(|figure| *figure <= shown("pread")), "{found:?}");
+        assert_eq!(found.figure, shown("pread"));
+        assert!((found.lead - shown("pread") / shown("mmap")).abs() < 1e-9, "{found:?}");
+        assert!(found.outcome != Outcome::Faster, "{found:?}");
+        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        let reason = &verdicts(&plan, &claim, &trials)[0].reason;
+        assert!(reason.contains("by geometric means over 8 blocks"), "{reason}");
+        assert!(reason.contains("medians over the blocks put mmap first"), "{reason}");
+        assert!(reason.contains("block by block pread comes to 0.9"), "{reason}");
     }
 
     #[test]

@@ -3,11 +3,15 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+/// How long a command may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Whether the user has seen enough, and the command that has to be told.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +24,20 @@ struct Shared {
 }
 
 impl Interrupts {
-    /// Takes SIGINT and SIGTERM over from here on. The first ends the command, and later ones kill it.
+    /// Takes SIGINT, SIGTERM and SIGHUP over from here on. The first ends the command; a second kills it, and so does time.
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupts = Self::default();
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let told = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for _ in signals.forever() {
                 let again = told.0.interrupted.swap(true, Ordering::SeqCst);
                 told.end_command(if again { Signal::SIGKILL } else { Signal::SIGTERM });
+                let later = told.clone();
+                std::thread::spawn(move || {
+                    std::thread::sleep(GRACE);
+                    later.end_command(Signal::SIGKILL);
+                });
             }
         })?;
         Ok(interrupts)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
+use plimsoll_host::Guard;
 use wait4::Wait4;
 
 use super::error::last_lines;
@@ -61,8 +62,26 @@ pub(crate) struct Runner {
     stdout: File,
     stderr: File,
     interrupts: Interrupts,
+    /// Ends what runs when this process is killed, or interrupted.
+    guard: Option<Watch>,
     /// Whether a command may end with another status than 0.
     ignore_failure: bool,
+}
+
+/// The guard, and what says whether it has to act in the end.
+#[derive(Debug)]
+struct Watch {
+    guard: Guard,
+    interrupts: Interrupts,
+}
+
+impl Drop for Watch {
+    /// What commands leave running on purpose lives on, unless the user has ended them.
+    fn drop(&mut self) {
+        if !self.interrupts.seen() {
+            self.guard.dismiss();
+        }
+    }
 }
 
 impl Runner {
@@ -71,7 +90,13 @@ impl Runner {
         let unlinked =
             || tempfile::Builder::new().append(true).tempfile().map(tempfile::NamedTempFile::into_file);
         let file = || unlinked().map_err(MeasureError::io("make a temporary file"));
-        Ok(Self { stdout: file()?, stderr: file()?, interrupts, ignore_failure })
+        Ok(Self { stdout: file()?, stderr: file()?, interrupts, guard: None, ignore_failure })
+    }
+
+    /// Has what runs ended when this process is killed.
+    pub(crate) fn guarded(self, guard: Guard) -> Self {
+        let watch = Watch { guard, interrupts: self.interrupts.clone() };
+        Self { guard: Some(watch), ..self }
     }
 
     /// Runs something that is not measured: it must succeed.
@@ -160,6 +185,9 @@ impl Runner {
         if let Some(folder) = folder {
             command.current_dir(folder);
         }
+        if let Some(watch) = &self.guard {
+            watch.guard.mark(&mut command);
+        }
         Ok(command)
     }
 
@@ -167,6 +195,7 @@ impl Runner {
     fn wait(&self, child: Child, start: Instant) -> io::Result<(Duration, Option<Waits>, wait4::ResUse)> {
         let pid = Pid::from_raw(child.id().cast_signed());
         self.interrupts.began(pid);
+        self.watch(pid.as_raw())?;
         let before = Scheduled::own();
         loop {
             match waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
@@ -179,7 +208,13 @@ impl Runner {
             .zip(Scheduled::own())
             .zip(Scheduled::of(pid))
             .map(|((before, after), command)| Waits { command, ours: after.waited_since(&before) });
+        // The number may be another's once it is reaped.
+        self.watch(0)?;
         Ok((wall, waits, self.interrupts.ended(|| child.wait4())?))
+    }
+
+    fn watch(&self, group: i32) -> io::Result<()> {
+        self.guard.as_ref().map_or(Ok(()), |watch| watch.guard.watch(group))
     }
 
     fn demand(&mut self, invocation: &Invocation, status: ExitStatus) -> Result<(), MeasureError> {

@@ -10,6 +10,7 @@ mod machine;
 mod cannot_be_carried_out;
 mod captured;
 mod claims;
+mod commands_end;
 mod flooded;
 mod interactions;
 mod interrupted;

@@ -9,6 +9,8 @@ mod search;
 mod state;
 mod versions;
 
+use plimsoll_host::Guard;
+
 use crate::args::{BisectArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
     let interrupts = Interrupts::listen()
         .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let worktrees = repository.as_ref().map(Worktrees::of).transpose()?;
-    let runner = Runner::new(interrupts, args.figure.ignore_failure)?;
+    let runner = Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?);
     let mut meter = VersionMeter::new(&versions, args, &gauge, runner, worktrees)?;
     let mut lines = Lines::new(&versions, &gauge, &state);
     let settings = gauge.settings(MARGIN, ALPHA);

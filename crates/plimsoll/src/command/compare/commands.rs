@@ -1,5 +1,6 @@
 //! Commands against each other: measured in turns until the answer is known.
 
+use plimsoll_host::Guard;
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
@@ -127,12 +128,12 @@ impl<'a> Commands<'a> {
         gauge: &'a Gauge,
         args: &'a CompareArgs,
         interrupts: Interrupts,
-    ) -> Result<Self, MeasureError> {
+    ) -> Result<Self, Failure> {
         let lines: Vec<&str> = cells.iter().map(|cell| cell.command.as_str()).collect();
         Ok(Self {
             invocations: invocations(&lines),
             gauge,
-            runner: Runner::new(interrupts, args.figure.ignore_failure)?,
+            runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
             prepare: args.prepare.as_deref(),
             place: Place::default(),
         })

@@ -24,6 +24,7 @@ pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> 
     }
     writeln!(out)?;
     figures(out, answer)?;
+    pairs(out, answer)?;
     if answer.cells.len() > 2 {
         ranking(out, answer)?;
     }
@@ -89,6 +90,40 @@ fn figures(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// The ratios of the figures that were measured next to each other: the answer goes by these, and not by the medians of each side.
+fn pairs(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    let blocks = answer.contest.blocks();
+    let first = terminal(&answer.cells[0].name);
+    for (i, (cell, found)) in (1..).zip(answer.cells[1..].iter().zip(&answer.comparisons)) {
+        let name = terminal(&cell.name);
+        let higher = blocks.iter().filter(|block| block.values[i] > block.values[0]).count();
+        writeln!(
+            out,
+            "  {name}/{first} pair by pair: {}, higher in {higher} of {}{}",
+            amount::change(found.verdict.estimate.unwrap_or(1.0)),
+            blocks.len(),
+            reverse(answer, i, found)
+        )?;
+    }
+    Ok(())
+}
+
+/// That the medians point the other way, where they do.
+fn reverse(answer: &Answer<'_>, cell: usize, found: &Comparison) -> String {
+    let of = |cell: usize| {
+        median(&answer.contest.blocks().iter().map(|block| block.values[cell]).collect::<Vec<f64>>())
+    };
+    let medians = of(cell) / of(0);
+    let ratio = found.verdict.estimate.unwrap_or(1.0);
+    if medians.ln() * ratio.ln() >= 0.0 {
+        return String::new();
+    }
+    format!(
+        "; the medians say {}, because they forget what was measured together: the answer goes by pairs",
+        amount::change(medians)
+    )
 }
 
 /// All pairs, the best cell first.

@@ -1,0 +1,165 @@
+//! Ends the commands that a controller runs beside itself when the controller dies, however it dies.
+//!
+//! The **guard** is a stage of the controller's own executable that waits for the end of a pipe which only the controller holds open. Commands are
+//! known to it by their process group, which stands in a file without a name that both share, so that nothing wakes it while something is
+//! measured; and by a mark in their environment, which what they start inherits, wherever it goes.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, Signal, killpg};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+
+use crate::error::HostError;
+use crate::{keeper, leftovers};
+
+/// The environment variable by which commands and what they start are known. Its value is that of [`crate::MARKER`], which the doctor looks
+/// for; but what a command leaves behind when all went well, such as a server for further measurements, is none of the doctor's business.
+const MARK: &str = "PLIMSOLL_COMMAND_OF";
+/// What the guard reads when there is nothing to end.
+const DISMISSED: u8 = b'd';
+/// So often it looks for processes that were started meanwhile, ...
+const ROUNDS: usize = 50;
+/// ... with such a pause.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Ends commands when it is dropped, or when the process dies.
+#[derive(Debug)]
+pub struct Guard {
+    child: Child,
+    /// Gone once the guard was told what to do.
+    pipe: Option<ChildStdin>,
+    /// The process group of the command that runs; 0 where none does.
+    group: File,
+    mark: String,
+}
+
+impl Guard {
+    /// Starts one that has nothing to end yet.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start() -> Result<Self, HostError> {
+        let failed = |source| HostError::Process { operation: "starting the guard of commands", source };
+        let started = || {
+            let group = tempfile::tempfile()?;
+            let mark = leftovers::own_mark()?;
+            let mut child = Command::new(keeper::THIS_EXECUTABLE)
+                .args([keeper::STAGE, keeper::GUARD, &mark])
+                .stdin(Stdio::piped())
+                .stdout(group.try_clone()?)
+                .stderr(Stdio::null())
+                // Ctrl-C on the terminal is for the controller.
+                .process_group(0)
+                .spawn()?;
+            let pipe = child.stdin.take();
+            Ok(Self { child, pipe, group, mark })
+        };
+        started().map_err(failed)
+    }
+
+    /// Marks a command, before it is started.
+    pub fn mark(&self, command: &mut Command) {
+        command.env(MARK, &self.mark);
+    }
+
+    /// Names the process group of the command that runs from here on.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn watch(&self, group: i32) -> io::Result<()> {
+        self.group.write_all_at(&group.to_ne_bytes(), 0)
+    }
+
+    /// Lets what the commands left behind live on.
+    pub fn dismiss(&mut self) {
+        if let Some(mut pipe) = self.pipe.take() {
+            // A guard that is gone ends nothing either.
+            pipe.write_all(&[DISMISSED]).ok();
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.pipe = None;
+        let _status = self.child.wait();
+    }
+}
+
+/// Waits for the controller's end, and ends what it left.
+pub(crate) fn stage(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut deaf = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
+        deaf.add(signal);
+    }
+    let (Ok(()), Some(mark)) = (deaf.thread_block(), args.next()) else { return ExitCode::FAILURE };
+    let mut told = Vec::new();
+    // A pipe that cannot be read has no controller at its other end.
+    io::stdin().read_to_end(&mut told).ok();
+    if told == [DISMISSED] {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(group) = watched().filter(|group| *group > 1) {
+        // A group that is gone needs no end.
+        killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL).ok();
+    }
+    let entry = [MARK.as_bytes(), b"=", mark.as_encoded_bytes()].concat();
+    for _ in 0..ROUNDS {
+        if end_marked(&entry) == 0 {
+            return ExitCode::SUCCESS;
+        }
+        thread::sleep(PAUSE);
+    }
+    ExitCode::FAILURE
+}
+
+/// The process group that stands in the shared file.
+fn watched() -> Option<i32> {
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let mut bytes = [0; 4];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    Some(i32::from_ne_bytes(bytes))
+}
+
+/// Kills all processes with this entry in their environment, and says how many there were.
+fn end_marked(entry: &[u8]) -> usize {
+    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
+    let pids = entries.flatten().filter_map(|file| file.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| end_if_marked(*pid, entry).is_some()).count()
+}
+
+/// Kills one process if it has the entry. Once the descriptor is open it stands for one process, whatever becomes of the number; so the look
+/// comes after.
+fn end_if_marked(pid: i32, entry: &[u8]) -> Option<()> {
+    let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment.split(|byte| *byte == 0).any(|own| own == entry).then_some(())?;
+    pidfd_send_signal(&process, rustix::process::Signal::KILL).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_ended_by_its_mark_and_no_other() {
+        let entry = format!("{MARK}=test:{}", std::process::id());
+        let sleeper =
+            |value: String| Command::new("sleep").arg("60").env(MARK, value).spawn().expect("it starts");
+        let mut marked = sleeper(format!("test:{}", std::process::id()));
+        let mut other = sleeper(format!("test:{}0", std::process::id()));
+        assert_eq!(end_marked(entry.as_bytes()), 1);
+        assert!(!marked.wait().expect("it ends").success());
+        assert!(other.try_wait().expect("asked").is_none(), "it was left alone");
+        other.kill().expect("it lives");
+        other.wait().expect("it ends");
+    }
+}
