@@ -29,7 +29,6 @@ impl Request for ModesRequest {
             "modes": found.modes,
             "shifts": found.shifts,
             "trend": found.trend,
-            "belongs_to": found.belongs_to,
             "evidence": found.evidence,
             "separation": found.separation,
             "dip": found.dip.map(|d| json!({"statistic": d.statistic, "p": d.p})),
