@@ -2,22 +2,44 @@
 
 use std::borrow::Cow;
 
-/// One line of terminal text: control characters (escape sequences, line ends) and marks that turn the writing direction
-/// become U+FFFD, so that a name can neither move the cursor nor hide what stands beside it.
+/// One line of text for a terminal: what would be obeyed or not be seen there (control characters, line ends, marks that turn the
+/// writing direction, characters without width) is written as in source code, such as `\x1b`, `\r` and `\u{202e}`.
 #[must_use]
 pub fn terminal(text: &str) -> Cow<'_, str> {
-    if text.chars().any(disturbs_a_line) {
-        Cow::Owned(
-            text.chars().map(|c| if disturbs_a_line(c) { char::REPLACEMENT_CHARACTER } else { c }).collect(),
-        )
-    } else {
-        Cow::Borrowed(text)
-    }
+    visible(text, disturbs)
 }
 
-/// Control characters, and the bidirectional controls of Unicode Standard Annex 9.
-fn disturbs_a_line(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Lines of text for a terminal: as [`terminal`], but line ends and tabs remain.
+#[must_use]
+pub fn block(text: &str) -> Cow<'_, str> {
+    visible(text, |c| disturbs(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn visible(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let Some(first) = text.find(&hidden) else { return Cow::Borrowed(text) };
+    let mut shown = text[..first].to_owned();
+    for c in text[first..].chars() {
+        match c {
+            c if !hidden(c) => shown.push(c),
+            '\r' | '\n' | '\t' => shown.extend(c.escape_default()),
+            c if c.is_ascii() => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.extend(c.escape_unicode()),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a terminal obeys a character, or turns or hides text at it: control characters, the bidirectional controls of Unicode
+/// Standard Annex 9, line and paragraph separators, format characters without width, tags among them, and what is no character in XML. The joiners U+200C and
+/// U+200D are letters' own in some scripts, and turn nothing.
+pub(crate) fn disturbs(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'
+                ..='\u{202e}'
+        )
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Markdown (CommonMark with tables) that renders as `text`, on one line.
@@ -34,7 +56,7 @@ pub fn markdown(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(c);
             }
-            c if disturbs_a_line(c) => escaped.push(' '),
+            c if disturbs(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -53,7 +75,7 @@ pub fn chart(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '{' => escaped.push_str("&#123;"),
             '$' => escaped.push_str("&#36;"),
-            c if disturbs_a_line(c) => escaped.push(' '),
+            c if disturbs(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -84,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_name_cannot_drive_the_terminal() {
-        assert_eq!(terminal("fire\u{1b}[2Jwall\r\n"), "fire\u{fffd}[2Jwall\u{fffd}\u{fffd}");
-        assert_eq!(terminal("a\u{202e}b"), "a\u{fffd}b");
+        assert_eq!(terminal("fire\u{1b}[2Jwall\r\n"), r"fire\x1b[2Jwall\r\n");
+        assert_eq!(terminal("a\u{202e}b\u{9b}"), r"a\u{202e}b\u{9b}");
         assert!(matches!(terminal("Brandmauer ä"), Cow::Borrowed(_)));
     }
 

@@ -9,6 +9,8 @@
 //!
 //! A measurement that failed has a test case `measurement of error_share` with such an `<error>`, also where nothing was claimed. An experiment that
 //! claims nothing has a test case `claims` that is `<skipped>`, its type `nothing_claimed`: a warning that only a failed measurement could fail.
+//! Characters that XML 1.0 cannot hold are written as in source code (`\x1b`), so that nothing is left out.
+//!
 //! A run that did not come to its end has one more test case, `run`, with an `<error>` of the type `interrupted` or `failed`.
 
 use std::io::{self, Write};
@@ -18,6 +20,7 @@ use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::escape::{block, terminal};
 use crate::wording;
 
 /// Writes a run.
@@ -25,12 +28,12 @@ use crate::wording;
 /// # Errors
 /// Those of the writer.
 pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    let mut suite = TestSuite::new(&report.experiment);
+    let mut suite = TestSuite::new(terminal(&report.experiment));
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     suite.set_time(elapsed);
-    suite.add_property(("run", report.run.as_str()));
+    suite.add_property(("run", &*terminal(&report.run)));
     suite.add_property(("seed", report.seed.to_string().as_str()));
-    suite.add_property(("reproduce", wording::reproduce(report).as_str()));
+    suite.add_property(("reproduce", &*terminal(&wording::reproduce(report))));
     if let Ok(serde_json::Value::String(place)) = serde_json::to_value(report.state_lives_in) {
         suite.add_property(("state_lives_in", place.as_str()));
     }
@@ -60,15 +63,16 @@ fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
     if verdict.standing() != Standing::Holds {
         let message = [if reason.is_empty() { &answer } else { &reason }, &wording::expectation(verdict)];
         status.set_type(verdict.outcome.name());
-        status.set_message(message.map(String::as_str).join(" ").trim_end());
+        status.set_message(terminal(message.map(String::as_str).join(" ").trim_end()));
     }
-    let mut case = TestCase::new(format!("{} of {}", verdict.claim, verdict.metric), status);
-    case.set_classname(&report.experiment);
+    let mut case = TestCase::new(terminal(&format!("{} of {}", verdict.claim, verdict.metric)), status);
+    case.set_classname(terminal(&report.experiment));
     let details =
         [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason, wording::expectation(verdict)]
             .into_iter()
             .filter(|detail| !detail.is_empty());
-    case.set_system_out(details.chain(wording::short_answer(report)).collect::<Vec<_>>().join("\n"));
+    let details: Vec<String> = details.chain(wording::short_answer(report)).collect();
+    case.set_system_out(block(&details.join("\n")));
     case
 }
 
@@ -79,7 +83,7 @@ fn nothing_claimed(report: &RunReport) -> Option<TestCase> {
         status.set_type("nothing_claimed");
         status.set_message("the experiment claims nothing, so that only a failed measurement could fail");
         let mut case = TestCase::new("claims", status);
-        case.set_classname(&report.experiment);
+        case.set_classname(terminal(&report.experiment));
         case
     })
 }
@@ -91,8 +95,8 @@ fn ended_early(report: &RunReport) -> Option<TestCase> {
         RunStatus::Failed => "failed",
     };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_type(kind).set_message(wording::short_answer(report).join(" "));
+    status.set_type(kind).set_message(terminal(&wording::short_answer(report).join(" ")));
     let mut case = TestCase::new("run", status);
-    case.set_classname(&report.experiment);
+    case.set_classname(terminal(&report.experiment));
     Some(case)
 }

@@ -6,7 +6,7 @@
 //! beside it says so. All errors are the writer's own.
 //!
 //! Names of hosts, phases and experiments come from files that anybody may have written, and reasons may quote what a program
-//! wrote. Each format keeps them from being more than text: see [`escape`].
+//! wrote. Each format keeps them from being more than text: see [`escape`], and [`screen`] for terminals.
 #![forbid(unsafe_code)]
 
 pub mod escape;
@@ -15,6 +15,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod postal;
+pub mod screen;
 pub mod text;
 
 mod diagnosis;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Standing;
 
-use crate::escape::markdown as md;
+use crate::escape::{markdown as md, terminal};
 use crate::number::{NONE, count, figure, times};
 use crate::summary::{self, CellRows};
 use crate::wording;
@@ -33,15 +33,19 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n{}\nThe same again: `{}`",
+        "\n{}\nThe same again: {}",
         md(&wording::provenance(report)),
         code(&wording::reproduce(report))
     )
 }
 
-/// Text between backticks: nothing is escaped there, so what could end it is left out.
+/// Text as code within a line (CommonMark 0.31, section 6.1): between more backticks than follow one another in it.
 fn code(text: &str) -> String {
-    text.chars().filter(|c| *c != '`' && !c.is_control()).collect()
+    let text = terminal(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
 }
 
 fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
@@ -136,4 +140,16 @@ fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
         )?;
     }
     writeln!(out, "\n</details>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_ends_where_it_should_and_shows_what_it_has() {
+        assert_eq!(code("plimsoll run a"), "`plimsoll run a`");
+        assert_eq!(code("a `b` ``c"), "```a `b` ``c```");
+        assert_eq!(code("`a\r\nb"), r"`` `a\r\nb ``");
+    }
 }

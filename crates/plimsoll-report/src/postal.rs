@@ -10,7 +10,7 @@ use plimsoll_model::report::RunReport;
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn run(out: &mut impl Write, report: &RunReport) -> io::Result<()> {
+pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     for trial in report.trials.iter().filter(|trial| !trial.mail_minutes.is_empty()) {
         writeln!(out, "time,messages,data(K),errors,connections,ssl")?;
         for minute in &trial.mail_minutes {

@@ -1,11 +1,15 @@
 //! Errors at the edge: what happened, and what the user can do about it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use plimsoll_model::experiment::FileError;
+use plimsoll_report::escape::{block, terminal};
 use plimsoll_run::RunError;
 use plimsoll_store::StoreError;
+
+use crate::output;
 
 /// Why the program could not do what it was asked to.
 #[derive(Debug)]
@@ -42,12 +46,12 @@ impl Failure {
     /// Writes it to stderr.
     pub(crate) fn print(&self) {
         match self {
-            Self::Usage(what) => eprintln!("plimsoll: {what}"),
-            Self::File { name, error } => eprintln!("{}", render(name, error)),
+            Self::Usage(what) => output::say(format_args!("plimsoll: {what}")),
+            Self::File { name, error } => output::drawn(&render(name, error)),
             Self::CouldNot { what, advice } => {
-                eprintln!("plimsoll: {what}");
+                output::say(format_args!("plimsoll: {what}"));
                 if let Some(advice) = advice {
-                    eprintln!("  try: {advice}");
+                    output::say(format_args!("  try: {advice}"));
                 }
             }
         }
@@ -59,23 +63,36 @@ fn render(name: &str, error: &FileError) -> String {
     let mut help = Vec::new();
     help.extend(error.expected.as_ref().map(|expected| format!("expected {expected}")));
     help.extend(error.nearest.as_ref().map(|nearest| format!("did you mean `{nearest}`?")));
-    let mut diagnostic = MietteDiagnostic::new(error.message.clone());
+    let mut diagnostic = MietteDiagnostic::new(block(&error.message).into_owned());
     if !help.is_empty() {
-        diagnostic = diagnostic.with_help(help.join("\n"));
+        diagnostic = diagnostic.with_help(block(&help.join("\n")).into_owned());
     }
-    if let Some(span) = &error.span {
-        diagnostic = diagnostic.with_label(LabeledSpan::underline(span.clone()));
+    let (text, span) = shown(&error.text, error.span.clone());
+    if let Some(span) = span {
+        diagnostic = diagnostic.with_label(LabeledSpan::underline(span));
     }
-    let report = Report::new(diagnostic).with_source_code(NamedSource::new(name, error.text.clone()));
-    let theme = if crate::output::stderr_has_colour() {
+    let report = Report::new(diagnostic).with_source_code(NamedSource::new(terminal(name), text));
+    let theme = if output::stderr_has_colour() {
         GraphicalTheme::unicode()
     } else {
         GraphicalTheme::unicode_nocolor()
     };
     let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(output::stderr_width());
     // Writing to a string cannot fail.
-    GraphicalReportHandler::new_themed(theme).with_width(120).render_report(&mut text, report.as_ref()).ok();
+    handler.render_report(&mut text, report.as_ref()).ok();
     text
+}
+
+/// A file's text as a terminal may show it, and where a place in it is then.
+fn shown(text: &str, span: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
+    let line_ends = |text: &str| block(&text.replace("\r\n", "\n")).into_owned();
+    let place = span.and_then(|span| {
+        let before = line_ends(text.get(..span.start)?);
+        let there = line_ends(text.get(span)?);
+        Some(before.len()..before.len() + there.len())
+    });
+    (line_ends(text), place)
 }
 
 impl From<StoreError> for Failure {
@@ -143,5 +160,28 @@ impl From<RunError> for Failure {
 impl From<plimsoll_host::HostError> for Failure {
     fn from(error: plimsoll_host::HostError) -> Self {
         RunError::Host(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_shows_what_a_terminal_would_obey_and_points_at_the_same_place() {
+        let text = "a = 1\r\n\u{1b}[2Jb\r = \u{202e}\"x\"\r\n";
+        let at = text.find("\"x\"").unwrap();
+        let (shown, place) = shown(text, Some(at..at + 3));
+        assert_eq!(shown, "a = 1\n\\x1b[2Jb\\r = \\u{202e}\"x\"\n");
+        assert_eq!(&shown[place.unwrap()], "\"x\"");
+        let error = FileError {
+            message: "no \u{1b}[31mred".into(),
+            expected: Some("\r".into()),
+            nearest: None,
+            span: Some(at..at + 3),
+            text: text.into(),
+        };
+        let rendered = render("na\u{9b}me.toml", &error);
+        assert!(!rendered.contains(['\u{1b}', '\r', '\u{202e}', '\u{9b}']), "{rendered:?}");
     }
 }

@@ -3,6 +3,7 @@
 //! This crate alone sees all the others. It hands observations to the judge and the explainer ([`assess`]), and what they say to
 //! the report.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod amount;
 pub mod args;
@@ -41,7 +42,11 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|word| word == "agent") {
         return command::agent::run(&args[2..]);
     }
-    let result = match Args::parse_from(args).command {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => return refused(&error),
+    };
+    let result = match args.command {
         Command::Run(args) => command::run::run(&args),
         Command::List(args) => command::list::run(&args),
         Command::Describe(args) => command::describe::run(&args),
@@ -64,4 +69,16 @@ pub fn main() -> ExitCode {
             Exit::from(&failure).into()
         }
     }
+}
+
+/// Tells what is wrong with the arguments, or the help or version that was asked for.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    if error.use_stderr() && plimsoll_report::escape::block(&text) != text {
+        // Its styles and what the argument would do to the terminal are not told apart any more.
+        output::say(text.trim_end());
+    } else {
+        error.print().ok();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -1,18 +1,18 @@
 //! The line on stderr that tells how far a run is: phase, cycle, live rate, and the time left. Nothing where stderr is no terminal.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use plimsoll_model::experiment::Phase;
 use plimsoll_model::observation::PhaseKind;
 use plimsoll_model::plan::Plan;
 use plimsoll_run::{Event, Observer};
 use plimsoll_store::RunEntry;
 
+use crate::output::LiveLine;
+
 /// The line, where there is a terminal.
 pub(crate) struct ProgressLine {
-    bar: Option<ProgressBar>,
+    line: LiveLine,
     forecast: Forecast,
     trial: String,
     phase: String,
@@ -20,40 +20,26 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     pub(crate) fn new(plan: &Plan, entry: &RunEntry) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            bar.set_style(
-                ProgressStyle::with_template("{spinner} {msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-            );
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar.println(format!("run {} of {}: {}", entry.id, entry.experiment, plan.experiment.question));
-            bar
-        });
-        Self { bar, forecast: Forecast::new(plan), trial: String::new(), phase: String::new() }
+        let line = LiveLine::new(Some(Duration::from_millis(200)));
+        line.say(&format!("run {} of {}: {}", entry.id, entry.experiment, plan.experiment.question));
+        Self { line, forecast: Forecast::new(plan), trial: String::new(), phase: String::new() }
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
+        self.line.clear();
     }
 
     fn show(&self, detail: &str) {
-        if let Some(bar) = &self.bar {
-            let left = self
-                .forecast
-                .left()
-                .map_or_else(String::new, |left| format!("  about {} s left", left.as_secs()));
-            bar.set_message(format!("{}  {}  {detail}{left}", self.trial, self.phase));
-        }
+        let left = self
+            .forecast
+            .left()
+            .map_or_else(String::new, |left| format!("  about {} s left", left.as_secs()));
+        self.line.show(&format!("{}  {}  {detail}{left}", self.trial, self.phase));
     }
 
     fn say(&self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.println(text);
-        }
+        self.line.say(text);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Text for a terminal: the short answer first, then what it rests on.
 
-mod paint;
 mod sections;
+mod style;
 mod table;
+mod wrap;
 
 use std::io::{self, Write};
 
@@ -10,8 +11,9 @@ use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Verdict;
 
 use crate::escape::terminal;
+use crate::screen::Screen;
 use crate::wording;
-use paint::Painter;
+use wrap::wrapped;
 
 /// How to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +21,8 @@ pub struct TextOptions {
     /// Whether to use colours and weights (ANSI escape sequences). Whether a terminal is there, and what `NO_COLOR` says, the
     /// caller knows.
     pub color: bool,
-    /// Columns to keep to; below 40 it is taken for 40. Tables leave out their least important columns to fit, and say so.
+    /// Columns to keep to; below 40 it is taken for 40. Tables hide their least important columns to fit, and say which and how wide it
+    /// must be to see them; what must stay and is still too wide goes on in a second block of lines.
     pub width: usize,
 }
 
@@ -34,24 +37,18 @@ const NARROWEST: usize = 40;
 
 /// Where the text goes, and how it looks there.
 struct Page<'a> {
-    out: &'a mut dyn Write,
-    paint: Painter,
+    out: Screen<&'a mut dyn Write>,
     width: usize,
 }
 
 impl<'a> Page<'a> {
     fn new(out: &'a mut dyn Write, options: &TextOptions) -> Self {
-        Self { out, paint: Painter::new(options.color), width: options.width.max(NARROWEST) }
+        Self { out: Screen::new(out, options.color), width: options.width.max(NARROWEST) }
     }
 
     /// A paragraph, wrapped; every line after the first is set in by `indent` columns.
     fn paragraph(&mut self, text: &str, indent: usize) -> io::Result<()> {
-        let indent = " ".repeat(indent);
-        let options = textwrap::Options::new(self.width).subsequent_indent(&indent).break_words(false);
-        for line in textwrap::wrap(&terminal(text), options) {
-            writeln!(self.out, "{line}")?;
-        }
-        Ok(())
+        wrapped(&terminal(text), self.width, indent).iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
     /// An item of a list.
@@ -62,8 +59,8 @@ impl<'a> Page<'a> {
     /// An empty line and a heading.
     fn heading(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out)?;
-        let text = terminal(text).into_owned();
-        writeln!(self.out, "{}", self.paint.heading(&text))
+        self.out.styled(style::HEADING, &terminal(text))?;
+        writeln!(self.out)
     }
 }
 
@@ -113,20 +110,19 @@ pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) ->
 }
 
 fn answer(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
-    // Wrapped as plain text, painted afterwards: an escape sequence has no width.
+    // Wrapped as plain text, styled afterwards: an escape sequence has no width.
     let outcome = format!("{}.", wording::outcome(verdict.outcome));
     let sentences = [wording::answer(verdict), wording::reason(verdict), wording::expectation(verdict)];
     let text = format!("{outcome} {}", sentences.join(" "));
-    let text = terminal(text.trim_end()).into_owned();
-    for (i, line) in
-        textwrap::wrap(&text, textwrap::Options::new(page.width).break_words(false)).iter().enumerate()
-    {
-        match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {
+    for (i, line) in wrapped(&terminal(text.trim_end()), page.width, 0).iter().enumerate() {
+        let rest = match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {
             Some(rest) => {
-                writeln!(page.out, "{}{rest}", page.paint.standing(&outcome, verdict.standing()))?;
+                page.out.styled(style::of(verdict.standing()), &outcome)?;
+                rest
             }
-            None => writeln!(page.out, "{line}")?,
-        }
+            None => line,
+        };
+        writeln!(page.out, "{rest}")?;
     }
     Ok(())
 }

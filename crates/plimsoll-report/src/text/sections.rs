@@ -1,6 +1,6 @@
 //! The sections below the short answer. One that has nothing to show is not written.
 
-use std::io;
+use std::io::{self, Write};
 
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{

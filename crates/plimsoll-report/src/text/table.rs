@@ -1,10 +1,11 @@
 //! A table in columns of even width.
 
-use std::io;
+use std::io::{self, Write};
 
+use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::Page;
+use super::{Page, style};
 use crate::escape::terminal;
 
 /// To which side a column is set.
@@ -39,7 +40,9 @@ const GAP: usize = 2;
 /// A text is not made shorter than this.
 const SHORTEST: usize = 12;
 
-/// Writes the rows below the titles, as many columns as fit, and says which did not. Columns with nothing in any row are not written.
+/// Writes the rows below the titles. Columns with nothing in any row are not written. Where the table is too wide, expendable columns
+/// are hidden, which is said with the width that shows them; then texts are made shorter; and what is still too wide goes on in a
+/// further block of lines, each of which begins with the columns that name the row.
 pub(super) fn write(page: &mut Page<'_>, columns: &[Column], rows: &[Row]) -> io::Result<()> {
     let mut rows: Vec<(Vec<String>, bool)> =
         rows.iter().map(|r| (r.cells.iter().map(|c| terminal(c).into_owned()).collect(), r.faint)).collect();
@@ -48,33 +51,61 @@ pub(super) fn write(page: &mut Page<'_>, columns: &[Column], rows: &[Row]) -> io
         .map(|i| rows.iter().map(|(c, _)| c[i].width()).max().unwrap_or(0).max(columns[i].title.width()))
         .collect();
     let mut shown: Vec<usize> = (0..columns.len()).filter(used).collect();
-    let mut left_out = Vec::new();
-    while shown.iter().map(|&i| widths[i] + GAP).sum::<usize>() > page.width {
+    let wanted = total(&widths, &shown);
+    let mut hidden = Vec::new();
+    while total(&widths, &shown) > page.width {
         let Some(&last) =
             shown.iter().filter(|&&i| columns[i].expendable > 0).max_by_key(|&&i| columns[i].expendable)
         else {
             break;
         };
         shown.retain(|&i| i != last);
-        left_out.push(last);
+        hidden.push(last);
     }
     shorten(columns, &mut rows, &mut widths, &shown, page.width);
-    if columns.iter().any(|c| !c.title.is_empty()) {
-        let titles: Vec<String> = columns.iter().map(|c| c.title.to_owned()).collect();
-        let line = line(&titles, columns, &widths, &shown);
-        writeln!(page.out, "{}", page.paint.faint(&line))?;
+    for block in blocks(columns, &widths, &shown, page.width) {
+        if columns.iter().any(|c| !c.title.is_empty()) {
+            let titles: Vec<String> = columns.iter().map(|c| c.title.to_owned()).collect();
+            page.out.styled(style::FAINT, &line(&titles, columns, &widths, &block))?;
+            writeln!(page.out)?;
+        }
+        for (cells, faint) in &rows {
+            let line = line(cells, columns, &widths, &block);
+            let style = if *faint { style::FAINT } else { Style::new() };
+            page.out.styled(style, &line)?;
+            writeln!(page.out)?;
+        }
     }
-    for (cells, faint) in &rows {
-        let line = line(cells, columns, &widths, &shown);
-        let line = if *faint { page.paint.faint(&line) } else { line };
-        writeln!(page.out, "{line}")?;
-    }
-    if !left_out.is_empty() {
-        left_out.sort_unstable();
-        let names: Vec<&str> = left_out.iter().map(|&i| columns[i].title).collect();
-        page.item(&format!("(left out for want of width: {})", names.join(", ")))?;
+    if !hidden.is_empty() {
+        hidden.sort_unstable();
+        let names: Vec<&str> = hidden.iter().map(|&i| columns[i].title).collect();
+        page.item(&format!("(hidden columns: {}; {wanted} columns of text show them)", names.join(", ")))?;
     }
     Ok(())
+}
+
+/// How wide some columns are together.
+fn total(widths: &[usize], shown: &[usize]) -> usize {
+    shown.iter().map(|&i| widths[i] + GAP).sum()
+}
+
+/// The columns in blocks that are narrow enough. Every block begins with those that name the row: the first texts of a row and what
+/// stands before them, or its first figure. A column that is too wide by itself has a block of its own.
+fn blocks(columns: &[Column], widths: &[usize], shown: &[usize], room: usize) -> Vec<Vec<usize>> {
+    let text = |i: &usize| columns[*i].align == Align::Left;
+    let first = shown.iter().position(text).filter(|&place| place < 2);
+    let named = first.map_or(1, |place| place + shown[place..].iter().take_while(|i| text(i)).count());
+    let (names, rest) = shown.split_at(named.min(shown.len()));
+    let mut blocks = vec![names.to_vec()];
+    for &column in rest {
+        let last = blocks.last_mut().expect("there is a block from the beginning");
+        if last.len() > names.len() && total(widths, last) + widths[column] + GAP > room {
+            blocks.push([names, &[column]].concat());
+        } else {
+            last.push(column);
+        }
+    }
+    blocks
 }
 
 /// Where what must stay is still too wide, takes from the middle of the widest column of text what is too much: names of counters
@@ -86,7 +117,7 @@ fn shorten(
     shown: &[usize],
     room: usize,
 ) {
-    let too_much = shown.iter().map(|&i| widths[i] + GAP).sum::<usize>().saturating_sub(room);
+    let too_much = total(widths, shown).saturating_sub(room);
     let text = shown.iter().copied().filter(|&i| columns[i].align == Align::Left);
     let Some(widest) = text.max_by_key(|&i| widths[i]).filter(|_| too_much > 0) else {
         return;

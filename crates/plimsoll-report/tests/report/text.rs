@@ -133,3 +133,65 @@ fn a_run_with_captures_says_where_the_time_went_and_what_was_lost() {
         "{text}"
     );
 }
+
+#[test]
+fn no_field_of_a_report_reaches_the_terminal_as_it_is() {
+    let nasty = "\u{1b}[2J\u{9b}31m\r\u{7}\u{202e}\u{2066}\u{7f}";
+    for report in [fixture::not_recovered(), fixture::captured()] {
+        let mut value = serde_json::to_value(&report).unwrap();
+        let mut spoilt = 0;
+        for path in strings(&value, String::new()) {
+            let mut trial = value.clone();
+            let text = trial.pointer_mut(&path).unwrap();
+            *text = format!("{}{nasty}", text.as_str().unwrap()).into();
+            // What is one of a list of names in the model can hold nothing else.
+            if serde_json::from_value::<RunReport>(trial.clone()).is_ok() {
+                value = trial;
+                spoilt += 1;
+            }
+        }
+        assert!(spoilt > 20, "{spoilt} texts");
+        let report: RunReport = serde_json::from_value(value).unwrap();
+        for (color, width) in [(false, 40), (true, 60), (true, 100), (false, 200)] {
+            let mut text = written(&report, &TextOptions { color, width });
+            for style in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m"] {
+                text = text.replace(style, "");
+            }
+            let obeyed = |c: char| c != '\n' && c.is_control() || "\u{202e}\u{2066}".contains(c);
+            assert!(!text.contains(obeyed), "{:?}", text.lines().find(|line| line.contains(obeyed)));
+            assert!(text.contains(r"\x1b[2J\u{9b}31m\r\x07\u{202e}"), "it is shown instead");
+        }
+        let as_others = [
+            as_written(|out| plimsoll_report::json::run(out, &report)),
+            as_written(|out| plimsoll_report::junit::run(out, &report)),
+            as_written(|out| plimsoll_report::markdown::run(out, &report)),
+        ];
+        for text in as_others {
+            let obeyed = |c: char| !"\n\t".contains(c) && c.is_control() || "\u{202e}\u{2066}".contains(c);
+            assert!(!text.contains(obeyed), "{:?}", text.lines().find(|line| line.contains(obeyed)));
+        }
+    }
+}
+
+fn as_written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The paths of all texts in a value.
+fn strings(value: &serde_json::Value, at: String) -> Vec<String> {
+    match value {
+        serde_json::Value::String(_) => vec![at],
+        serde_json::Value::Array(list) => {
+            list.iter().enumerate().flat_map(|(i, value)| strings(value, format!("{at}/{i}"))).collect()
+        }
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| {
+                strings(value, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}

@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use crate::output;
+
 /// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program of the user's own.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     match args.split_first() {
         None => match plimsoll_agent::run(&mut io::stdin().lock(), io::stdout()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("plimsoll agent: {error}");
+                output::say(format_args!("plimsoll agent: {error}"));
                 ExitCode::FAILURE
             }
         },
@@ -18,8 +20,8 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         Some((word, [])) if word == "load" => plimsoll_agent::load_main(),
         Some((word, argv)) if word == "exec" => plimsoll_agent::exec_main(argv),
         Some(_) => {
-            eprintln!(
-                "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout"
+            output::say(
+                "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout",
             );
             ExitCode::from(2)
         }

@@ -1,7 +1,5 @@
 //! `plimsoll check`.
 
-use std::io;
-
 use plimsoll_model::experiment::Experiment;
 
 use crate::args::{CheckArgs, PlainFormat};
@@ -12,20 +10,17 @@ use crate::{assess, command, effects, output, shipped};
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
         let schema = schemars::schema_for!(Experiment);
-        output::to_stdout(|out| {
-            serde_json::to_writer_pretty(&mut *out, &schema).map_err(io::Error::from)?;
-            writeln!(out)
-        })?;
+        output::document(|out| plimsoll_report::json::pretty(out, &schema))?;
         return Ok(Exit::Holds);
     }
     let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
     let source = shipped::find(experiment)?;
     let plan = command::plan(&source, &args.plan)?;
     let experiment = &plan.experiment;
-    output::to_stdout(|out| {
-        if args.format == PlainFormat::Json {
-            return effects::json(out, &plan, "plimsoll.check/1");
-        }
+    if args.format == PlainFormat::Json {
+        output::document(|out| effects::json(out, &plan, "plimsoll.check/1"))?;
+    } else {
+        output::text(|out| {
         writeln!(
             out,
             "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
@@ -39,6 +34,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         writeln!(out, "On this machine")?;
         effects::text(out, &plan)
     })?;
-    assess::shortfalls(&plan).iter().for_each(|shortfall| eprintln!("note: {shortfall}"));
+    }
+    assess::shortfalls(&plan).iter().for_each(|shortfall| output::say(format_args!("note: {shortfall}")));
     Ok(Exit::Holds)
 }

@@ -18,14 +18,14 @@ use crate::{command, effects, output, shipped};
 pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let source = shipped::find(&args.experiment)?;
     if args.source {
-        output::to_stdout(|out| out.write_all(source.text.as_bytes()))?;
+        output::document(|out| out.write_all(source.text.as_bytes()))?;
         return Ok(Exit::Holds);
     }
     let plan = command::plan(&source, &args.plan)?;
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Text => describe(out, &plan),
-        PlainFormat::Json => effects::json(out, &plan, "plimsoll.describe/1"),
-    })?;
+    match args.format {
+        PlainFormat::Text => output::text(|out| describe(out, &plan)),
+        PlainFormat::Json => output::document(|out| effects::json(out, &plan, "plimsoll.describe/1")),
+    }?;
     Ok(Exit::Holds)
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let leftovers = plimsoll_host::leftovers()?;
     let Owed { debts, refused } = plimsoll_host::debts()?;
     let refused: Vec<&String> = refused.iter().chain(debts.iter().flat_map(Debts::refused)).collect();
-    output::to_stdout(|out| {
+    output::text(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
         writeln!(out, "runs             {runs}")?;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
 /// which it could not look at other processes any more.
 fn shaped_links(access: &Access) -> Result<(), Failure> {
     if matches!(access, Access::Local(_)) {
-        return output::to_stdout(|out| writeln!(out, "links            none: `local` hosts have none"));
+        return output::text(|out| writeln!(out, "links            none: `local` hosts have none"));
     }
     plimsoll_host::enter()?;
     let by = match plimsoll_host::netem_missing() {
@@ -89,7 +89,7 @@ fn shaped_links(access: &Access) -> Result<(), Failure> {
         Some(why) => format!("shaped by wires of Plimsoll's own ({why})"),
     };
     let pace = plimsoll_host::wire_pace()?;
-    output::to_stdout(|out| {
+    output::text(|out| {
         writeln!(out, "links            {by}")?;
         writeln!(
             out,

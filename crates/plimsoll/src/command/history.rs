@@ -1,7 +1,8 @@
 //! `plimsoll history`.
 
-use std::io;
+use std::io::{self, Write};
 
+use plimsoll_report::escape::terminal;
 use plimsoll_store::RunEntry;
 use serde_json::json;
 
@@ -13,24 +14,21 @@ use crate::{output, state};
 pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
     let runs = store.runs(args.experiment.as_deref())?;
-    output::to_stdout(|out| match args.format {
+    match args.format {
         PlainFormat::Json => {
             let all: Vec<_> = runs.iter().map(entry).collect();
-            serde_json::to_writer_pretty(&mut *out, &all).map_err(io::Error::from)?;
-            writeln!(out)
+            output::document(|out| plimsoll_report::json::pretty(out, &all))
         }
-        PlainFormat::Text => runs.iter().try_for_each(|run| {
-            let RunEntry { id, experiment, status, elapsed, started_unix_s, .. } = run;
-            let status = format!("{status:?}").to_lowercase();
-            writeln!(
-                out,
-                "{id}  {}  {:>6.1} s  {status:11}  {experiment}",
-                utc(*started_unix_s),
-                elapsed.as_secs_f64()
-            )
-        }),
-    })?;
+        PlainFormat::Text => output::text(|out| runs.iter().try_for_each(|run| line(out, run))),
+    }?;
     Ok(Exit::Holds)
+}
+
+fn line(out: &mut dyn Write, run: &RunEntry) -> io::Result<()> {
+    let RunEntry { id, experiment, status, elapsed, started_unix_s, .. } = run;
+    let status = format!("{status:?}").to_lowercase();
+    let (started, took, experiment) = (utc(*started_unix_s), elapsed.as_secs_f64(), terminal(experiment));
+    writeln!(out, "{id}  {started}  {took:>6.1} s  {status:11}  {experiment}")
 }
 
 fn entry(run: &RunEntry) -> serde_json::Value {

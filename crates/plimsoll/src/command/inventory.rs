@@ -17,24 +17,22 @@ pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
         Some(path) => Some(compare(&expectation(path)?, &inventory)),
         None => None,
     };
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Json => {
-            let found = serde_json::to_value(&inventory).map_err(io::Error::from)?;
-            let answer = match &deviations {
-                Some(deviations) => json!({ "inventory": found, "deviations": deviations }),
-                None => found,
-            };
-            serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
-            writeln!(out)
-        }
-        PlainFormat::Text => match &deviations {
+    match args.format {
+        PlainFormat::Json => output::document(|out| match &deviations {
+            Some(deviations) => {
+                let answer = json!({ "inventory": &inventory, "deviations": deviations });
+                plimsoll_report::json::pretty(out, &answer)
+            }
+            None => plimsoll_report::json::pretty(out, &inventory),
+        }),
+        PlainFormat::Text => output::text(|out| match &deviations {
             Some(deviations) => deviating(out, deviations),
             None => {
                 let found = serde_json::to_value(&inventory).map_err(io::Error::from)?;
                 section(out, &found, 0)
             }
-        },
-    })?;
+        }),
+    }?;
     Ok(if deviations.is_some_and(|deviations| !deviations.is_empty()) { Exit::Fails } else { Exit::Holds })
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     let bad = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", named(&args.file)));
     if args.batch {
         let mut summary = BatchSummary::default();
-        output::to_stdout(|mut out| {
+        output::document(|mut out| {
             summary = json::judge_batch(test, &mut input, &mut out)?;
             Ok(())
         })?;
@@ -35,16 +35,13 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     });
     let answer = json::judge_text(test, text, mark).map_err(|error| bad(&error))?;
     let verdict: Option<Verdict> = serde_json::from_value(answer.clone()).ok();
-    output::to_stdout(|mut out| match (&verdict, args.format) {
+    match (&verdict, args.format) {
         (Some(verdict), PlainFormat::Text) => {
-            plimsoll_report::text::verdict(&mut out, verdict, &output::text_options())?;
-            own_fields(out, &answer)
+            output::styled(|out, options| plimsoll_report::text::verdict(out, verdict, options))?;
+            output::text(|out| own_fields(out, &answer))
         }
-        _ => {
-            serde_json::to_writer_pretty(&mut out, &answer).map_err(io::Error::from)?;
-            writeln!(out)
-        }
-    })?;
+        _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
+    }?;
     Ok(Exit::of(verdict.as_slice()))
 }
 

@@ -1,7 +1,5 @@
 //! `plimsoll list`.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::args::{ListArgs, PlainFormat};
@@ -24,12 +22,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit, Failure> {
             Some(Entry { area: source.area?, name: source.name, question })
         })
         .collect();
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &entries).map_err(io::Error::from)?;
-            writeln!(out)
-        }
-        PlainFormat::Text => {
+    match args.format {
+        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &entries)),
+        PlainFormat::Text => output::text(|out| {
             let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
             let mut area = "";
             for entry in &entries {
@@ -40,7 +35,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit, Failure> {
                 writeln!(out, "  {:width$}  {}", entry.name, entry.question)?;
             }
             Ok(())
-        }
-    })?;
+        }),
+    }?;
     Ok(Exit::Holds)
 }

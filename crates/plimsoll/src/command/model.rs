@@ -103,13 +103,10 @@ pub(crate) fn run(args: &ModelArgs) -> Result<Exit, Failure> {
         return Err(Failure::Usage(NOTHING_ASKED.into()));
     }
     let answer = answer(args, &rig, seen.as_ref())?;
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &answer).map_err(io::Error::from)?;
-            writeln!(out)
-        }
-        PlainFormat::Text => text(out, args, &answer),
-    })?;
+    match args.format {
+        PlainFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
+        PlainFormat::Text => output::text(|out| text(out, args, &answer)),
+    }?;
     Ok(Exit::Holds)
 }
 

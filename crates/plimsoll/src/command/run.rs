@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::neighbours::Neighbours;
 use crate::page::Page;
 use crate::progress::ProgressLine;
-use crate::{assess, captures, command, effects, shipped, state};
+use crate::{assess, captures, command, effects, output, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
@@ -138,7 +138,7 @@ fn finish(
     told?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
-            eprintln!("interrupted; go on with: plimsoll run --resume {}", report.run);
+            output::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
             Exit::Interrupted
         }
         RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
@@ -158,9 +158,9 @@ fn tell(
     page.write(|out| show::page(out, store, plan, report, trials))
         .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
-        eprintln!("charts: {}", path.display());
+        output::say(format_args!("charts: {}", path.display()));
         if let Some(captured) = captures::of_run(store, &report.run) {
-            eprintln!("packets: {captured}");
+            output::say(format_args!("packets: {captured}"));
         }
     }
     Ok(())

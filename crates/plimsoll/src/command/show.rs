@@ -64,12 +64,12 @@ pub(crate) fn print(
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> Result<(), Failure> {
-    output::to_stdout(|mut out: &mut dyn Write| match format {
-        Format::Text => plimsoll_report::text::run(&mut out, report, &output::text_options()),
-        Format::Json => plimsoll_report::json::run(&mut out, report),
-        Format::Html => page(&mut out, store, plan, report, trials),
-        Format::Junit => plimsoll_report::junit::run(&mut out, report),
-        Format::Markdown => plimsoll_report::markdown::run(&mut out, report),
-        Format::Postal => plimsoll_report::postal::run(&mut out, report),
-    })
+    match format {
+        Format::Text => output::styled(|out, options| plimsoll_report::text::run(out, report, options)),
+        Format::Json => output::document(|out| plimsoll_report::json::run(out, report)),
+        Format::Html => output::document(|out| page(out, store, plan, report, trials)),
+        Format::Junit => output::document(|out| plimsoll_report::junit::run(out, report)),
+        Format::Markdown => output::document(|out| plimsoll_report::markdown::run(out, report)),
+        Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),
+    }
 }

@@ -22,13 +22,10 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     } else {
         packets::analyze(open(&args.file)?, 0).map_err(unreadable)?
     };
-    output::to_stdout(|out| match args.format {
-        TraceFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
-            writeln!(out)
-        }
-        TraceFormat::Text | TraceFormat::Html => text(out, &report, args.connections),
-    })?;
+    match args.format {
+        TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
+        TraceFormat::Text | TraceFormat::Html => output::text(|out| text(out, &report, args.connections)),
+    }?;
     Ok(Exit::Holds)
 }
 
@@ -44,7 +41,7 @@ fn page(args: &TraceArgs) -> Result<Exit, Failure> {
         packets::paint(&mut file, &report, &choice).map_err(unreadable)?
     };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    output::to_stdout(|out| plimsoll_report::html::trace(out, &name, &report, &portraits))?;
+    output::document(|out| plimsoll_report::html::trace(out, &name, &report, &portraits))?;
     Ok(Exit::Holds)
 }
 

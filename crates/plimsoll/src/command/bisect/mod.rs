@@ -54,10 +54,10 @@ pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
         Err(stop) => return stopped(stop, &mut state),
     };
     let report = Report::new(&found, &state, &versions, &gauge, limits)?;
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Text => report.text(out),
-        PlainFormat::Json => report.json(out),
-    })?;
+    match args.format {
+        PlainFormat::Text => output::text(|out| report.text(out)),
+        PlainFormat::Json => output::document(|out| report.json(out)),
+    }?;
     Ok(Exit::of(std::slice::from_ref(report.verdict())))
 }
 
@@ -81,7 +81,9 @@ fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
     let kept = state.keep();
     if let Ok(Some(path)) = &kept {
         let path = plimsoll_report::escape::shell_word(&path.to_string_lossy()).into_owned();
-        eprintln!("what was measured is kept; go on with the same command and --state {path}");
+        output::say(format_args!(
+            "what was measured is kept; go on with the same command and --state {path}"
+        ));
     }
     match stop {
         Stop::Measure(MeasureError::Interrupted) => kept.map(|_| Exit::Interrupted),

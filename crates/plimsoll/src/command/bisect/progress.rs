@@ -10,6 +10,7 @@ use super::versions::Version;
 use crate::amount;
 use crate::contest::Contest;
 use crate::measure::Gauge;
+use crate::output;
 
 /// Labels longer than this push the rest of the line away, and are cut.
 const LABEL: usize = 20;
@@ -23,14 +24,14 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(versions: &'a [Version], gauge: &'a Gauge, state: &State) -> Self {
-        eprintln!(
+        output::say(format_args!(
             "{} versions, from {} to {}",
             versions.len(),
             label(&versions[0]),
             label(&versions[versions.len() - 1])
-        );
+        ));
         if !state.measurements.is_empty() {
-            eprintln!("going on after {} measurements", state.measurements.len());
+            output::say(format_args!("going on after {} measurements", state.measurements.len()));
         }
         let width = versions.iter().map(|version| label(version).chars().count()).max().unwrap_or(0);
         Self { versions, gauge, width }
@@ -53,18 +54,21 @@ impl Observer for Lines<'_> {
         let best = bisection.best().map_or_else(String::new, |best| {
             format!("  {} {:.1} %", label(&self.versions[best.version]), 100.0 * best.probability)
         });
-        eprintln!(
+        output::say(format_args!(
             "{:4}  {:width$}  {:>9}  [{}]  90 % in {place}{best}",
             bisection.observations().len(),
             label(&self.versions[version]),
             amount::amount(value, self.gauge.unit()),
             histogram::bars(&posterior),
             width = self.width,
-        );
+        ));
     }
 
     fn skipped(&mut self, version: usize) {
-        eprintln!("{} cannot be measured (exit status 125), and is left out", label(&self.versions[version]));
+        output::say(format_args!(
+            "{} cannot be measured (exit status 125), and is left out",
+            label(&self.versions[version])
+        ));
     }
 
     fn compared(&mut self, culprit: &Culprit, contest: &Contest) {
@@ -78,12 +82,12 @@ impl Observer for Lines<'_> {
                 amount::interval(verdict.interval?, verdict.confidence)
             ))
         });
-        eprintln!(
+        output::say(format_args!(
             "pair {:3}  {good} {}  {bad} {}  {}",
             contest.blocks().len(),
             amount::amount(block.values[0], self.gauge.unit()),
             amount::amount(block.values[1], self.gauge.unit()),
             so_far.unwrap_or_default(),
-        );
+        ));
     }
 }

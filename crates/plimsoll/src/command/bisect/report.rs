@@ -154,8 +154,7 @@ impl<'a> Report<'a> {
         {
             fields.extend(verdict);
         }
-        serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
-        writeln!(out)
+        plimsoll_report::json::pretty(out, &document)
     }
 }
 

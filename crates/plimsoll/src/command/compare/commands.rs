@@ -71,10 +71,10 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         ranking: contest.ranking(metric).map_err(judged)?,
         interrupted,
     };
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Text => text::write(out, &answer),
-        PlainFormat::Json => json::write(out, &answer),
-    })?;
+    match args.format {
+        PlainFormat::Text => output::text(|out| text::write(out, &answer)),
+        PlainFormat::Json => output::document(|out| json::write(out, &answer)),
+    }?;
     let verdicts: Vec<Verdict> = answer.comparisons.into_iter().map(|found| found.verdict).collect();
     Ok(if interrupted { Exit::Interrupted } else { Exit::of(&verdicts) })
 }

@@ -15,12 +15,7 @@ pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
 
 pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
     let value = if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) };
-    pretty(out, &Value::Object(value))
-}
-
-pub(super) fn pretty(out: &mut dyn Write, value: &Value) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
-    writeln!(out)
+    plimsoll_report::json::pretty(out, &value)
 }
 
 fn pair(answer: &Answer<'_>, found: &Comparison) -> Map<String, Value> {

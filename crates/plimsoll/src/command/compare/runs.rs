@@ -41,10 +41,13 @@ pub(super) fn run(args: &CompareArgs, a: &str, b: &str) -> Result<Exit, Failure>
         ));
     }
     notes.extend(machines(&store, &report_a.run, &report_b.run)?);
-    output::to_stdout(|out| match args.format {
-        PlainFormat::Text => text(out, (&report_a.run, &report_b.run), &found, &notes),
-        PlainFormat::Json => json::pretty(out, &document((&report_a.run, &report_b.run), &found, &notes)),
-    })?;
+    let runs = (report_a.run.as_str(), report_b.run.as_str());
+    match args.format {
+        PlainFormat::Text => output::text(|out| text(out, runs, &found, &notes)),
+        PlainFormat::Json => {
+            output::document(|out| plimsoll_report::json::pretty(out, &document(runs, &found, &notes)))
+        }
+    }?;
     let verdicts: Vec<Verdict> = found.into_iter().map(|found| found.comparison.verdict).collect();
     Ok(Exit::of(&verdicts))
 }
