@@ -33,6 +33,7 @@ use service::Services;
 
 pub use exec::main as exec_main;
 pub use load::main as load_main;
+pub use program::program_version;
 
 /// How often connections are counted while waiting for the last to go.
 const DRAIN_POLL: Duration = Duration::from_millis(20);

@@ -438,6 +438,9 @@ pub struct Latencies {
     pub total: String,
     /// Percentiles of `total` in microseconds, for readers without a histogram at hand.
     pub percentiles: Percentiles,
+    /// The mean of `total` in microseconds; absent where nothing was recorded, and in records that were made before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_us: Option<f64>,
 }
 
 /// Percentiles in microseconds.
@@ -524,7 +527,10 @@ impl LoadResult {
             // Packets belong to a phase and not to one of its loads.
             Metric::StallShare => None,
             Metric::MegabytesPerSecond => per_second(self.bytes).map(|rate| rate / 1e6),
-            Metric::MeanMs => Some(self.storage.filter(|_| self.requests > 0)?.mean_us / 1e3),
+            Metric::MeanMs => {
+                let mean_us = self.storage.map(|storage| storage.mean_us).or(self.latency.mean_us)?;
+                (self.requests > 0).then_some(mean_us / 1e3)
+            }
             Metric::MaxMs => millis(self.latency.percentiles.max),
             Metric::CpuUsPerRequest => {
                 (self.requests > 0).then(|| (self.user_us + self.system_us) as f64 / self.requests as f64)

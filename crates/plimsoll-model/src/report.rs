@@ -1,5 +1,7 @@
 //! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
 
+mod environment;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -12,6 +14,8 @@ use crate::observation::{
 };
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
+
+pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatReport};
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
 pub const RUN_SCHEMA: &str = "plimsoll.run/1";
@@ -37,6 +41,9 @@ pub struct RunReport {
     pub started_unix_s: u64,
     /// How long it took, in seconds; for a run that was resumed, the sum.
     pub elapsed_s: f64,
+    /// What it was measured on.
+    #[serde(default)]
+    pub environment: Environment,
     /// What trials that were alike showed of the machine, before anything was varied; null where none were carried out.
     #[serde(default)]
     pub alike: Option<Alike>,
@@ -661,6 +668,9 @@ pub struct TrialReport {
     /// The mail of loads that were measured or driven on the main rig, minute by minute.
     #[serde(default)]
     pub mail_minutes: Vec<MailMinute>,
+    /// What the machine did in each phase, as vmstat(8) shows it.
+    #[serde(default)]
+    pub vmstat: Vec<VmstatReport>,
     /// What makes it worthless.
     pub faults: Vec<Fault>,
     /// How long set-up took, in milliseconds.

@@ -19,6 +19,7 @@ pub mod screen;
 pub mod text;
 
 mod diagnosis;
+mod environment;
 mod mail;
 mod number;
 mod path;

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Standing;
 
-use crate::escape::{markdown as md, terminal};
+use crate::environment;
+use crate::escape::{block, markdown as md, terminal};
 use crate::number::{NONE, count, figure, times};
 use crate::summary::{self, CellRows};
 use crate::wording;
@@ -31,12 +32,48 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     for note in wording::faults(report).iter().chain(&report.notes) {
         writeln!(out, "- {}", md(note))?;
     }
+    measured_on(out, report)?;
     writeln!(
         out,
         "\n{}\nThe same again: {}",
         md(&wording::provenance(report)),
         code(&wording::reproduce(report))
     )
+}
+
+/// What the run was measured on, and the experiment itself, folded away.
+fn measured_on(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    let lines = environment::lines(report);
+    if !lines.is_empty() {
+        writeln!(out, "\n<details><summary>Measured on</summary>\n")?;
+        for (name, text) in lines {
+            writeln!(out, "- {}: {}", md(&name), md(&text))?;
+        }
+        writeln!(out, "\n</details>\n")?;
+    }
+    let rows = environment::vmstat(report);
+    if !rows.is_empty() {
+        writeln!(out, "<details><summary>The machine in each phase, as vmstat shows it</summary>\n")?;
+        writeln!(out, "| phase | host | {} |", environment::VMSTAT.join(" | "))?;
+        writeln!(out, "| --- | --- |{}", " --: |".repeat(environment::VMSTAT.len()))?;
+        for row in rows {
+            writeln!(out, "| {} | {} | {} |", md(&row.phase), md(&row.host), row.cells.join(" | "))?;
+        }
+        writeln!(out, "\n</details>\n")?;
+    }
+    let file = &report.environment.experiment;
+    if !file.is_empty() {
+        let shown = block(file);
+        let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        writeln!(
+            out,
+            "<details><summary>The experiment</summary>\n\n{fence}toml\n{}\n{fence}\n",
+            shown.trim_end()
+        )?;
+        writeln!(out, "</details>\n")?;
+    }
+    Ok(())
 }
 
 /// Text as code within a line (CommonMark 0.31, section 6.1): between more backticks than follow one another in it.

@@ -269,6 +269,28 @@ impl Store {
         Ok(all)
     }
 
+    /// Stores which versions measured and were measured, as JSON.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_versions(&self, run: &str, versions: &serde_json::Value) -> Result<(), StoreError> {
+        self.connection
+            .execute(schema::PUT_VERSIONS, params![run, versions.to_string()])
+            .map(drop)
+            .map_err(|source| failed(&self.path, "store the versions", source))
+    }
+
+    /// Which versions measured and were measured; nothing for a run that is older than that.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn versions(&self, run: &str) -> Result<Option<serde_json::Value>, StoreError> {
+        let doing = |source| failed(&self.path, "read the versions", source);
+        let mut statement = self.connection.prepare(schema::VERSIONS_OF).map_err(doing)?;
+        let text: Option<String> = statement.query_row([run], |row| row.get(0)).optional().map_err(doing)?;
+        text.map(|text| self.read(&text, || format!("the versions of run {run}"))).transpose()
+    }
+
     /// Stores a phase that has ended, of a trial that has not.
     ///
     /// # Errors

@@ -55,6 +55,18 @@ create table if not exists inventories (
 ) strict;
 ";
 
+/// Another that came later.
+const VERSIONS: &str = "
+create table if not exists versions (
+    run text primary key references runs (id),
+    versions text not null
+) strict;
+";
+
+pub(crate) const PUT_VERSIONS: &str = "insert or replace into versions values (?1, ?2)";
+
+pub(crate) const VERSIONS_OF: &str = "select versions from versions where run = ?1";
+
 pub(crate) const PUT_INVENTORY: &str = "insert or replace into inventories values (?1, ?2, ?3)";
 
 pub(crate) const INVENTORIES_OF: &str =
@@ -117,5 +129,6 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
         connection.pragma_update(None, "user_version", FORMAT)?;
     }
     connection.execute_batch(INVENTORIES)?;
+    connection.execute_batch(VERSIONS)?;
     Ok(FORMAT)
 }

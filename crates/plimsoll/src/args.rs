@@ -1,13 +1,16 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
+mod environment;
 mod measuring;
 mod model;
 
+pub use environment::parse;
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 
 use std::path::PathBuf;
 
+use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
@@ -71,7 +74,7 @@ pub struct StoreArgs {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
 pub struct PlanArgs {
     /// Apply the experiment's own quick settings: an answer in under a minute.
-    #[arg(long, env = "PLIMSOLL_QUICK")]
+    #[arg(long, env = "PLIMSOLL_QUICK", value_parser = FalseyValueParser::new())]
     pub quick: bool,
     /// Replace a setting: a path into the file, and a value (loads.flood.http.connections=100).
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -80,7 +83,7 @@ pub struct PlanArgs {
     #[arg(long = "factor", value_name = "NAME=A,B")]
     pub factor: Vec<String>,
     /// Carry every cell out with probes and without, and judge whether they change the result.
-    #[arg(long, env = "PLIMSOLL_AUDIT_PROBES")]
+    #[arg(long, env = "PLIMSOLL_AUDIT_PROBES", value_parser = FalseyValueParser::new())]
     #[serde(default)]
     pub audit_probes: bool,
     /// Where the experiment was read from: a path, or a shipped name. Set by the program.
@@ -110,7 +113,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
     pub seed: Option<u64>,
     /// Go on with a run that was interrupted: its id, or `latest`.
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with_all = ["experiment", "quick", "set", "factor", "audit_probes", "seed"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "experiment")]
     pub resume: Option<String>,
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
     #[arg(long, value_name = "DEVICE")]

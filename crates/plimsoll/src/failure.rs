@@ -47,7 +47,13 @@ impl Failure {
     pub(crate) fn print(&self) {
         match self {
             Self::Usage(what) => output::say(format_args!("plimsoll: {what}")),
-            Self::File { name, error } => output::drawn(&render(name, error)),
+            Self::File { name, error } => {
+                output::drawn(&render(name, error));
+                error.others.iter().for_each(|other| output::drawn(&render(name, other)));
+                if !error.others.is_empty() {
+                    output::say(format_args!("plimsoll: {name}: {} errors", error.others.len() + 1));
+                }
+            }
             Self::CouldNot { what, advice } => {
                 output::say(format_args!("plimsoll: {what}"));
                 if let Some(advice) = advice {
@@ -180,6 +186,7 @@ mod tests {
             nearest: None,
             span: Some(at..at + 3),
             text: text.into(),
+            others: Vec::new(),
         };
         let rendered = render("na\u{9b}me.toml", &error);
         assert!(!rendered.contains(['\u{1b}', '\r', '\u{202e}', '\u{9b}']), "{rendered:?}");

@@ -12,6 +12,7 @@ mod captures;
 mod command;
 mod contest;
 mod effects;
+mod environment;
 mod exit;
 mod failure;
 mod measure;
@@ -27,9 +28,7 @@ mod state;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Args, Command};
+use args::Command;
 use exit::Exit;
 
 /// Runs the program with the arguments of the process.
@@ -42,7 +41,7 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|word| word == "agent") {
         return command::agent::run(&args[2..]);
     }
-    let args = match Args::try_parse_from(args) {
+    let args = match args::parse(args) {
         Ok(args) => args,
         Err(error) => return refused(&error),
     };

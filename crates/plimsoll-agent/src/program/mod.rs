@@ -7,6 +7,7 @@ mod apache;
 mod haproxy;
 mod nginx;
 mod postfix;
+mod version;
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -21,6 +22,8 @@ use tempfile::TempDir;
 
 use crate::confine::{self, Confinement, Identity, is_single_user};
 use crate::{exec, other};
+
+pub use version::program_version;
 
 /// The environment variable that names the folder in which the host lets its services keep files.
 const SCRATCH: &str = "PLIMSOLL_SCRATCH";

@@ -187,6 +187,7 @@ impl Tally {
             first_byte: encode(&self.first_byte),
             total: encode(&self.total),
             percentiles: percentiles(&self.total),
+            mean_us: (!self.total.is_empty()).then(|| self.total.mean()),
         };
         LoadResult {
             started_ns: start,

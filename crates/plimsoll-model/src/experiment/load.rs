@@ -130,6 +130,35 @@ impl LoadKind {
         }
     }
 
+    /// Whether a result of such a load has a figure. This is the table of loads and metrics; a claim about any other is refused.
+    #[must_use]
+    pub fn has(&self, metric: Metric) -> bool {
+        let requests = matches!(self, Self::Http(_) | Self::Smtp(_) | Self::Storage(_) | Self::Messaging(_));
+        let datagrams = matches!(self, Self::Udp(_));
+        match metric {
+            Metric::ConnectionsPerSecond => matches!(self, Self::Http(_) | Self::Smtp(_)),
+            Metric::RequestsPerSecond | Metric::CpuUsPerRequest => requests,
+            Metric::MessagesPerMinute => matches!(self, Self::Smtp(_) | Self::Messaging(_)),
+            Metric::MedianMs
+            | Metric::P90Ms
+            | Metric::P95Ms
+            | Metric::P99Ms
+            | Metric::P999Ms
+            | Metric::MeanMs
+            | Metric::MaxMs => requests,
+            // Whatever a load does may fail.
+            Metric::ErrorShare => true,
+            Metric::BitsPerSecond => {
+                matches!(self, Self::Bulk(_) | Self::Udp(_) | Self::Diagnose(_) | Self::Http(_))
+            }
+            Metric::MegabytesPerSecond => !matches!(self, Self::Hops(_)),
+            Metric::PacketsPerSecond | Metric::LossShare | Metric::JitterMs => datagrams,
+            // From the packets of a phase, whatever load it has; `[capture]` is asked for beside.
+            Metric::StallShare => true,
+            Metric::DeviceShare => matches!(self, Self::Storage(_)),
+        }
+    }
+
     /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Option<Self> {

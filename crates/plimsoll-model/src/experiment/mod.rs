@@ -444,6 +444,23 @@ impl Claim {
         of_kind.into_iter().flatten().next()
     }
 
+    /// The figures that it is about: the claim's name, the phase that measures, and the metric.
+    pub(crate) fn figures(&self) -> Vec<(&'static str, &str, Metric)> {
+        let of_kinds = [
+            self.recovery.as_ref().map(|it| ("recovery", it.baseline.as_str(), it.metric)),
+            self.difference.as_ref().map(|it| ("difference", it.phase.as_str(), it.metric)),
+            self.interaction.as_ref().map(|it| ("interaction", it.phase.as_str(), it.metric)),
+            self.hysteresis.as_ref().map(|it| ("hysteresis", it.phase.as_str(), it.metric)),
+            self.modes.as_ref().map(|it| ("modes", it.phase.as_str(), it.metric)),
+            self.limit.as_ref().and_then(LimitClaim::bound).map(|it| ("limit", it.phase.as_str(), it.metric)),
+        ];
+        let winners = self
+            .winner
+            .iter()
+            .flat_map(|it| it.phases.iter().map(move |phase| ("winner", phase.as_str(), it.metric)));
+        of_kinds.into_iter().flatten().chain(winners).collect()
+    }
+
     /// Whether it compares cells with each other.
     #[must_use]
     pub fn compares_cells(&self) -> bool {
@@ -616,6 +633,29 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// Every metric.
+    pub const ALL: [Self; 19] = [
+        Self::ConnectionsPerSecond,
+        Self::RequestsPerSecond,
+        Self::MessagesPerMinute,
+        Self::MedianMs,
+        Self::P90Ms,
+        Self::P95Ms,
+        Self::P99Ms,
+        Self::P999Ms,
+        Self::ErrorShare,
+        Self::BitsPerSecond,
+        Self::PacketsPerSecond,
+        Self::LossShare,
+        Self::JitterMs,
+        Self::StallShare,
+        Self::MegabytesPerSecond,
+        Self::MeanMs,
+        Self::MaxMs,
+        Self::CpuUsPerRequest,
+        Self::DeviceShare,
+    ];
+
     /// The public name.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -1,5 +1,7 @@
 //! From text to [`Experiment`], with the place of every error.
 
+mod wrong;
+
 use std::ops::Range;
 
 use toml_edit::{DocumentMut, Item, Value};
@@ -20,6 +22,8 @@ pub struct FileError {
     pub span: Option<Range<usize>>,
     /// The text that was read: the file, with any overrides applied.
     pub text: String,
+    /// What else is wrong with it, by its place.
+    pub others: Vec<FileError>,
 }
 
 /// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same.
@@ -150,8 +154,10 @@ pub fn parse_value(text: &str) -> serde_json::Value {
 /// When the text is no TOML, has a name or a value that is not known, or names something that it does not declare.
 pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError> {
     let text = overridden(text, overrides)?;
-    let mut experiment: Experiment =
-        toml::from_str(&text).map_err(|error| FileError::from_toml(&error, &text))?;
+    let mut experiment: Experiment = toml::from_str(&text).map_err(|error| {
+        let all = FileError::all_of(wrong::all(&text));
+        all.unwrap_or_else(|| FileError::from_toml(&error, &text))
+    })?;
     let document: Option<DocumentMut> = text.parse().ok();
     let says = |path: &dyn Fn(&DocumentMut) -> Option<&Item>| document.as_ref().and_then(path).is_some();
     if !says(&|document| document.get("run")?.get("max_trials"))
@@ -170,8 +176,10 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
         }
     }
     experiment.claims = claims;
-    validate::validate(&experiment).map_err(|problem| problem.locate(&text))?;
-    Ok(experiment)
+    let mut wrong: Vec<FileError> =
+        validate::validate(&experiment).into_iter().map(|problem| problem.locate(&text)).collect();
+    wrong.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
+    FileError::all_of(wrong).map_or(Ok(experiment), Err)
 }
 
 /// The only phase that searches, or that measures; nothing where there are several.
@@ -192,6 +200,7 @@ fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
         nearest: None,
         span: error.span(),
         text: text.to_owned(),
+        others: Vec::new(),
     })?;
     for change in overrides {
         change.apply(&mut document)?;
@@ -202,7 +211,21 @@ fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
 impl FileError {
     /// An error that stands in no file.
     fn plain(message: String, expected: &str) -> Self {
-        Self { message, expected: Some(expected.into()), nearest: None, span: None, text: String::new() }
+        Self {
+            message,
+            expected: Some(expected.into()),
+            nearest: None,
+            span: None,
+            text: String::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The first of several errors, which tells the others; nothing where there is none.
+    fn all_of(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let first = errors.next()?;
+        Some(Self { others: errors.collect(), ..first })
     }
 
     fn from_toml(error: &toml::de::Error, text: &str) -> Self {
@@ -217,7 +240,7 @@ impl FileError {
             (Some(given), Some(names)) => nearest(given.trim_matches('`'), backticked(names)),
             _ => None,
         };
-        Self { message, expected, nearest, span: error.span(), text: text.to_owned() }
+        Self { message, expected, nearest, span: error.span(), text: text.to_owned(), others: Vec::new() }
     }
 }
 
@@ -279,6 +302,7 @@ impl Problem {
             nearest: self.nearest,
             span,
             text: text.to_owned(),
+            others: Vec::new(),
         }
     }
 }

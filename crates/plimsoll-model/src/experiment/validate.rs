@@ -13,6 +13,7 @@ mod hops;
 mod limit;
 mod mail;
 mod messaging;
+mod metrics;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::{Leak, WebModel};
 use super::{
-    Claim, Cpus, Direction, Experiment, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase,
+    Claim, Cpus, Direction, Experiment, Factor, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase,
     RecoveryClaim, Service, WebService, sysctl,
 };
 use crate::units::Span;
@@ -52,32 +53,59 @@ impl From<usize> for Part {
     }
 }
 
-pub(super) fn validate(experiment: &Experiment) -> Checked {
-    extent::check(experiment)?;
-    hosts(experiment)?;
-    for (name, service) in &experiment.services {
-        check_service(experiment, name, service)?;
+/// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
+/// something, that alone.
+pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
+    let mut found = Found::default();
+    found.note(extent::check(experiment));
+    if !found.0.is_empty() {
+        return found.0;
     }
-    service_cycle(experiment)?;
-    storage::volumes(experiment)?;
+    hosts(experiment, &mut found);
+    for (name, service) in &experiment.services {
+        found.note(check_service(experiment, name, service));
+    }
+    // What services pass on to is followed from name to name, which has to exist.
+    if found.0.is_empty() {
+        found.note(service_cycle(experiment));
+    }
+    found.note(storage::volumes(experiment));
     for (name, load) in &experiment.loads {
-        check_load(experiment, name, load)?;
+        found.note(check_load(experiment, name, load));
     }
     let mut names = BTreeMap::new();
-    check_phases(experiment, &experiment.phases, &path!["phases"], &mut names)?;
-    control(experiment, &names)?;
-    capture::check(experiment, &names)?;
-    storage::neighbours(experiment, &names)?;
-    factors(experiment)?;
+    check_phases(experiment, &experiment.phases, &path!["phases"], &mut names, &mut found);
+    found.note(control(experiment, &names));
+    found.note(capture::check(experiment, &names));
+    found.note(storage::neighbours(experiment, &names));
+    factors(experiment, &mut found);
     for (index, claim) in experiment.claims.iter().enumerate() {
-        check_claim(experiment, index, claim, &names)?;
+        let checked = check_claim(experiment, index, claim, &names);
+        found.note(checked.and_then(|()| metrics::check(experiment, index, claim, &names)));
     }
     if let Some(remedies) = &experiment.remedies {
-        declared(&remedies.service, &experiment.services, "service", path!["remedies", "service"])?;
+        found.note(declared(
+            &remedies.service,
+            &experiment.services,
+            "service",
+            path!["remedies", "service"],
+        ));
     }
     let run = &experiment.run;
-    in_range(u64::from(run.min_trials), 1, u64::from(run.max_trials), path!["run", "min_trials"])?;
-    in_range(u64::from(run.sample_hz), 1, 100, path!["run", "sample_hz"])
+    found.note(in_range(u64::from(run.min_trials), 1, u64::from(run.max_trials), path!["run", "min_trials"]));
+    found.note(in_range(u64::from(run.sample_hz), 1, 100, path!["run", "sample_hz"]));
+    found.0
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found(Vec<Problem>);
+
+impl Found {
+    /// Notes what a check found, and goes on.
+    fn note(&mut self, checked: Checked) {
+        self.0.extend(checked.err());
+    }
 }
 
 /// A problem with what stands at a path.
@@ -133,70 +161,74 @@ fn one_of(choices: &[(&str, bool)], what: &str, path: impl Into<Vec<Part>>) -> C
     }
 }
 
-fn hosts(experiment: &Experiment) -> Checked {
+fn hosts(experiment: &Experiment, found: &mut Found) {
     if experiment.hosts.is_empty() {
-        return Err(problem(path!["hosts"], "there is no host", "at least one, such as [hosts.server]"));
-    }
-    for name in experiment.hosts.keys() {
-        // The name becomes part of the names of links (15 bytes in the kernel) and of the control twin's hosts.
-        let fits = !name.is_empty()
-            && name.len() <= 11
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        if !fits {
-            return Err(problem(
-                path!["hosts", name],
-                format!("`{name}` cannot be the name of a host"),
-                "1 to 11 letters, digits, `-` or `_`",
-            ));
-        }
+        found.note(Err(problem(path!["hosts"], "there is no host", "at least one, such as [hosts.server]")));
     }
     for (name, host) in &experiment.hosts {
-        if host.kind == HostKind::Local && !host.sysctls.is_empty() {
-            return Err(problem(
-                path!["hosts", name, "sysctls"],
-                "a local host shares the kernel settings of the machine",
-                "settings only on a host of kind \"namespace\"",
-            ));
-        }
+        found.note(check_host(experiment, name, host));
     }
-    for (name, host) in &experiment.hosts {
-        translation(experiment, name, host)?;
-        if let Some(memory) = host.memory {
-            in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
-        }
-        if host.cpus == Cpus::Number(0) {
-            return Err(problem(
-                path!["hosts", name, "cpus"],
-                "a host needs a CPU",
-                "a number from 1, or a list",
-            ));
-        }
-    }
-    settings(experiment)?;
+    found.note(settings(experiment));
     for (index, link) in experiment.links.iter().enumerate() {
-        for (end, name) in link.between.iter().enumerate() {
-            declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
-            if experiment.hosts[name].kind == HostKind::Local {
-                return Err(problem(
-                    path!["links", index, "between", end],
-                    format!("`{name}` is a local host, which has no links"),
-                    "a host of kind \"namespace\"",
-                ));
-            }
-        }
-        if link.between[0] == link.between[1] {
-            return Err(problem(
-                path!["links", index, "between"],
-                "the link joins a host to itself",
-                "two different hosts",
-            ));
-        }
-        if let Some(mtu) = link.mtu {
-            in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
-        }
-        link_ways(link, index)?;
+        found.note(check_link(experiment, index, link));
+    }
+}
+
+fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
+    // The name becomes part of the names of links (15 bytes in the kernel) and of the control twin's hosts.
+    let fits = !name.is_empty()
+        && name.len() <= 11
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if !fits {
+        return Err(problem(
+            path!["hosts", name],
+            format!("`{name}` cannot be the name of a host"),
+            "1 to 11 letters, digits, `-` or `_`",
+        ));
+    }
+    if host.kind == HostKind::Local && !host.sysctls.is_empty() {
+        return Err(problem(
+            path!["hosts", name, "sysctls"],
+            "a local host shares the kernel settings of the machine",
+            "settings only on a host of kind \"namespace\"",
+        ));
+    }
+    translation(experiment, name, host)?;
+    if let Some(memory) = host.memory {
+        in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
+    }
+    if host.cpus == Cpus::Number(0) {
+        return Err(problem(
+            path!["hosts", name, "cpus"],
+            "a host needs a CPU",
+            "a number from 1, or a list",
+        ));
     }
     Ok(())
+}
+
+fn check_link(experiment: &Experiment, index: usize, link: &Link) -> Checked {
+    for (end, name) in link.between.iter().enumerate() {
+        declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
+        if experiment.hosts[name].kind == HostKind::Local {
+            return Err(problem(
+                path!["links", index, "between", end],
+                format!("`{name}` is a local host, which has no links"),
+                "a host of kind \"namespace\"",
+            ));
+        }
+    }
+    if link.between[0] == link.between[1] {
+        return Err(problem(
+            path!["links", index, "between"],
+            "the link joins a host to itself",
+            "two different hosts",
+        ));
+    }
+    if let Some(mtu) = link.mtu {
+        in_range(u64::from(mtu), 68, 65535, path!["links", index, "mtu"])?;
+    }
+    link_ways(link, index)
 }
 
 /// Every setting of the kernel has a name, and hosts agree on those of the machine.
@@ -603,104 +635,104 @@ fn check_phases<'e>(
     phases: &'e [Phase],
     at: &[Part],
     names: &mut BTreeMap<String, Option<&'e str>>,
-) -> Checked {
+    found: &mut Found,
+) {
     if phases.is_empty() {
-        return Err(problem(at.to_vec(), "there is no phase", "at least one, such as [[phases]]"));
+        found.note(Err(problem(at.to_vec(), "there is no phase", "at least one, such as [[phases]]")));
     }
     for (index, phase) in phases.iter().enumerate() {
         let here = |key: &str| [at, &path![index, key]].concat();
-        let kinds = [
-            ("measure", phase.measure.is_some()),
-            ("drive", phase.drive.is_some()),
-            ("settle", phase.settle.is_some()),
-            ("stop", phase.stop.is_some()),
-            ("start", phase.start.is_some()),
-            ("watch", phase.watch.is_some()),
-            ("search", phase.search.is_some()),
-            ("steps", !phase.steps.is_empty()),
-        ];
-        one_of(&kinds, &format!("the phase `{}`", phase.name), here("name"))?;
-        if names.contains_key(&phase.name) {
-            return Err(problem(
-                here("name"),
-                format!("there are two phases `{}`", phase.name),
-                "a name of its own for each phase",
-            ));
-        }
-        for (key, load) in [("measure", &phase.measure), ("drive", &phase.drive)] {
-            if let Some(load) = load {
-                declared(load, &experiment.loads, "load", here(key))?;
-            }
-        }
-        for (key, service) in [("stop", &phase.stop), ("start", &phase.start)] {
-            if let Some(service) = service {
-                declared(service, &experiment.services, "service", here(key))?;
-            }
-        }
-        let with_measure =
-            [("slices", phase.slices), ("most_slices", phase.most_slices), ("warm_up", phase.warm_up)];
-        only_with(phase.measure.is_some(), "measure", &with_measure, &here)?;
-        if let Some(most) = phase.most_slices {
-            in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
-        }
-        if let Some(sink) = &phase.until_delivered {
-            mail_sink(experiment, sink, here("until_delivered"))?;
-            let load = phase.measure.as_ref().and_then(|load| experiment.loads.get(load));
-            if load.is_none_or(|load| load.smtp.is_none()) {
-                return Err(problem(
-                    here("until_delivered"),
-                    "no mail is measured",
-                    "`measure` with a load of mail",
-                ));
-            }
-        }
-        if phase.extend_for.is_some() && phase.most_slices.is_none() {
-            return Err(problem(here("extend_for"), "there is nothing to extend", "it beside `most_slices`"));
-        }
-        only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], &here)?;
-        if let Some(settle) = &phase.settle
-            && let Some(host) = &settle.drained
-        {
-            declared(
-                host,
-                &experiment.hosts,
-                "host",
-                [here("settle").as_slice(), &path!["drained"]].concat(),
-            )?;
-        }
-        if let Some(settle) = &phase.settle
-            && let Some(sink) = &settle.delivered
-        {
-            mail_sink(experiment, sink, [here("settle").as_slice(), &path!["delivered"]].concat())?;
-        }
-        if let Some(watch) = &phase.watch {
-            declared(
-                &watch.load,
-                &experiment.loads,
-                "load",
-                [here("watch").as_slice(), &path!["load"]].concat(),
-            )?;
-            measured(&watch.against, names, [here("watch").as_slice(), &path!["against"]].concat())?;
-            in_range(
-                u64::from(watch.windows),
-                1,
-                100,
-                [here("watch").as_slice(), &path!["windows"]].concat(),
-            )?;
-            in_range(
-                watch.connections,
-                1,
-                1_000_000,
-                [here("watch").as_slice(), &path!["connections"]].concat(),
-            )?;
-        }
-        if let Some(search) = &phase.search {
-            limit::check_search(experiment, &phase.name, search, &here("search"))?;
-        }
+        found.note(check_phase(experiment, phase, &here, names));
         names.insert(phase.name.clone(), phase.measure.as_deref());
         if !phase.steps.is_empty() {
-            check_phases(experiment, &phase.steps, &here("steps"), names)?;
+            check_phases(experiment, &phase.steps, &here("steps"), names, found);
         }
+    }
+}
+
+fn check_phase(
+    experiment: &Experiment,
+    phase: &Phase,
+    here: &impl Fn(&str) -> Vec<Part>,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let kinds = [
+        ("measure", phase.measure.is_some()),
+        ("drive", phase.drive.is_some()),
+        ("settle", phase.settle.is_some()),
+        ("stop", phase.stop.is_some()),
+        ("start", phase.start.is_some()),
+        ("watch", phase.watch.is_some()),
+        ("search", phase.search.is_some()),
+        ("steps", !phase.steps.is_empty()),
+    ];
+    one_of(&kinds, &format!("the phase `{}`", phase.name), here("name"))?;
+    if names.contains_key(&phase.name) {
+        return Err(problem(
+            here("name"),
+            format!("there are two phases `{}`", phase.name),
+            "a name of its own for each phase",
+        ));
+    }
+    for (key, load) in [("measure", &phase.measure), ("drive", &phase.drive)] {
+        if let Some(load) = load {
+            declared(load, &experiment.loads, "load", here(key))?;
+        }
+    }
+    for (key, service) in [("stop", &phase.stop), ("start", &phase.start)] {
+        if let Some(service) = service {
+            declared(service, &experiment.services, "service", here(key))?;
+        }
+    }
+    let with_measure =
+        [("slices", phase.slices), ("most_slices", phase.most_slices), ("warm_up", phase.warm_up)];
+    only_with(phase.measure.is_some(), "measure", &with_measure, here)?;
+    if let Some(most) = phase.most_slices {
+        in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
+    }
+    if let Some(sink) = &phase.until_delivered {
+        mail_sink(experiment, sink, here("until_delivered"))?;
+        let load = phase.measure.as_ref().and_then(|load| experiment.loads.get(load));
+        if load.is_none_or(|load| load.smtp.is_none()) {
+            return Err(problem(
+                here("until_delivered"),
+                "no mail is measured",
+                "`measure` with a load of mail",
+            ));
+        }
+    }
+    if phase.extend_for.is_some() && phase.most_slices.is_none() {
+        return Err(problem(here("extend_for"), "there is nothing to extend", "it beside `most_slices`"));
+    }
+    only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], here)?;
+    if let Some(settle) = &phase.settle
+        && let Some(host) = &settle.drained
+    {
+        declared(host, &experiment.hosts, "host", [here("settle").as_slice(), &path!["drained"]].concat())?;
+    }
+    if let Some(settle) = &phase.settle
+        && let Some(sink) = &settle.delivered
+    {
+        mail_sink(experiment, sink, [here("settle").as_slice(), &path!["delivered"]].concat())?;
+    }
+    if let Some(watch) = &phase.watch {
+        declared(
+            &watch.load,
+            &experiment.loads,
+            "load",
+            [here("watch").as_slice(), &path!["load"]].concat(),
+        )?;
+        measured(&watch.against, names, [here("watch").as_slice(), &path!["against"]].concat())?;
+        in_range(u64::from(watch.windows), 1, 100, [here("watch").as_slice(), &path!["windows"]].concat())?;
+        in_range(
+            watch.connections,
+            1,
+            1_000_000,
+            [here("watch").as_slice(), &path!["connections"]].concat(),
+        )?;
+    }
+    if let Some(search) = &phase.search {
+        limit::check_search(experiment, &phase.name, search, &here("search"))?;
     }
     Ok(())
 }
@@ -763,38 +795,43 @@ fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> C
     Ok(())
 }
 
-fn factors(experiment: &Experiment) -> Checked {
+fn factors(experiment: &Experiment, found: &mut Found) {
     for (name, factor) in &experiment.factors {
-        if factor.levels.len() < 2 {
-            return Err(problem(
-                path!["factors", name, "levels"],
-                "a factor varies something",
-                "at least two levels",
-            ));
-        }
-        let distinct: BTreeSet<String> = factor.levels.iter().map(ToString::to_string).collect();
-        if distinct.len() < factor.levels.len() {
-            return Err(problem(
-                path!["factors", name, "levels"],
-                "a level stands here twice",
-                "levels that differ",
-            ));
-        }
-        if factor.set.iter().next().is_none() {
-            return Err(problem(
-                path!["factors", name, "set"],
-                "nothing is set",
-                "at least one path into this file",
-            ));
-        }
+        found.note(check_factor(name, factor));
     }
     let mut seen = Vec::new();
     for (index, cell) in experiment.cells.iter().enumerate() {
-        check_cell(experiment, cell, &path!["cells", index])?;
+        found.note(check_cell(experiment, cell, &path!["cells", index]));
         if seen.contains(&cell) {
-            return Err(problem(path!["cells", index], "this cell stands here twice", "cells that differ"));
+            let message = "this cell stands here twice";
+            found.note(Err(problem(path!["cells", index], message, "cells that differ")));
         }
         seen.push(cell);
+    }
+}
+
+fn check_factor(name: &String, factor: &Factor) -> Checked {
+    if factor.levels.len() < 2 {
+        return Err(problem(
+            path!["factors", name, "levels"],
+            "a factor varies something",
+            "at least two levels",
+        ));
+    }
+    let distinct: BTreeSet<String> = factor.levels.iter().map(ToString::to_string).collect();
+    if distinct.len() < factor.levels.len() {
+        return Err(problem(
+            path!["factors", name, "levels"],
+            "a level stands here twice",
+            "levels that differ",
+        ));
+    }
+    if factor.set.iter().next().is_none() {
+        return Err(problem(
+            path!["factors", name, "set"],
+            "nothing is set",
+            "at least one path into this file",
+        ));
     }
     Ok(())
 }

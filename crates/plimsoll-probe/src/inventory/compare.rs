@@ -91,6 +91,7 @@ impl Expectation {
             nearest: None,
             span: error.span(),
             text: text.clone(),
+            others: Vec::new(),
         })?;
         let mut reader =
             Reader { text: &text, schema: schemars::schema_for!(Inventory).to_value(), rules: Vec::new() };
@@ -106,6 +107,7 @@ impl Expectation {
             nearest: None,
             span: None,
             text: text.to_owned(),
+            others: Vec::new(),
         };
         let inventory: Inventory = serde_json::from_str(text).map_err(|error| fault(error.to_string()))?;
         if inventory.schema != SCHEMA {
@@ -194,6 +196,7 @@ impl Reader<'_> {
                 nearest,
                 span: Some(span.clone()),
                 text: self.text.to_owned(),
+                others: Vec::new(),
             })
         };
         if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
@@ -247,6 +250,7 @@ impl Reader<'_> {
             nearest: None,
             span: Some(value.span()),
             text: self.text.to_owned(),
+            others: Vec::new(),
         };
         let plain = json(value.get_ref()).ok_or_else(|| {
             fault(

@@ -53,6 +53,8 @@ pub(super) fn body(
         evidence(report),
         tables::figures(report, &cells),
         tables::mail(report),
+        tables::vmstat(report),
+        tables::environment(report),
         tables::about(report),
     ]
     .into_iter()

@@ -6,6 +6,8 @@ use plimsoll_model::report::{CpuShares, PathReport, RunReport};
 use super::page;
 use super::sections::Section;
 use crate::diagnosis;
+use crate::environment;
+use crate::escape::block;
 use crate::number::{NONE, count, figure, millis, percent};
 use crate::summary::{self, CONTROL, CellRows, Figures, Row};
 use crate::wording;
@@ -169,6 +171,72 @@ pub(super) fn winners(report: &RunReport) -> Option<Section> {
             }
         },
     })
+}
+
+/// What the machine did in each phase.
+pub(super) fn vmstat(report: &RunReport) -> Option<Section> {
+    let rows = environment::vmstat(report);
+    let hosts = rows.iter().any(|row| !row.host.is_empty());
+    let titles = [("phase", false)].into_iter().chain(hosts.then_some(("host", false)));
+    let titles: Vec<_> = titles.chain(environment::VMSTAT.map(|title| (title, true))).collect();
+    (!rows.is_empty()).then(|| Section {
+        id: "machine",
+        title: "The machine",
+        content: html! {
+            p .soft { "What vmstat shows, in each phase: medians over trials and cycles. CPU in per cent of all CPUs; s: how long." }
+            (page::table("The machine in each phase", "", &html! {
+                (page::head(&titles))
+                tbody {
+                    @for row in &rows {
+                        tr {
+                            th scope="row" { (row.phase) }
+                            @if hosts { td { (row.host) } }
+                            @for cell in &row.cells { td .num { (cell) } }
+                        }
+                    }
+                }
+            }))
+        },
+    })
+}
+
+/// What the run was measured on, and the experiment to take away.
+pub(super) fn environment(report: &RunReport) -> Option<Section> {
+    let lines = environment::lines(report);
+    let file = &report.environment.experiment;
+    (!lines.is_empty()).then(|| Section {
+        id: "environment",
+        title: "Measured on",
+        content: html! {
+            (page::table("Measured on", "", &html! {
+                tbody { @for (name, text) in &lines { tr { th scope="row" { (name) } td { (text) } } } }
+            }))
+            @if !file.is_empty() {
+                details {
+                    summary { "The experiment" }
+                    p {
+                        a download=(file_name(&report.experiment)) href=(data_link(file)) { "Download " (file_name(&report.experiment)) }
+                    }
+                    pre { code { (block(file)) } }
+                }
+            }
+        },
+    })
+}
+
+/// A name for the experiment's file that is the same everywhere.
+fn file_name(experiment: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    format!("{}.toml", experiment.trim_end_matches(".toml").chars().map(plain).collect::<String>())
+}
+
+/// A link that holds the text itself, byte by byte (RFC 2397).
+fn data_link(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    format!("data:text/plain;charset=utf-8,{}", text.bytes().map(byte).collect::<String>())
 }
 
 /// Notes, hosts and trials.

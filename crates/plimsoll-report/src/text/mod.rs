@@ -59,8 +59,10 @@ impl<'a> Page<'a> {
     /// An empty line and a heading.
     fn heading(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out)?;
-        self.out.styled(style::HEADING, &terminal(text))?;
-        writeln!(self.out)
+        wrapped(&terminal(text), self.width, 2).iter().try_for_each(|line| {
+            self.out.styled(style::HEADING, line)?;
+            writeln!(self.out)
+        })
     }
 }
 
@@ -97,6 +99,8 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::packets(&mut page, report)?;
     sections::causes(&mut page, report)?;
     sections::evidence(&mut page, report)?;
+    sections::vmstat(&mut page, report)?;
+    sections::environment(&mut page, report)?;
     sections::notes(&mut page, report)?;
     sections::provenance(&mut page, report)
 }

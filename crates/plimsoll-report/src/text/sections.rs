@@ -12,6 +12,7 @@ use plimsoll_model::verdict::Outcome;
 use super::Page;
 use super::table::{self, Align, Column, Row, column};
 use crate::diagnosis;
+use crate::environment;
 use crate::number::{NONE, count, figure, millis, percent, ratio, times};
 use crate::path;
 use crate::search;
@@ -545,6 +546,32 @@ pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
         page.item(&format!("({more} more in --format json and html)"))?;
     }
     Ok(())
+}
+
+/// What the machine did in each phase.
+pub(super) fn vmstat(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let rows = environment::vmstat(report);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    page.heading("The machine in each phase, as vmstat shows it (medians over trials and cycles)")?;
+    let columns: Vec<Column> = [column("phase", Align::Left), column("host", Align::Left)]
+        .into_iter()
+        .chain(environment::VMSTAT.map(|title| column(title, Align::Right)))
+        .collect();
+    let cells = |row: environment::VmstatRow| [vec![row.phase, row.host], row.cells].concat();
+    let rows: Vec<Row> = rows.into_iter().map(|row| Row { cells: cells(row), faint: false }).collect();
+    table::write(page, &columns, &rows)
+}
+
+/// What the run was measured on.
+pub(super) fn environment(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    let lines = environment::lines(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    page.heading("Measured on")?;
+    lines.iter().try_for_each(|(name, text)| page.item(&format!("{name}: {text}")))
 }
 
 /// Faults of trials, and what a reader must know.

@@ -9,8 +9,9 @@ use plimsoll_model::observation::{
     PhaseRecord, Sample, SamplingCost, Slice, TrialRecord, Twin,
 };
 use plimsoll_model::report::{
-    CpuShares, CycleRatio, Evidence, HostReport, LimitedTimes, PacketReport, PhaseReport, RUN_SCHEMA,
-    RecoveryFacts, RemedyResult, RunReport, RunStatus, StallReport, StateLivesIn, TrialReport,
+    CpuShares, CycleRatio, Environment, Evidence, HostReport, LimitedTimes, LinkReport, Machine,
+    PacketReport, PhaseReport, ProgramVersion, RUN_SCHEMA, RecoveryFacts, RemedyResult, RunReport, RunStatus,
+    StallReport, StateLivesIn, TrialReport, VmstatReport,
 };
 use plimsoll_model::trace::{
     Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Portrait, Stall, TRACE_SCHEMA,
@@ -279,9 +280,31 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
         phases,
         mail: Vec::new(),
         mail_minutes: Vec::new(),
+        vmstat: record.phases.iter().map(vmstat).collect(),
         faults: record.faults.clone(),
         setup_ms: record.setup_us as f64 / 1e3,
         teardown_ms: record.teardown_us as f64 / 1e3,
+    }
+}
+
+/// A machine that is busy while something runs.
+fn vmstat(phase: &PhaseRecord) -> VmstatReport {
+    VmstatReport {
+        phase: phase.name.clone(),
+        kind: phase.kind,
+        cycle: phase.cycle,
+        host: "client".into(),
+        seconds: (phase.end_ns - phase.start_ns) as f64 / 1e9,
+        r: 3.25,
+        b: 0.1,
+        free_bytes: 12_345_678_900.0,
+        interrupts_per_second: 12_345.6,
+        context_switches_per_second: 98_765.4,
+        user: 0.25,
+        system: 0.5,
+        idle: 0.2,
+        iowait: 0.05,
+        steal: 0.0,
     }
 }
 
@@ -336,6 +359,7 @@ pub(crate) fn empty() -> RunReport {
         again: ["plimsoll", "run", "flood-relay", "--seed", "42"].map(ToOwned::to_owned).into(),
         started_unix_s: 1_772_366_400,
         elapsed_s: 0.0,
+        environment: environment(),
         alike: None,
         load_curves: Vec::new(),
         loss_curves: Vec::new(),
@@ -362,6 +386,43 @@ pub(crate) fn empty() -> RunReport {
         trials: Vec::new(),
         sampling: SamplingCost::default(),
         notes: Vec::new(),
+    }
+}
+
+/// A small machine, two links, and a file.
+fn environment() -> Environment {
+    let link = |a: &str, b: &str, there: &str, back: &str| LinkReport {
+        between: [a.into(), b.into()],
+        there: there.into(),
+        back: back.into(),
+    };
+    Environment {
+        plimsoll: Some("0.1.0".into()),
+        machines: vec![Machine {
+            hosts: vec!["client".into(), "firewall".into(), "server".into()],
+            kernel: Some("6.12.9-amd64".into()),
+            os: Some("Debian GNU/Linux 13 (trixie)".into()),
+            cpu: Some("Example CPU @ 2.20GHz".into()),
+            cpus: 4,
+            memory_bytes: 16 << 30,
+            swap_bytes: 0,
+            virtualization: Some("KVMKVMKVM".into()),
+            changed_sysctls: [("net.core.somaxconn".to_owned(), "8192".to_owned())].into(),
+            inventory: serde_json::json!({ "schema": "plimsoll.inventory/1" }),
+        }],
+        programs: [(
+            "web".to_owned(),
+            ProgramVersion { path: "/usr/sbin/nginx".into(), version: Some("1.26.3".into()) },
+        )]
+        .into(),
+        links: vec![
+            link("client", "firewall", "", ""),
+            link("firewall", "server", "rate 100Mbit, delay 5ms", "rate 10Mbit, delay 5ms"),
+        ],
+        sysctls: [("firewall".to_owned(), [("net.ipv4.tcp_tw_reuse".to_owned(), "1".to_owned())].into())]
+            .into(),
+        experiment: "question = \"a ``` b?\"\n[hosts.client]\n".into(),
+        settings: vec!["--quick".into()],
     }
 }
 

@@ -76,11 +76,14 @@ fn a_run_without_trials_is_no_empty_page() {
 }
 
 #[test]
-fn a_narrow_terminal_gets_fewer_columns_and_is_told_which() {
-    let text = written(&fixture::not_recovered(), &TextOptions { color: false, width: 60 });
-    let too_wide: Vec<_> = text.lines().filter(|l| l.chars().count() > 60).collect();
-    assert!(too_wide.is_empty(), "{too_wide:#?}");
-    insta::assert_snapshot!(text);
+fn text_keeps_to_the_width_and_a_wide_one_hides_nothing() {
+    for width in [60, 80, 120, 200] {
+        let text = written(&fixture::not_recovered(), &TextOptions { color: false, width });
+        let too_wide: Vec<_> = text.lines().filter(|line| line.chars().count() > width).collect();
+        assert!(too_wide.is_empty(), "{too_wide:#?}");
+        assert_eq!(text.contains("hidden columns: "), width < 110, "at {width} columns:\n{text}");
+        insta::assert_snapshot!(format!("not_recovered_at_{width}_columns"), text);
+    }
 }
 
 #[test]

@@ -131,7 +131,9 @@ fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialR
             let reason = format!("{}: {}", comparison.what, found.verdict.reason);
             Verdict { claim: "difference".into(), reason, ..found.verdict }
         }
-        Err(error) => Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), error.to_string()),
+        Err(error) => {
+            Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), super::in_words(&error))
+        }
     }
 }
 
@@ -184,7 +186,7 @@ pub(super) fn interaction(claim: &InteractionClaim, trials: &[TrialRecord]) -> V
     match judged(claim, trials) {
         Ok(found) => found.verdict,
         Err(error) => {
-            Verdict::bare("interaction", metric, Outcome::Undecided, trials.len(), error.to_string())
+            Verdict::bare("interaction", metric, Outcome::Undecided, trials.len(), super::in_words(&error))
         }
     }
 }

@@ -62,7 +62,8 @@ impl Found {
         let results: Vec<&LoadResult> = slices.into_iter().map(|slice| &slice.result).collect();
         let facts: Vec<&PathFacts> = results.iter().filter_map(|result| result.path_facts.as_ref()).collect();
         let first = facts.first().ok_or("the path was not looked at")?;
-        let diagnosis = diagnose(&target, &together(first, &facts)).map_err(|error| error.to_string())?;
+        let diagnosis =
+            diagnose(&target, &together(first, &facts)).map_err(|error| super::in_words(&error))?;
         let states = results.iter().flat_map(|result| &result.streams).flat_map(|stream| &stream.tcp);
         let rtts = states.map(|state| state.min_rtt_us).filter(|rtt| *rtt > 0);
         let bytes: u64 = results.iter().map(|result| result.bytes).sum();

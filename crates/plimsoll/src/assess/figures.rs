@@ -28,6 +28,7 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
             .collect(),
         mail: trial.mail.clone(),
         mail_minutes: super::mail::minutes(trial),
+        vmstat: super::vmstat::rows(trial),
         faults: trial.faults.clone(),
         setup_ms: trial.setup_us as f64 / 1e3,
         teardown_ms: trial.teardown_us as f64 / 1e3,

@@ -27,7 +27,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &GrowthClaim, trials: &[TrialRecord])
         let mut verdict = match validity::objection_to_load(&trials) {
             Some(reason) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, trials.len(), reason),
             None => fitted(&rounds(claim, &trials)).map_or_else(
-                |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, error.to_string()),
+                |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, super::in_words(&error)),
                 |growth| growth.verdict(METRIC),
             ),
         };

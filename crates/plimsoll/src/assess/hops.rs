@@ -82,7 +82,7 @@ impl Found {
             return Err("nobody on the path answers".into());
         }
         let routers: Vec<Vec<SizeProbes>> = places.iter().map(|&place| router(&path, place)).collect();
-        let hops = hops(&routers, SEED).map_err(|error| error.to_string())?;
+        let hops = hops(&routers, SEED).map_err(|error| super::in_words(&error))?;
         let hops = places.into_iter().zip(hops).collect();
         Ok(Self { path, hops })
     }

@@ -28,7 +28,7 @@ fn verdict(levels: &BTreeMap<String, String>, claim: &HysteresisClaim, trials: &
     let mut verdict = match validity::objection_to_load(&of_cell) {
         Some(reason) => Verdict::bare("hysteresis", metric, Outcome::Invalid, loops.len(), reason),
         None => recovery::judge_loops(metric, &loops, &settings).unwrap_or_else(|error| {
-            Verdict::bare("hysteresis", metric, Outcome::Undecided, loops.len(), error.to_string())
+            Verdict::bare("hysteresis", metric, Outcome::Undecided, loops.len(), super::in_words(&error))
         }),
     };
     verdict.reason = prefix(levels) + &verdict.reason;

@@ -28,7 +28,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &KneeClaim, trials: &[TrialRecord]) -
             (Some(reason), _) => bare(Outcome::Invalid, reason),
             (None, Ok(Ok(knee))) => knee.verdict(METRIC),
             (None, Ok(Err(none))) => NoKnee::verdict(&none, METRIC, points.len()),
-            (None, Err(error)) => bare(Outcome::Undecided, error.to_string()),
+            (None, Err(error)) => bare(Outcome::Undecided, super::in_words(&error)),
         };
         verdict.reason = prefix(&group) + &verdict.reason;
         verdict

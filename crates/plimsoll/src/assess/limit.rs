@@ -97,7 +97,7 @@ fn verdict(cell: &Cell, phase: &str, trials: &[TrialRecord]) -> Option<Verdict> 
         ),
         None => match limit::judge(METRIC, &told, &settings, task.claim.at_least) {
             Ok(verdict) => beyond_reach(verdict, &settings, &task.settings),
-            Err(error) => bare(Outcome::Undecided, error.to_string()),
+            Err(error) => bare(Outcome::Undecided, super::in_words(&error)),
         },
     };
     let bound = format!("{} within {}", task.claim.share, task.claim.at_most);

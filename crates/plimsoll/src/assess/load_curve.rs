@@ -40,7 +40,7 @@ fn verdict(cell: &Cell, claim: &LoadCurveClaim, trials: &[TrialRecord]) -> Verdi
     let mut verdict = match validity::objection_to_queue(&of_cell) {
         Some(reason) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, of_cell.len(), reason),
         None => fitted(cell, claim, &of_cell).map_or_else(
-            |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, error.to_string()),
+            |error| Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, super::in_words(&error)),
             |(_, curve)| curve.verdict(METRIC),
         ),
     };

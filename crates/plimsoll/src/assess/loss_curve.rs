@@ -25,7 +25,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecor
         let mut verdict = match validity::objection_to_load(&of_group) {
             Some(reason) => Verdict::bare("loss", METRIC, Outcome::Invalid, of_group.len(), reason),
             None => fitted(plan, claim, &of_group).1.map_or_else(
-                |error| Verdict::bare("loss", METRIC, Outcome::Undecided, 0, error.to_string()),
+                |error| Verdict::bare("loss", METRIC, Outcome::Undecided, 0, super::in_words(&error)),
                 |curve| curve.verdict(METRIC),
             ),
         };

@@ -28,16 +28,18 @@ mod slices;
 mod soundness;
 mod source;
 mod validity;
+mod vmstat;
 mod winner;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plimsoll_judge::input::JudgeError;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
 use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
-use plimsoll_model::report::{Alike, HostReport, RUN_SCHEMA, RunReport};
+use plimsoll_model::report::{Alike, Environment, HostReport, RUN_SCHEMA, RunReport};
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 use plimsoll_store::RunEntry;
 
@@ -126,6 +128,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         started_unix_s: entry.started_unix_s,
         troubles: troubles.into_iter().map(|found| found.trouble).collect(),
         elapsed_s: entry.elapsed.as_secs_f64(),
+        environment: Environment::default(),
         recovery: recovery::facts(plan, trials),
         load_curves: load_curve::reports(plan, trials),
         loss_curves: loss_curve::reports(plan, trials),
@@ -217,6 +220,26 @@ fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdic
         winner::verdicts(plan, claim, trials)
     } else {
         Vec::new()
+    }
+}
+
+/// Why figures cannot be judged, without the judge's names for them: a reader has no series `a`.
+fn in_words(error: &JudgeError) -> String {
+    match error {
+        JudgeError::Empty { .. } => "there is no figure to judge: no trial has measured one".to_owned(),
+        JudgeError::TooFew { got, needed, .. } => {
+            let is = if *got == 1 { "there is 1 figure" } else { &format!("there are {got} figures") };
+            format!("{is}, and {needed} are needed")
+        }
+        JudgeError::NotFinite { value, .. } => format!("a figure is {value}, which is no number"),
+        JudgeError::NotPositive { value, .. } => {
+            format!("a figure is {value}, and only those above 0 can be compared by ratio")
+        }
+        JudgeError::Negative { value, .. } => format!("a figure is {value}, and none can be below 0"),
+        JudgeError::MixedLengths { left_len, right_len, .. } => {
+            format!("one side has {left_len} figures and the other {right_len}; each needs its counterpart")
+        }
+        other => other.to_string(),
     }
 }
 

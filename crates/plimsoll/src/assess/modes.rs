@@ -71,11 +71,11 @@ fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> 
     let on_logs = values.iter().all(|value| *value > 0.0);
     let scaled: Vec<f64> =
         if on_logs { values.iter().map(|value| value.ln()).collect() } else { values.clone() };
-    let in_order = find_modes(&scaled).map_err(|error| error.to_string())?;
+    let in_order = find_modes(&scaled).map_err(|error| super::in_words(&error))?;
     // A level that shifted once is no second mode. One that comes back is, and only shows where the order is left out.
     let mut modes = if in_order.modes.len() == 1 && !in_order.shifts.is_empty() {
-        let mixed = find_modes_in_any_order(&scaled).map_err(|error| error.to_string())?;
-        let returns = mixed.returns(&scaled).map_err(|error| error.to_string())?;
+        let mixed = find_modes_in_any_order(&scaled).map_err(|error| super::in_words(&error))?;
+        let returns = mixed.returns(&scaled).map_err(|error| super::in_words(&error))?;
         if returns > 0 { mixed } else { in_order }
     } else {
         in_order

@@ -43,7 +43,7 @@ fn verdict(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecor
 pub(super) fn judged(claim: &RecoveryClaim, trials: &[RecoveryTrial]) -> RecoveryVerdict {
     let metric = claim.metric.name();
     recovery::judge_trials(metric, trials, &settings(claim)).unwrap_or_else(|error| RecoveryVerdict {
-        verdict: Verdict::bare("recovery", metric, Outcome::Undecided, trials.len(), error.to_string()),
+        verdict: Verdict::bare("recovery", metric, Outcome::Undecided, trials.len(), super::in_words(&error)),
         per_cycle: Vec::new(),
         trend: None,
     })

@@ -59,7 +59,7 @@ pub(crate) fn runs(
             let comparison = match objection {
                 Some(reason) => bare(*metric, Outcome::Invalid, &reason),
                 None => compare::unpaired(metric.name(), &of_a, &of_b, &settings)
-                    .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &error.to_string())),
+                    .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error))),
             };
             RunContrast { phase: phase.clone(), cell: cell.clone(), a: of_a, b: of_b, comparison }
         })

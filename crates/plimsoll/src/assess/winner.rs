@@ -141,9 +141,13 @@ fn judged(
             }
             Verdict { claim: "winner".into(), outcome, reason, ..found.verdict }
         }
-        Err(error) => {
-            Verdict::bare("winner", metric, Outcome::Undecided, blocks, format!("{place}: {error}"))
-        }
+        Err(error) => Verdict::bare(
+            "winner",
+            metric,
+            Outcome::Undecided,
+            blocks,
+            format!("{place}: {}", super::in_words(&error)),
+        ),
     };
     let geometric = |of: &[f64]| mean(&of.iter().map(|x| x.ln()).collect::<Vec<f64>>()).exp();
     let told = Winner {

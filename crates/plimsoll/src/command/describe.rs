@@ -5,10 +5,12 @@ mod claims;
 use std::io::{self, Write};
 
 use plimsoll_model::experiment::messaging::{Channel, Workers};
+use plimsoll_model::experiment::service::WebModel;
 use plimsoll_model::experiment::{
-    Access, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad,
+    Access, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad, WebService,
 };
 use plimsoll_model::plan::Plan;
+use plimsoll_report::escape::{shell_word, terminal};
 
 use crate::args::{DescribeArgs, PlainFormat};
 use crate::exit::Exit;
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
 
 fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let experiment = &plan.experiment;
-    writeln!(out, "{}: {}\n", plan.name, experiment.question)?;
+    writeln!(out, "{}: {}\n", terminal(&plan.name), terminal(&experiment.question))?;
     for line in experiment.description.trim().lines() {
         writeln!(out, "  {line}")?;
     }
@@ -50,7 +52,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "\nServices")?;
     }
     for (name, service) in &experiment.services {
-        writeln!(out, "  {name} on {}: {}", service.on, kind(service))?;
+        writeln!(out, "  {} on {}: {}", terminal(name), service.on, terminal(&kind(service)))?;
     }
     storage(out, experiment)?;
     loads(out, experiment)?;
@@ -85,7 +87,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
 
 fn kind(service: &Service) -> String {
     if let Some(web) = &service.web {
-        format!("web server, prefork, {} clients", web.clients)
+        of_web(web)
     } else if let Some(relay) = &service.relay {
         let leak = if relay.leak.is_some() { ", with a leak built in" } else { "" };
         format!("{} forking relays to {}{leak}", relay.listeners, relay.to)
@@ -110,7 +112,23 @@ fn kind(service: &Service) -> String {
     } else if let Some(postfix) = &service.postfix {
         format!("Postfix, relaying to {}", postfix.to)
     } else {
-        service.exec.as_deref().unwrap_or_default().join(" ")
+        let words = service.exec.as_deref().unwrap_or_default();
+        words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A built-in web server in words: how it takes connections, and how many at a time.
+fn of_web(web: &WebService) -> String {
+    let clients = count(web.clients, "client");
+    match web.model {
+        WebModel::Prefork => format!("web server, prefork, {clients} at a time"),
+        WebModel::PreforkSerialised => format!("web server, prefork with one in accept at a time, {clients}"),
+        WebModel::ForkPerConnection => format!("web server, a process for each connection, up to {clients}"),
+        WebModel::Threads => format!("web server, threads, {clients} at a time"),
+        WebModel::EventLoop => {
+            let workers = count(web.workers, "worker");
+            format!("web server, event loop, {workers}, up to {clients}")
+        }
     }
 }
 
@@ -281,7 +299,7 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
         } else {
             format!("{} times:", phase.repeat.unwrap_or(1))
         };
-        writeln!(out, "{}{}: {what}", "  ".repeat(depth), phase.name)?;
+        writeln!(out, "{}{}: {}", "  ".repeat(depth), terminal(&phase.name), terminal(&what))?;
         self::phases(out, &phase.steps, depth + 1)?;
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! `plimsoll run`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,12 +10,12 @@ use plimsoll_model::experiment::cpus;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RunReport, RunStatus};
-use plimsoll_probe::inventory::Inventory;
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store};
 
 use crate::args::{Format, PlanArgs, RunArgs};
 use crate::command::show;
+use crate::environment::{self, Noted};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::neighbours::Neighbours;
@@ -76,14 +75,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let judge = assess::Judge;
     let run =
         Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
-    let inventories = args.resume.is_none().then(|| inventories(&plan)).transpose()?;
+    let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
     let id = entry.id.clone();
     let mut progress = ProgressLine::new(&plan, &entry);
     let mut neighbours = Neighbours::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut neighbours);
-    if let Some(inventories) = inventories {
-        // They belong to the run, which is stored by now unless its store is of no use.
-        ended.error = ended.error.or(store.put_inventories(&id, &inventories).err().map(Into::into));
+    if let Some(noted) = noted {
+        // It belongs to the run, which is stored by now unless its store is of no use.
+        ended.error = ended.error.or(noted.keep(&store, &id).err().map(Into::into));
     }
     if let Some(note) = neighbours.note() {
         ended.entry.notes.push(note);
@@ -91,13 +90,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     progress.clear();
     finish(args, &plan, &store, (&path, &page), ended)
-}
-
-/// What each host is. Namespaces and local hosts are all this machine.
-fn inventories(plan: &Plan) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
-    let machine = serde_json::to_value(Inventory::read(Path::new("/")))
-        .map_err(|error| Failure::could_not(format!("the inventory cannot be stored: {error}")))?;
-    Ok(plan.experiment.hosts.keys().map(|host| (host.clone(), machine.clone())).collect())
 }
 
 /// What is on a block device of the machine is lost when a load writes to it: only where the user has named it.
@@ -124,7 +116,13 @@ fn finish(
     page: (&Path, &Page),
     ended: Ended,
 ) -> Result<Exit, Failure> {
-    let report = assess::report(plan, &ended.entry, &ended.trials);
+    let mut report = assess::report(plan, &ended.entry, &ended.trials);
+    match environment::of(store, plan, &ended.entry) {
+        Ok(environment) => report.environment = environment,
+        // The first error is the one to tell.
+        Err(_) if ended.error.is_some() => {}
+        Err(error) => return Err(error),
+    }
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
     let told = if measured || ended.error.is_none() {
         tell(args, plan, store, page, &report, &ended.trials)

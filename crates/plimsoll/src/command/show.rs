@@ -11,7 +11,7 @@ use crate::args::{Format, PlanArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::shipped::Source;
-use crate::{assess, command, output, state};
+use crate::{assess, command, environment, output, state};
 
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
@@ -25,7 +25,8 @@ pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<Tria
     let entry = state::find(store, id)?;
     let trials = store.trials(&entry.id)?;
     let plan = plan_of(&entry)?;
-    let report = assess::report(&plan, &entry, &trials);
+    let mut report = assess::report(&plan, &entry, &trials);
+    report.environment = environment::of(store, &plan, &entry)?;
     Ok((plan, report, trials))
 }
 

@@ -33,5 +33,6 @@ mod settings;
 mod storage;
 mod stores;
 mod strangers;
+mod terminal;
 mod total_failure;
 mod wrong_files;

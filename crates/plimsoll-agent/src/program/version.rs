@@ -1,0 +1,69 @@
+//! Which version of a real program there is, in its own words.
+
+use std::process::{Command, Stdio};
+
+use plimsoll_model::experiment::Service;
+use plimsoll_model::report::ProgramVersion;
+
+use crate::exec;
+
+/// The program behind a service that is one, and its version; nothing for built-in services and where the program is not there. A
+/// command of the user's own is named, and not asked: nobody knows what it would do.
+#[must_use]
+pub fn program_version(service: &Service) -> Option<ProgramVersion> {
+    let asked: (&[&str], &str) = if service.nginx.is_some() {
+        (&["nginx"], "-v")
+    } else if service.haproxy.is_some() {
+        (&["haproxy"], "-v")
+    } else if service.apache.is_some() {
+        (&["apache2", "httpd"], "-v")
+    } else if service.postfix.is_some() {
+        // postfix(1) itself tells no version.
+        (&["postconf"], "-dh mail_version")
+    } else {
+        let program = exec::find(service.exec.as_ref()?.first()?)?;
+        return Some(ProgramVersion { path: program.display().to_string(), version: None });
+    };
+    let program = asked.0.iter().find_map(|name| exec::find(name))?;
+    let answer = Command::new(&program).args(asked.1.split(' ')).stdin(Stdio::null()).output().ok();
+    let told = answer.filter(|answer| answer.status.success()).and_then(|answer| {
+        let all = [answer.stdout, answer.stderr].concat();
+        version_in(&String::from_utf8_lossy(&all))
+    });
+    Some(ProgramVersion { path: program.display().to_string(), version: told })
+}
+
+/// The first word with a digit and a dot in the first line of what a program answers, without what stands before its slash.
+fn version_in(answer: &str) -> Option<String> {
+    let line = answer.lines().find(|line| !line.trim().is_empty())?;
+    let numbered = |word: &&str| word.contains('.') && word.contains(|c: char| c.is_ascii_digit());
+    let word = line.split_whitespace().find(numbered)?;
+    Some(word.rsplit('/').next().unwrap_or(word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_programs_answer() {
+        let answers = [
+            ("nginx version: nginx/1.22.1\n", "1.22.1"),
+            ("HAProxy version 2.6.12-1+deb12u2 2025/04/16 - https://haproxy.org/\n", "2.6.12-1+deb12u2"),
+            ("Server version: Apache/2.4.62 (Debian)\nServer built:   2024-10-04\n", "2.4.62"),
+            ("\n3.7.11\n", "3.7.11"),
+        ];
+        for (answer, version) in answers {
+            assert_eq!(version_in(answer).as_deref(), Some(version));
+        }
+        assert_eq!(version_in("usage: it [-v]\n"), None);
+    }
+
+    #[test]
+    fn a_command_of_the_users_own_is_named_and_not_run() {
+        let service = |toml: &str| -> Service { serde_json::from_str(toml).unwrap() };
+        let own = program_version(&service(r#"{ "on": "a", "exec": ["sh", "-c", "exit 1"] }"#)).unwrap();
+        assert!(own.path.ends_with("/sh") && own.version.is_none(), "{own:?}");
+        assert_eq!(program_version(&service(r#"{ "on": "a", "web": {} }"#)), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! All that is wrong with a file that cannot be read, as far as it can be told at once.
+//!
+//! Reading stops at the first value that does not fit. It is taken out, and what is left is read again, until it fits or nothing can be
+//! taken out any more.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue, Deserializer};
+
+use super::{Experiment, FileError};
+
+/// So many errors of one file are told.
+const MOST: usize = 50;
+
+/// What is wrong with `text`, in the order in which it stands there; never empty where it cannot be read.
+pub(super) fn all(text: &str) -> Vec<FileError> {
+    let (mut root, syntax) = DeTable::parse_recoverable(text);
+    if !syntax.is_empty() {
+        return one_a_line(text, syntax.iter().map(|error| FileError::from_toml(error, text)).collect());
+    }
+    let mut wrong = Vec::new();
+    // Tables that something was taken out of: what is missing there now may be what was taken out.
+    let mut damaged: Vec<Range<usize>> = Vec::new();
+    while wrong.len() < MOST {
+        let Err(error) = Experiment::deserialize(Deserializer::from(root.clone())) else { break };
+        let error = FileError::from_toml(&error, text);
+        let place = error.span.as_ref().and_then(|span| smallest(root.get_ref(), span));
+        let follows = error.message.starts_with("missing field")
+            && place.as_ref().is_some_and(|place| damaged.contains(&place.id));
+        if wrong.last() == Some(&error) {
+            // Taking something out did not help.
+            break;
+        }
+        if !follows {
+            wrong.push(error);
+        }
+        let Some(place) = place else { break };
+        damaged.extend(place.inside);
+        let span = root.span();
+        root = Spanned::new(span, table_without(root.into_inner(), &place.id));
+    }
+    wrong.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
+    wrong
+}
+
+/// The first of the errors of each line: what follows on the same line is mostly its consequence.
+fn one_a_line(text: &str, mut errors: Vec<FileError>) -> Vec<FileError> {
+    let line = |error: &FileError| {
+        let start = error.span.as_ref().map_or(0, |span| span.start.min(text.len()));
+        text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count()
+    };
+    errors.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
+    errors.dedup_by_key(|error| line(error));
+    errors.truncate(MOST);
+    errors
+}
+
+/// Something that can be taken out of a file.
+struct Place {
+    /// The span of its key, or of itself where it is an element of a list.
+    id: Range<usize>,
+    /// The same of what it is in.
+    inside: Option<Range<usize>>,
+    length: usize,
+}
+
+/// The smallest thing that an error lies in.
+fn smallest(table: &DeTable<'_>, wrong: &Range<usize>) -> Option<Place> {
+    let mut best = None;
+    in_table(table, None, wrong, &mut best);
+    best
+}
+
+fn covers(span: &Range<usize>, wrong: &Range<usize>) -> bool {
+    span.start <= wrong.start && wrong.end <= span.end
+}
+
+fn in_table(
+    table: &DeTable<'_>,
+    inside: Option<&Range<usize>>,
+    wrong: &Range<usize>,
+    best: &mut Option<Place>,
+) {
+    for (key, value) in table {
+        let id = key.span();
+        consider(&id, &[key.span(), value.span()], inside, wrong, best);
+        in_value(value.get_ref(), &id, wrong, best);
+    }
+}
+
+fn in_value(value: &DeValue<'_>, id: &Range<usize>, wrong: &Range<usize>, best: &mut Option<Place>) {
+    match value {
+        DeValue::Table(table) => in_table(table, Some(id), wrong, best),
+        DeValue::Array(list) => {
+            for element in list.iter() {
+                let of_element = element.span();
+                consider(&of_element, &[element.span()], Some(id), wrong, best);
+                in_value(element.get_ref(), &of_element, wrong, best);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn consider(
+    id: &Range<usize>,
+    spans: &[Range<usize>],
+    inside: Option<&Range<usize>>,
+    wrong: &Range<usize>,
+    best: &mut Option<Place>,
+) {
+    let length = spans.iter().filter(|span| covers(span, wrong)).map(ExactSizeIterator::len).min();
+    if let Some(length) = length.filter(|length| best.as_ref().is_none_or(|best| *length <= best.length)) {
+        *best = Some(Place { id: id.clone(), inside: inside.cloned(), length });
+    }
+}
+
+fn table_without<'t>(table: DeTable<'t>, id: &Range<usize>) -> DeTable<'t> {
+    let kept = table.into_iter().filter(|(key, _)| key.span() != *id);
+    kept.map(|(key, value)| (key, value_without(value, id))).collect()
+}
+
+fn value_without<'t>(value: Spanned<DeValue<'t>>, id: &Range<usize>) -> Spanned<DeValue<'t>> {
+    let span = value.span();
+    let value = match value.into_inner() {
+        DeValue::Table(table) => DeValue::Table(table_without(table, id)),
+        DeValue::Array(list) => {
+            let mut kept = DeArray::new();
+            list.into_iter()
+                .filter(|element| element.span() != *id)
+                .for_each(|element| kept.push(value_without(element, id)));
+            DeValue::Array(kept)
+        }
+        other => other,
+    };
+    Spanned::new(span, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Vec<(String, String)> {
+        let at = |error: &FileError| error.span.clone().map_or("", |span| &text[span]).to_owned();
+        all(text).iter().map(|error| (at(error), error.message.clone())).collect()
+    }
+
+    #[test]
+    fn every_value_that_does_not_fit_is_told_and_what_only_follows_from_one_is_not() {
+        let text = r#"
+question = "?"
+[hosts.a]
+forwards = true
+[services.web]
+on = 7
+web = { clients = "many", backlog = -1 }
+[loads.some]
+from = "a"
+to = "web"
+http = { conections = 10, concurrency = 1 }
+[[phases]]
+name = "all"
+measure = ["some"]
+[[phases]]
+measure = "some"
+"#;
+        let told = told(text);
+        let at: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
+        assert_eq!(at[..5], ["forwards", "7", "\"many\"", "-1", "conections"], "{told:#?}");
+        assert_eq!(at[5], "[\"some\"]", "{told:#?}");
+        assert!(told[6].1.contains("missing field `name`"), "{told:#?}");
+        assert_eq!(told.len(), 7, "{told:#?}");
+    }
+
+    #[test]
+    fn mistakes_of_syntax_are_told_line_by_line() {
+        let text = "question = \"?\"\n[hosts.a\nforward = tru\n[hosts.b]\ncpus = = 1\n";
+        let told = told(text);
+        assert!(told.len() >= 2, "{told:#?}");
+    }
+
+    #[test]
+    fn a_file_that_lacks_what_every_file_has_is_told_once() {
+        let told = told("[hosts.a]\n");
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].1.contains("missing field"), "{told:#?}");
+    }
+}

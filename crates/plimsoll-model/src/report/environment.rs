@@ -1,0 +1,107 @@
+//! What a run was measured on, and what the machine did meanwhile.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::observation::PhaseKind;
+
+/// What a run was measured on: the machines, the programs, and the experiment itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The version of Plimsoll that measured; null where the run did not store it.
+    pub plimsoll: Option<String>,
+    /// The machines that the hosts were on; empty where the run did not store them.
+    pub machines: Vec<Machine>,
+    /// The program behind each service that is a real one, by the service's name.
+    pub programs: BTreeMap<String, ProgramVersion>,
+    /// The links between hosts, each with what happens to packets on it, in the experiment's words.
+    pub links: Vec<LinkReport>,
+    /// The kernel settings that the experiment makes, by host.
+    pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
+    /// The experiment file, as it was read.
+    pub experiment: String,
+    /// What was set from outside: options and words of the command line.
+    pub settings: Vec<String>,
+}
+
+/// A machine, and the hosts that were on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// The kernel's release (`uname -r`).
+    pub kernel: Option<String>,
+    /// The operating system's name and version (os-release(5), PRETTY_NAME).
+    pub os: Option<String>,
+    /// The processor's name.
+    pub cpu: Option<String>,
+    /// Logical processors.
+    pub cpus: u64,
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+    /// Swap space, in bytes.
+    pub swap_bytes: u64,
+    /// What the hypervisor calls itself, or the system's maker and name; null on metal or where neither is told.
+    pub virtualization: Option<String>,
+    /// Settings of the kernel that are not what it sets by itself, by name.
+    pub changed_sysctls: BTreeMap<String, String>,
+    /// All that was found, as `plimsoll inventory` tells it: schema `plimsoll.inventory/1`.
+    pub inventory: serde_json::Value,
+}
+
+/// A program that a service was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramVersion {
+    /// The program's file.
+    pub path: String,
+    /// Its version in its own words; null where it tells none.
+    pub version: Option<String>,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkReport {
+    /// The two hosts.
+    pub between: [String; 2],
+    /// What happens to packets from the first to the second, such as `rate 100Mbit, delay 10ms`; empty where nothing does.
+    pub there: String,
+    /// The same on the way back.
+    pub back: String,
+}
+
+/// What vmstat(8) shows of a machine, over one phase: means of its samples, and rates of its counters from the first to the last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VmstatReport {
+    /// The phase.
+    pub phase: String,
+    /// What it was for.
+    pub kind: PhaseKind,
+    /// The cycle, from 1; 0 outside of any.
+    pub cycle: u32,
+    /// The host that saw it; hosts that are namespaces share the machine's figures, which one of them samples.
+    pub host: String,
+    /// From the first sample to the last, in seconds.
+    pub seconds: f64,
+    /// Tasks that ran or waited for a CPU (`r`).
+    pub r: f64,
+    /// Tasks that waited for a disk (`b`).
+    pub b: f64,
+    /// Memory that was free, in bytes (`free`).
+    pub free_bytes: f64,
+    /// Interrupts per second (`in`).
+    pub interrupts_per_second: f64,
+    /// Context switches per second (`cs`).
+    pub context_switches_per_second: f64,
+    /// The share of CPU time in programs, niced ones with them (`us`), 0 to 1.
+    pub user: f64,
+    /// In the kernel, interrupts with it (`sy`).
+    pub system: f64,
+    /// In nothing (`id`).
+    pub idle: f64,
+    /// In nothing, waiting for a disk (`wa`).
+    pub iowait: f64,
+    /// Taken by the hypervisor for others (`st`).
+    pub steal: f64,
+}

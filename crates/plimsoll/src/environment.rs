@@ -1,0 +1,168 @@
+//! What a run is measured on: noted when it starts, and put together again for its report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use plimsoll_model::experiment::{Experiment, Link};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::{Environment, LinkReport, Machine, ProgramVersion};
+use plimsoll_probe::inventory::Inventory;
+use plimsoll_store::{RunEntry, Store, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// What is noted of a run beside its experiment.
+pub(crate) struct Noted {
+    /// What each host is. Namespaces and local hosts are all this machine.
+    inventories: BTreeMap<String, serde_json::Value>,
+    versions: serde_json::Value,
+}
+
+/// The versions of what measured and of what was measured, as they are stored.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Versions {
+    plimsoll: Option<String>,
+    programs: BTreeMap<String, ProgramVersion>,
+}
+
+impl Noted {
+    /// Looks at this machine and at the programs that the experiment starts.
+    pub(crate) fn now(plan: &Plan) -> Result<Self, Failure> {
+        let cannot =
+            |error| Failure::could_not(format!("what the run is measured on cannot be stored: {error}"));
+        let machine = serde_json::to_value(Inventory::read(Path::new("/"))).map_err(cannot)?;
+        let services = plan.cells.iter().flat_map(|cell| &cell.experiment.services);
+        let mut programs = BTreeMap::new();
+        for (name, service) in services {
+            if !programs.contains_key(name)
+                && let Some(program) = plimsoll_agent::program_version(service)
+            {
+                programs.insert(name.clone(), program);
+            }
+        }
+        let versions = Versions { plimsoll: Some(env!("CARGO_PKG_VERSION").to_owned()), programs };
+        Ok(Self {
+            inventories: plan.experiment.hosts.keys().map(|host| (host.clone(), machine.clone())).collect(),
+            versions: serde_json::to_value(versions).map_err(cannot)?,
+        })
+    }
+
+    /// Keeps it with the run.
+    pub(crate) fn keep(&self, store: &Store, run: &str) -> Result<(), StoreError> {
+        store.put_inventories(run, &self.inventories)?;
+        store.put_versions(run, &self.versions)
+    }
+}
+
+/// What a stored run was measured on.
+pub(crate) fn of(store: &Store, plan: &Plan, entry: &RunEntry) -> Result<Environment, Failure> {
+    let stored = store.versions(&entry.id)?.unwrap_or_default();
+    let versions: Versions = serde_json::from_value(stored).unwrap_or_default();
+    let Experiment { hosts, links, .. } = &plan.experiment;
+    let sysctls = hosts.iter().filter(|(_, host)| !host.sysctls.is_empty()).map(|(name, host)| {
+        (name.clone(), host.sysctls.iter().map(|(key, value)| (key.clone(), value.to_string())).collect())
+    });
+    // The words behind `plimsoll run NAME`: what changed the file.
+    let settings = crate::command::again(entry).into_iter().skip(3).collect();
+    Ok(Environment {
+        plimsoll: versions.plimsoll,
+        machines: machines(store.inventories(&entry.id)?),
+        programs: versions.programs,
+        links: links.iter().map(link).collect(),
+        sysctls: sysctls.collect(),
+        experiment: entry.source.clone(),
+        settings,
+    })
+}
+
+/// The machines, each once, with the hosts that were on it.
+fn machines(inventories: BTreeMap<String, serde_json::Value>) -> Vec<Machine> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for (host, inventory) in inventories {
+        if let Some(known) = machines.iter_mut().find(|known| known.inventory == inventory) {
+            known.hosts.push(host);
+        } else if let Ok(found) = serde_json::from_value::<Inventory>(inventory.clone()) {
+            machines.push(machine(host, &found, inventory));
+        }
+    }
+    machines
+}
+
+fn machine(host: String, found: &Inventory, inventory: serde_json::Value) -> Machine {
+    let virtualization = &found.virtualization;
+    let system = || {
+        let words: Vec<&str> = [&virtualization.vendor, &virtualization.product]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        (virtualization.hypervisor == Some(true) && !words.is_empty()).then(|| words.join(" "))
+    };
+    Machine {
+        hosts: vec![host],
+        kernel: found.kernel.release.clone(),
+        os: found.os.clone(),
+        cpu: found.cpus.model.clone(),
+        cpus: found.cpus.count,
+        memory_bytes: found.memory.size,
+        swap_bytes: found.memory.swap,
+        virtualization: virtualization.signature.clone().or_else(system),
+        changed_sysctls: found
+            .sysctls
+            .iter()
+            .map(|(name, setting)| (name.clone(), setting.value.clone()))
+            .collect(),
+        inventory,
+    }
+}
+
+/// A link in the words of the experiment file.
+fn link(link: &Link) -> LinkReport {
+    let mtu = link.mtu.map(|mtu| format!("mtu {mtu}"));
+    let [there, back] = link.ways().map(|way| {
+        let said = [
+            mtu.clone(),
+            way.rate.map(|rate| format!("rate {rate}")),
+            way.delay.map(|delay| format!("delay {delay}")),
+            way.jitter.map(|jitter| format!("jitter {jitter}")),
+            way.loss.map(|loss| format!("loss {loss}")),
+            way.loss_burst.map(|burst| format!("loss_burst {burst}")),
+            way.reorder.map(|reorder| format!("reorder {reorder}")),
+            way.queue.map(|queue| format!("queue {queue}")),
+        ];
+        said.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    });
+    LinkReport { between: link.between.clone(), there, back }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::plan::Settings;
+
+    #[test]
+    fn hosts_on_one_machine_have_it_together() {
+        let here = serde_json::to_value(Inventory::read(Path::new("/"))).unwrap();
+        let mut other = here.clone();
+        other["kernel"]["release"] = "2.6.39".into();
+        let all =
+            BTreeMap::from([("a".to_owned(), here.clone()), ("b".to_owned(), other), ("c".to_owned(), here)]);
+        let machines = machines(all);
+        assert_eq!(machines.iter().map(|machine| machine.hosts.join(" ")).collect::<Vec<_>>(), ["a c", "b"]);
+        assert_eq!(machines[1].kernel.as_deref(), Some("2.6.39"));
+        assert!(machines[0].cpus > 0 && machines[0].memory_bytes > 0);
+    }
+
+    #[test]
+    fn a_link_is_told_in_the_words_of_the_file() {
+        let text = "question = \"?\"\n[hosts.a]\n[hosts.b]\n[services.web]\non = \"b\"\nweb = {}\n[loads.l]\nfrom = \"a\"\nto = \"web\"\n\
+            http = { connections = 1 }\n[[phases]]\nname = \"p\"\nmeasure = \"l\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10Mbit\"\n\
+            delay = \"20ms\"\nloss = \"1 %\"\nback = { rate = \"1Mbit\" }\n";
+        let plan = Plan::read("test", text, &Settings::default()).unwrap();
+        let told = link(&plan.experiment.links[0]);
+        assert_eq!(told.there, "rate 10Mbit, delay 20ms, loss 1 %");
+        assert!(told.back.starts_with("rate 1Mbit"), "{}", told.back);
+    }
+}
