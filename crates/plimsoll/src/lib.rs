@@ -28,6 +28,8 @@ mod state;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use plimsoll_report::escape::terminal;
+
 use args::Command;
 use exit::Exit;
 
@@ -41,9 +43,9 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|word| word == "agent") {
         return command::agent::run(&args[2..]);
     }
-    let args = match args::parse(args) {
+    let args = match args::parse(args.clone()) {
         Ok(args) => args,
-        Err(error) => return refused(&error),
+        Err(error) => return refused(&error, &args),
     };
     let result = match args.command {
         Command::Run(args) => command::run::run(&args),
@@ -70,14 +72,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Tells what is wrong with the arguments, or the help or version that was asked for.
-fn refused(error: &clap::Error) -> ExitCode {
-    let text = error.to_string();
-    if error.use_stderr() && plimsoll_report::escape::block(&text) != text {
-        // Its styles and what the argument would do to the terminal are not told apart any more.
-        output::say(text.trim_end());
-    } else {
-        error.print().ok();
-    }
+/// Tells what is wrong with the arguments, or the help or version that was asked for. Arguments that hold what a terminal obeys are told as
+/// they are shown.
+fn refused(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    let shown: Vec<OsString> =
+        args.iter().map(|word| terminal(&word.to_string_lossy()).into_owned().into()).collect();
+    match (shown == args, args::parse(shown)) {
+        (false, Err(error)) => error.print().ok(),
+        (false, Ok(_)) => Some(output::say(error)),
+        (true, _) => error.print().ok(),
+    };
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
