@@ -557,7 +557,11 @@ pub(super) fn vmstat(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> 
     page.heading("The machine in each phase, as vmstat shows it (medians over trials and cycles)")?;
     let columns: Vec<Column> = [column("phase", Align::Left), column("host", Align::Left)]
         .into_iter()
-        .chain(environment::VMSTAT.map(|title| column(title, Align::Right)))
+        .chain(environment::VMSTAT.map(|title| Column {
+            title,
+            align: Align::Right,
+            expendable: u8::from(title == "s"),
+        }))
         .collect();
     let cells = |row: environment::VmstatRow| [vec![row.phase, row.host], row.cells].concat();
     let rows: Vec<Row> = rows.into_iter().map(|row| Row { cells: cells(row), faint: false }).collect();

@@ -12,8 +12,10 @@ const PAD: f64 = 0.08;
 const LOGARITHMIC_FROM: f64 = 8.0;
 /// Ticks closer than this to an edge are set inwards, in per cent.
 const EDGE: f64 = 12.0;
-/// Ticks closer together than this stand below each other, in per cent.
-const CLOSE: f64 = 24.0;
+/// How much of the width the name of a tick may take, in per cent.
+const NAME: f64 = 24.0;
+/// Where the first row of names begins, and how far the next lies below it, in rem.
+const ROWS: (f64, f64) = (2.25, 1.25);
 
 /// What is drawn on one line.
 #[derive(Clone, Copy)]
@@ -72,7 +74,9 @@ pub(in crate::html) fn strip(scale: &Scale, point: Point, large: bool) -> Markup
     let left = |v: f64| format!("left:{:.2}%", scale.place(v));
     let between = |lo: f64, hi: f64| format!("left:{lo:.2}%;width:{:.2}%", hi - lo);
     html! {
-        div .strip .large[large] role="img" aria-label=(label(scale, point)) {
+        @let names = if large { names(scale, point) } else { Vec::new() };
+        @let height = names.iter().map(|name| name.row + 1).max().map(|rows| format!("height:{}rem", ROWS.0 + ROWS.1 * rows as f64));
+        div .strip .large[large] style=[height] role="img" aria-label=(label(scale, point)) {
             @if let Some((lo, hi)) = scale.zone() { span .zone style=(between(lo, hi)) {} }
             span .axis {}
             span .mark style=(left(1.0)) {}
@@ -81,29 +85,49 @@ pub(in crate::html) fn strip(scale: &Scale, point: Point, large: bool) -> Markup
                 span .whisker style=(between(scale.place(i.lo()), scale.place(i.hi()))) {}
             }
             @if let Some(e) = point.estimate.filter(|e| e.is_finite()) { span .dot style=(left(e)) {} }
-            @if large { (ticks(scale, point)) }
+            @for name in &names {
+                span class={ "tick" (name.edge) } style=(format!("left:{:.2}%;top:{}rem", name.place, ROWS.0 + ROWS.1 * name.row as f64)) {
+                    (name.text)
+                }
+            }
         }
     }
 }
 
-/// The names of the marks, kept from covering each other.
-fn ticks(scale: &Scale, point: Point) -> Markup {
+/// The name of a mark.
+struct Name {
+    place: f64,
+    text: String,
+    /// The class that keeps it inside the strip.
+    edge: &'static str,
+    /// How many rows it stands below the first.
+    row: usize,
+}
+
+/// The names of the marks, each in the first row in which it covers no other.
+fn names(scale: &Scale, point: Point) -> Vec<Name> {
     let mut ticks = vec![(scale.place(1.0), "1 as before".to_owned())];
     ticks.extend(scale.limits.iter().map(|l| (scale.place(*l), format!("{} margin", ratio(*l)))));
     ticks.extend(
         point.estimate.filter(|e| e.is_finite()).map(|e| (scale.place(e), format!("{} measured", ratio(e)))),
     );
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut lower = false;
-    let mut last = f64::NEG_INFINITY;
-    html! {
-        @for (place, text) in ticks {
-            @let () = { lower = !lower && place - last < CLOSE; last = place; };
-            @let edge = if place < EDGE { " start" } else if place > 100.0 - EDGE { " end" } else { "" };
-            @let row = if lower { " lower" } else { "" };
-            span class={ "tick" (edge) (row) } style=(format!("left:{place:.2}%")) { (text) }
+    // Where the last name of each row ends.
+    let mut ends: Vec<f64> = Vec::new();
+    let name = |(place, text)| {
+        let (edge, start) = match place {
+            place if place < EDGE => (" start", place),
+            place if place > 100.0 - EDGE => (" end", place - NAME),
+            place => ("", place - NAME / 2.0),
+        };
+        let row = ends.iter().position(|end| *end <= start).unwrap_or(ends.len());
+        if row == ends.len() {
+            ends.push(f64::NEG_INFINITY);
         }
-    }
+        ends[row] = start + NAME;
+        Name { place, text, edge, row }
+    };
+    ticks.into_iter().map(name).collect()
 }
 
 fn label(scale: &Scale, point: Point) -> String {
@@ -113,4 +137,30 @@ fn label(scale: &Scale, point: Point) -> String {
         label.push_str(&format!(", margin {}", limits.join(" to ")));
     }
     label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_covers_another_wherever_the_marks_are() {
+        for estimate in [0.001, 0.2, 0.94, 0.99, 1.0, 1.01, 1.06, 5.9, 80.0, 5000.0] {
+            let point = Point { estimate: Some(estimate), interval: None };
+            let scale = Scale::new(&[point], vec![1.0 / 1.05, 1.05]);
+            let names = names(&scale, point);
+            assert_eq!(names.len(), 4);
+            let extent = |name: &Name| match name.edge {
+                " start" => (name.place, name.place + NAME),
+                " end" => (name.place - NAME, name.place),
+                _ => (name.place - NAME / 2.0, name.place + NAME / 2.0),
+            };
+            for (i, a) in names.iter().enumerate() {
+                for b in names[i + 1..].iter().filter(|b| b.row == a.row) {
+                    let ((a0, a1), (b0, b1)) = (extent(a), extent(b));
+                    assert!(a1 <= b0 || b1 <= a0, "{} and {} at {estimate}", a.text, b.text);
+                }
+            }
+        }
+    }
 }

@@ -21,13 +21,17 @@ pub(in crate::html) const ASIDE: f64 = 0.13;
 /// The measured phases of a cell, each at its place.
 pub(in crate::html) struct Places<'a> {
     pub(in crate::html) rows: Vec<&'a Row>,
+    /// How many of them come before the first flood or cycle; nothing where there is neither.
+    before: Option<usize>,
 }
 
 impl<'a> Places<'a> {
     /// What is measured and can be compared: neither what drives nor what watches.
     pub(in crate::html) fn new(rows: &'a [Row]) -> Self {
         let measured = |r: &&Row| matches!(r.kind, PhaseKind::Measure | PhaseKind::Remedy);
-        Self { rows: rows.iter().filter(measured).collect() }
+        let first = rows.iter().position(|row| row.kind == PhaseKind::Drive || row.cycle > 0);
+        let before = first.map(|first| rows[..first].iter().filter(measured).count());
+        Self { rows: rows.iter().filter(measured).collect(), before }
     }
 
     /// Every place with its row.
@@ -54,10 +58,13 @@ impl<'a> Places<'a> {
 
     fn spans(&self) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
-        for (x, row) in self.iter() {
+        // Without a flood there is nothing that a phase could come before.
+        let Some(before) = self.before else { return spans };
+        for (i, (x, row)) in self.iter().enumerate() {
             let name = match (row.kind, row.cycle) {
                 (PhaseKind::Remedy, _) => "remedies".into(),
-                (_, 0) => "before".into(),
+                (_, 0) if i < before => "before".into(),
+                (_, 0) => "after".into(),
                 (_, cycle) => format!("cycle {cycle}"),
             };
             match spans.last_mut() {
@@ -79,4 +86,27 @@ fn label(row: &Row) -> String {
 /// What a point stands for, when one asks.
 pub(in crate::html) fn hover(row: &Row, rig: &str, figure: &str) -> String {
     format!("{}<br>{rig}: {}", chart(&place(row)), chart(figure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(phase: &str, kind: PhaseKind, cycle: u32) -> Row {
+        Row { phase: phase.into(), kind, cycle, rung: None, main: None, control: None }
+    }
+
+    fn names(rows: &[Row]) -> Vec<String> {
+        Places::new(rows).spans().into_iter().map(|span| span.name).collect()
+    }
+
+    #[test]
+    fn phases_come_before_a_flood_only_where_there_is_one() {
+        let (measure, drive) = (PhaseKind::Measure, PhaseKind::Drive);
+        assert!(names(&[row("one", measure, 0), row("two", measure, 0)]).is_empty());
+        let flooded = [row("baseline", measure, 0), row("flood", drive, 0), row("late", measure, 0)];
+        assert_eq!(names(&flooded), ["before", "after"]);
+        let cycles = [row("baseline", measure, 0), row("flood", drive, 1), row("after", measure, 1)];
+        assert_eq!(names(&cycles), ["before", "cycle 1"]);
+    }
 }

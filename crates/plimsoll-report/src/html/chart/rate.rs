@@ -63,7 +63,7 @@ pub(in crate::html) fn chart(
     Some(Figure {
         id,
         title: summary::titled("Rate by phase and cycle", &cell.cell),
-        description: description(&places),
+        description: description(&places, metric),
         caption: CAPTION.into(),
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, places.layout(HEIGHT).y_axis(y_axis))),
@@ -79,8 +79,9 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
     }
     let whiskers: Vec<_> =
         points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.twin, metric))).collect();
-    let text =
-        points.iter().map(|(_, row, f)| hover(row, rig.name, &format!("{} per second", figure(f.rate))));
+    let text = points
+        .iter()
+        .map(|(_, row, f)| hover(row, rig.name, &format!("{} {}", figure(f.rate), unit(metric))));
     let error = ErrorData::new(ErrorType::Data)
         .symmetric(false)
         .array(whiskers.iter().map(|w| drawn(w.1)).collect())
@@ -113,11 +114,21 @@ fn whisker(point: f64, sorted: &[f64]) -> (f64, f64) {
     median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
 }
 
-fn description(places: &Places<'_>) -> String {
+/// What stands behind a rate.
+fn unit(metric: Metric) -> &'static str {
+    match metric {
+        Metric::MessagesPerMinute => "per minute",
+        Metric::MegabytesPerSecond => "MB/s",
+        Metric::BitsPerSecond => "bit/s",
+        _ => "per second",
+    }
+}
+
+fn description(places: &Places<'_>, metric: Metric) -> String {
     let mut text = String::from("Line chart with one point per measured phase.");
     for (_, row) in places.iter() {
         let rigs: Vec<String> = row.rigs().map(|(rig, f)| format!("{rig} {}", figure(f.rate))).collect();
-        text.push_str(&format!(" {}: {} per second.", summary::place(row), rigs.join(", ")));
+        text.push_str(&format!(" {}: {} {}.", summary::place(row), rigs.join(", "), unit(metric)));
     }
     text
 }
