@@ -36,7 +36,8 @@ fn line(effect: &Effect) -> String {
         Some(Need::Root) => ", needs root",
         None => "",
     };
-    format!("{} ({}{on}){whom}{needs}", effect.what, effect.by)
+    let line = format!("{} ({}{on}){whom}{needs}", effect.what, effect.by);
+    terminal(&line).into_owned()
 }
 
 /// The same for programs.
@@ -50,8 +51,7 @@ pub(crate) fn json(out: &mut dyn Write, plan: &Plan, schema: &str) -> io::Result
         "cells": plan.cells.len(),
         "machine": plan.effects(),
     });
-    serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
-    writeln!(out)
+    plimsoll_report::json::pretty(out, &document)
 }
 
 /// Goes on with a plan only if whoever started it knows what it does: programs with all of his rights are asked about on a terminal, and
@@ -67,7 +67,7 @@ pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
     }
-    eprint!("plimsoll: {what}\n  Go on? [y/N] ");
+    output::ask(format_args!("plimsoll: {what}\n  Go on? [y/N] "));
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.map_err(|error| Failure::could_not(format!("cannot read the answer: {error}")))?;

@@ -48,10 +48,9 @@ impl Failure {
         match self {
             Self::Usage(what) => output::say(format_args!("plimsoll: {what}")),
             Self::File { name, error } => {
-                output::drawn(&render(name, error));
-                error.others.iter().for_each(|other| output::drawn(&render(name, other)));
-                if !error.others.is_empty() {
-                    output::say(format_args!("plimsoll: {name}: {} errors", error.others.len() + 1));
+                error.all().for_each(|error| output::drawn(&render(name, error)));
+                if error.next.is_some() {
+                    output::say(format_args!("plimsoll: {name}: {} errors", error.all().count()));
                 }
             }
             Self::CouldNot { what, advice } => {
@@ -186,7 +185,7 @@ mod tests {
             nearest: None,
             span: Some(at..at + 3),
             text: text.into(),
-            others: Vec::new(),
+            next: None,
         };
         let rendered = render("na\u{9b}me.toml", &error);
         assert!(!rendered.contains(['\u{1b}', '\r', '\u{202e}', '\u{9b}']), "{rendered:?}");

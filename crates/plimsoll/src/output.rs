@@ -72,6 +72,11 @@ pub(crate) fn say(message: impl Display) {
     drawn(&block(&message.to_string()));
 }
 
+/// Writes a question to stderr, and leaves the line open for the answer.
+pub(crate) fn ask(question: impl Display) {
+    write!(io::stderr().lock(), "{}", block(&question.to_string())).ok();
+}
+
 /// Writes to stderr what was made of shown text and styles of our own.
 pub(crate) fn drawn(text: &str) {
     // A stderr that is closed leaves nobody to tell.

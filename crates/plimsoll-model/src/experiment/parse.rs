@@ -21,9 +21,9 @@ pub struct FileError {
     /// Where it stands, in bytes of `text`.
     pub span: Option<Range<usize>>,
     /// The text that was read: the file, with any overrides applied.
-    pub text: String,
-    /// What else is wrong with it, by its place.
-    pub others: Vec<FileError>,
+    pub text: Box<str>,
+    /// What is wrong with it beside, further down.
+    pub next: Option<Box<FileError>>,
 }
 
 /// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same.
@@ -199,8 +199,8 @@ fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
         expected: None,
         nearest: None,
         span: error.span(),
-        text: text.to_owned(),
-        others: Vec::new(),
+        text: text.into(),
+        next: None,
     })?;
     for change in overrides {
         change.apply(&mut document)?;
@@ -216,16 +216,20 @@ impl FileError {
             expected: Some(expected.into()),
             nearest: None,
             span: None,
-            text: String::new(),
-            others: Vec::new(),
+            text: Box::default(),
+            next: None,
         }
+    }
+
+    /// It, and what is wrong beside, in the order of the file.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |error| error.next.as_deref())
     }
 
     /// The first of several errors, which tells the others; nothing where there is none.
     fn all_of(errors: Vec<Self>) -> Option<Self> {
-        let mut errors = errors.into_iter();
-        let first = errors.next()?;
-        Some(Self { others: errors.collect(), ..first })
+        let before = |next: Option<Self>, error: Self| Some(Self { next: next.map(Box::new), ..error });
+        errors.into_iter().rev().fold(None, before)
     }
 
     fn from_toml(error: &toml::de::Error, text: &str) -> Self {
@@ -240,7 +244,7 @@ impl FileError {
             (Some(given), Some(names)) => nearest(given.trim_matches('`'), backticked(names)),
             _ => None,
         };
-        Self { message, expected, nearest, span: error.span(), text: text.to_owned(), others: Vec::new() }
+        Self { message, expected, nearest, span: error.span(), text: text.into(), next: None }
     }
 }
 
@@ -301,8 +305,8 @@ impl Problem {
             expected: self.expected,
             nearest: self.nearest,
             span,
-            text: text.to_owned(),
-            others: Vec::new(),
+            text: text.into(),
+            next: None,
         }
     }
 }

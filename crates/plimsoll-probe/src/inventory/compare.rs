@@ -90,8 +90,8 @@ impl Expectation {
             expected: Some("TOML such as `cpus.count = 2`, or an inventory in JSON".to_owned()),
             nearest: None,
             span: error.span(),
-            text: text.clone(),
-            others: Vec::new(),
+            text: text.as_str().into(),
+            next: None,
         })?;
         let mut reader =
             Reader { text: &text, schema: schemars::schema_for!(Inventory).to_value(), rules: Vec::new() };
@@ -106,8 +106,8 @@ impl Expectation {
             expected: Some(format!("an inventory in JSON, of the form {SCHEMA}")),
             nearest: None,
             span: None,
-            text: text.to_owned(),
-            others: Vec::new(),
+            text: text.into(),
+            next: None,
         };
         let inventory: Inventory = serde_json::from_str(text).map_err(|error| fault(error.to_string()))?;
         if inventory.schema != SCHEMA {
@@ -195,8 +195,8 @@ impl Reader<'_> {
                 expected,
                 nearest,
                 span: Some(span.clone()),
-                text: self.text.to_owned(),
-                others: Vec::new(),
+                text: self.text.into(),
+                next: None,
             })
         };
         if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
@@ -249,8 +249,8 @@ impl Reader<'_> {
             expected: Some(expected.to_owned()),
             nearest: None,
             span: Some(value.span()),
-            text: self.text.to_owned(),
-            others: Vec::new(),
+            text: self.text.into(),
+            next: None,
         };
         let plain = json(value.get_ref()).ok_or_else(|| {
             fault(

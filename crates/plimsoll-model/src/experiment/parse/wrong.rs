@@ -94,7 +94,7 @@ fn in_value(value: &DeValue<'_>, id: &Range<usize>, wrong: &Range<usize>, best: 
     match value {
         DeValue::Table(table) => in_table(table, Some(id), wrong, best),
         DeValue::Array(list) => {
-            for element in list.iter() {
+            for element in list {
                 let of_element = element.span();
                 consider(&of_element, &[element.span()], Some(id), wrong, best);
                 in_value(element.get_ref(), &of_element, wrong, best);
