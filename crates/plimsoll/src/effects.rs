@@ -4,8 +4,10 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::effects::{Effect, EffectKind, Need};
+use plimsoll_report::escape::terminal;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// The list, for people.
 pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {

@@ -21,19 +21,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         output::document(|out| effects::json(out, &plan, "plimsoll.check/1"))?;
     } else {
         output::text(|out| {
-        writeln!(
-            out,
-            "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
-            source.origin,
-            experiment.hosts.len(),
-            experiment.services.len(),
-            experiment.loads.len(),
-            plan.cells.len(),
-            experiment.claims.len()
-        )?;
-        writeln!(out, "On this machine")?;
-        effects::text(out, &plan)
-    })?;
+            writeln!(
+                out,
+                "{} is in order: {} hosts, {} services, {} loads, {} cell(s), {} claim(s)",
+                source.origin,
+                experiment.hosts.len(),
+                experiment.services.len(),
+                experiment.loads.len(),
+                plan.cells.len(),
+                experiment.claims.len()
+            )?;
+            writeln!(out, "On this machine")?;
+            effects::text(out, &plan)
+        })?;
     }
     assess::shortfalls(&plan).iter().for_each(|shortfall| output::say(format_args!("note: {shortfall}")));
     Ok(Exit::Holds)
