@@ -122,7 +122,8 @@ fn well_separated_modes_of_any_weight_and_width_are_found() {
 fn one_mode_that_leans_has_heavy_tails_or_drifts_is_rarely_taken_for_several() {
     let sizes = 0..100;
     let exponential = |rng: &mut SmallRng| -(1.0 - rng.uniform()).ln();
-    let draws: [(&str, &dyn Fn(&mut SmallRng) -> Vec<f64>); 6] = [
+    type Draw<'a> = &'a dyn Fn(&mut SmallRng) -> Vec<f64>;
+    let draws: [(&str, Draw<'_>); 6] = [
         ("exponential", &|rng| sizes.clone().map(|_| exponential(rng)).collect()),
         ("Gumbel", &|rng| sizes.clone().map(|_| -exponential(rng).ln()).collect()),
         ("t, 2", &|rng| sizes.clone().map(|_| rng.normal() / exponential(rng).sqrt()).collect()),
