@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
 use plimsoll_model::experiment::Leak;
-use plimsoll_model::frame::{Failure, FromAgent, Id, ServiceKind, ServiceSpec};
+use plimsoll_model::frame::{Between, Failure, FromAgent, Id, ServiceKind, ServiceSpec};
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -417,8 +417,7 @@ impl Watch {
                     (Some(from), Some(listens)) => Failure::OutOfReach {
                         waited_ms: millis(start.elapsed()),
                         listens,
-                        from,
-                        at: door.at,
+                        between: Box::new(Between { from, at: door.at }),
                         stderr: stderr.text(),
                     },
                     _ => not_ready(last),

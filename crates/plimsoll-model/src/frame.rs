@@ -278,8 +278,10 @@ pub enum Failure {
     },
     /// A service listens, but not where it is reached.
     #[error(
-        "not ready after {waited_ms} ms: it runs, and listens on {} only; the load comes from {from} to {at}{}",
+        "not ready after {waited_ms} ms: it runs, and listens on {} only; the load comes from {} to {}{}",
         listed(listens),
+        between.from,
+        between.at,
         quoted(stderr)
     )]
     OutOfReach {
@@ -287,10 +289,8 @@ pub enum Failure {
         waited_ms: u64,
         /// Where it listens.
         listens: Vec<SocketAddr>,
-        /// Where the load comes from.
-        from: IpAddr,
-        /// Where it goes.
-        at: SocketAddr,
+        /// Where the load comes from and goes to; boxed, so that errors stay small.
+        between: Box<Between>,
         /// The last that it wrote to its standard error.
         stderr: String,
     },
@@ -328,6 +328,15 @@ pub enum Failure {
         /// What the system said.
         error: String,
     },
+}
+
+/// The two ends of a load's way to a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Between {
+    /// Where the load comes from.
+    pub from: IpAddr,
+    /// Where it goes.
+    pub at: SocketAddr,
 }
 
 /// What a program wrote to its standard error, for the end of a message.

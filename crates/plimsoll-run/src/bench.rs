@@ -129,9 +129,8 @@ impl<'e> Bench<'e> {
         for ((key, ..), answer) in requests.iter().zip(answers) {
             if let FromAgent::Failed { why, .. } = answer {
                 let from = key.host.clone();
-                return Err(
-                    RunError::Unreached { service: name.into(), host: host.clone(), from, why }.into()
-                );
+                let (service, host, why) = (name.into(), host.clone(), Box::new(why));
+                return Err(RunError::Unreached { service, host, from, why }.into());
             }
         }
         Ok(())

@@ -34,8 +34,8 @@ pub enum RunError {
         host: String,
         /// Where it was tried from.
         from: String,
-        /// What was met.
-        why: Failure,
+        /// What was met; boxed, so that errors stay small.
+        why: Box<Failure>,
     },
     /// A host could not be set up, or could not do what it was asked to.
     #[error("the host `{host}`: {why}")]

@@ -137,9 +137,9 @@ impl From<RunError> for Failure {
                     Some(format!("another port: --set services.{service}.port=PORT, or none for a free one"))
                 }
                 Why::NotReady { .. } => Some(format!("more time: --set services.{service}.ready.within=60s")),
-                Why::OutOfReach { at, .. } => Some(format!(
+                Why::OutOfReach { between, .. } => Some(format!(
                     "let it listen on every address (0.0.0.0), or on {}; in `exec`, `{{address}}` stands for where to listen",
-                    at.ip()
+                    between.at.ip()
                 )),
                 Why::NoProgram { package: Some(package), .. } => Some(format!("apt-get install {package}")),
                 Why::Exited { confined: true, .. } => Some(format!(

@@ -78,9 +78,10 @@ fn refused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let shown: Vec<OsString> =
         args.iter().map(|word| terminal(&word.to_string_lossy()).into_owned().into()).collect();
     match (shown == args, args::parse(shown)) {
-        (false, Err(error)) => error.print().ok(),
-        (false, Ok(_)) => Some(output::say(error)),
-        (true, _) => error.print().ok(),
-    };
+        (false, Ok(_)) => output::say(error),
+        // A stream that is closed leaves nobody to tell.
+        (false, Err(error)) => error.print().unwrap_or_default(),
+        (true, _) => error.print().unwrap_or_default(),
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -226,12 +226,12 @@ mod tests {
     #[test]
     fn a_queue_that_was_there_keeps_its_mode() {
         let (folder, kept) = (make_folder().unwrap(), make_folder().unwrap());
-        fs::set_permissions(kept.path(), Permissions::from_mode(0o750)).unwrap();
+        fs::set_permissions(kept.path(), Permissions::from_mode(0o775)).unwrap();
         let options = serde_json::json!({ "to": "s", "queue": kept.path() });
         let options: PostfixService = serde_json::from_value(options).unwrap();
         let to = ["10.0.0.6:2525".parse().unwrap()];
         postfix::recipe(&options, &Place { single_user: false, ..place(folder.path(), &to) }).unwrap();
-        assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o750);
+        assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o775);
     }
 
     #[test]

@@ -257,7 +257,7 @@ mod tests {
         };
         let causes = of_state(Some(StateLivesIn::Service), Some(restored.clone()), &[]);
         assert_eq!((causes[0].id, causes[0].confirmed), (CauseId::ServiceStateGrows, true));
-        assert_eq!(causes[0].evidence, [restored.clone()]);
+        assert_eq!(causes[0].evidence, std::slice::from_ref(&restored));
         let more = of_state(
             Some(StateLivesIn::Service),
             Some(restored),

@@ -43,7 +43,7 @@ fn judge(alike: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> Al
     let found = fitness(&figures, pairs, ALPHA, scale);
     let reason = match &found {
         Ok(found) => sentence(figures.len(), found, pairs, scale),
-        Err(error) => format!("the machine could not be compared with itself: {}", super::in_words(&error)),
+        Err(error) => format!("the machine could not be compared with itself: {}", super::in_words(error)),
     };
     Alike {
         phase: phase.to_owned(),

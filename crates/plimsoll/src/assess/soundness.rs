@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::experiment::{Experiment, LoadKind, Metric};
+use plimsoll_model::experiment::{Experiment, Load, LoadKind, Metric};
 use plimsoll_model::observation::{
     ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
 };
@@ -209,7 +209,7 @@ fn names(experiment: &Experiment, phase: &str) -> (String, String) {
 
 /// What a load tries, in the plural.
 fn noun(experiment: &Experiment, load: &str) -> &'static str {
-    match experiment.loads.get(load).and_then(|load| load.kind()) {
+    match experiment.loads.get(load).and_then(Load::kind) {
         Some(LoadKind::Http(http)) if http.requests_per_connection == 1 => "connections",
         Some(LoadKind::Bulk(_)) => "streams",
         Some(LoadKind::Udp(_)) => "datagrams",
@@ -262,7 +262,7 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
 /// What cut trials short. A service that died is nobody else's fault, so that it counts even where other trials came to their end.
 fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Found> {
     let all_faulty = trials.iter().all(|trial| !trial.faults.is_empty());
-    let faults = trials.iter().flat_map(|trial| trial.faults.first());
+    let faults = trials.iter().filter_map(|trial| trial.faults.first());
     let mut kinds: Vec<(FaultKind, &str, &str, usize)> = Vec::new();
     for fault in faults {
         match kinds.iter_mut().find(|(kind, phase, ..)| (*kind, *phase) == (fault.kind, fault.phase.as_str()))

@@ -4,6 +4,7 @@ use crate::args::GateArgs;
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output;
 use crate::state;
 
 /// What a gate is worth that has nothing to decide.
@@ -14,7 +15,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let (plan, report, trials) = show::load(&store, &args.run)?;
     show::print(args.format, &store, &plan, &report, &trials)?;
     if plan.experiment.claims.is_empty() {
-        eprintln!("warning: {NOTHING_CLAIMED}");
+        output::say(format_args!("warning: {NOTHING_CLAIMED}"));
     }
     Ok(Exit::of_run(&report))
 }
