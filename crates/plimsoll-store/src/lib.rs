@@ -622,6 +622,17 @@ mod tests {
     }
 
     #[test]
+    fn of_two_runs_that_began_in_one_second_the_later_is_the_latest() {
+        let (_folder, store) = store();
+        for id in ["zzz", "aaa", "mmm"] {
+            store.put_run(&entry(id, 10)).unwrap();
+        }
+        assert_eq!(store.run("latest").unwrap().unwrap().id, "mmm");
+        let ids: Vec<String> = store.runs(None).unwrap().into_iter().map(|run| run.id).collect();
+        assert_eq!(ids, ["mmm", "aaa", "zzz"]);
+    }
+
+    #[test]
     fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest() {
         let (_folder, store) = store();
         for (id, started) in [("abc", 10), ("def", 30), ("deg", 20)] {

@@ -93,10 +93,10 @@ select * from runs where id like ?1 and length(?1) > 1
 and (select count(*) from runs where id like ?1) = 1";
 
 pub(crate) const NEWEST_RUN: &str =
-    "select * from runs where id like ?1 order by started_unix_s desc, id desc limit 1";
+    "select * from runs where id like ?1 order by started_unix_s desc, rowid desc limit 1";
 
 pub(crate) const RUNS: &str = "
-select * from runs where ?1 is null or experiment = ?1 order by started_unix_s desc, id desc";
+select * from runs where ?1 is null or experiment = ?1 order by started_unix_s desc, rowid desc";
 
 pub(crate) const TRIALS: &str =
     "select number, block, cell, record from trials where run = ?1 order by number";

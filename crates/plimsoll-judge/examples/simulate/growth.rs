@@ -94,13 +94,13 @@ fn is_told(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let kind = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee][rng.below(5)];
     let time = of_kind(kind, &design, rng);
-    design.measured(time, rng).is_some_and(|found| found.holds && found.kind == kind)
+    design.measured(time, rng).is_some_and(|found| found.is_described && found.kind == kind)
 }
 
 fn square_is_a_knee(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let time = of_kind(Kind::Quadratic, &design, rng);
-    design.measured(time, rng).is_some_and(|found| found.holds && found.kind == Kind::Knee)
+    design.measured(time, rng).is_some_and(|found| found.is_described && found.kind == Kind::Knee)
 }
 
 fn doubling_is_near(rng: &mut SmallRng) -> bool {
@@ -114,24 +114,26 @@ fn is_refused(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let kind = [Kind::Constant, Kind::Linear, Kind::Quadratic, Kind::Power, Kind::Knee][rng.below(5)];
     let time = of_kind(kind, &design, rng);
-    design.measured(time, rng).is_some_and(|found| !found.holds)
+    design.measured(time, rng).is_some_and(|found| !found.is_described)
 }
 
 fn step_is_refused(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let (place, height) = (design.inside(rng), 2.0 + 3.0 * rng.uniform());
-    design.measured(|n| if n < place { 10.0 } else { 10.0 * height }, rng).is_some_and(|found| !found.holds)
+    design
+        .measured(|n| if n < place { 10.0 } else { 10.0 * height }, rng)
+        .is_some_and(|found| !found.is_described)
 }
 
 fn wave_is_refused(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let begins = 6.0 * rng.uniform();
     let wave = |n: f64| n * (1.0 + 0.2 * (begins + 1.7 * n.ln()).sin());
-    design.measured(wave, rng).is_some_and(|found| !found.holds)
+    design.measured(wave, rng).is_some_and(|found| !found.is_described)
 }
 
 fn plateau_is_refused(rng: &mut SmallRng) -> bool {
     let design = Design::drawn(rng);
     let half = design.inside(rng);
-    design.measured(|n| 100.0 * n / (n + half), rng).is_some_and(|found| !found.holds)
+    design.measured(|n| 100.0 * n / (n + half), rng).is_some_and(|found| !found.is_described)
 }

@@ -162,9 +162,11 @@ impl Explained {
         let mut kept = Vec::new();
         let mut stretches = vec![(0, self.values.len())];
         while let Some((from, to)) = stretches.pop() {
-            let inside = || self.boundaries.iter().enumerate().filter(|(_, b)| from < **b && **b < to);
+            let first = self.boundaries.partition_point(|b| *b <= from);
+            let end = self.boundaries.partition_point(|b| *b < to);
             let size = |k: usize| (self.levels[k + 1] - self.levels[k]).abs();
-            let Some((_, &at)) = inside().max_by(|a, b| size(a.0).total_cmp(&size(b.0))) else { continue };
+            let Some(k) = (first..end).max_by(|a, b| size(*a).total_cmp(&size(*b))) else { continue };
+            let at = self.boundaries[k];
             if exchange::in_order(&self.values[from..to], ALPHA) {
                 kept.push(at);
                 stretches.extend([(from, at), (at, to)]);

@@ -183,7 +183,7 @@ pub struct Growth {
     /// The simplest kind that the points support.
     pub kind: Kind,
     /// Whether it describes them; where it does not, no kind does.
-    pub holds: bool,
+    pub is_described: bool,
     /// What it leaves unexplained.
     pub lack_of_fit: LackOfFit,
     /// By what the time is multiplied when the number of workers is doubled, at the largest number measured.
@@ -270,7 +270,7 @@ pub fn fit_growth(points: &[GrowthPoint]) -> Result<Growth, JudgeError> {
     let lack_of_fit = LackOfFit::of(structure(&beside, kind.figures()));
     Ok(Growth {
         kind,
-        holds: rms(&residuals) <= believed(lack_of_fit, numbers.len()) && !lack_of_fit.is_far(),
+        is_described: rms(&residuals) <= believed(lack_of_fit, numbers.len()) && !lack_of_fit.is_far(),
         lack_of_fit,
         doubling: doubling(&curve),
         doubling_interval: resampled(scattering, &doubling),
@@ -476,7 +476,7 @@ impl Growth {
     /// The verdict: `estimated`, with what the time is multiplied by when the workers are doubled; `undecided` when no kind describes the points.
     #[must_use]
     pub fn verdict(&self, metric: &str) -> Verdict {
-        if !self.holds {
+        if !self.is_described {
             return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());
         }
         let range = format!("from {} to {} workers", self.smallest, self.largest);
@@ -669,7 +669,7 @@ mod tests {
         for repeats in [1, 3] {
             let refused = (0..40).filter(|seed| {
                 let points = repeated(kinds[*seed as usize % 4], 0.05, repeats, *seed);
-                !fit_growth(&points).unwrap().holds
+                !fit_growth(&points).unwrap().is_described
             });
             assert!(refused.count() <= 1, "{repeats}");
         }

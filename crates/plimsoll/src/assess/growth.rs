@@ -44,7 +44,7 @@ pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<GrowthReport> 
         .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |levels| (claim, levels)));
     let report = |(claim, cell): (&GrowthClaim, BTreeMap<String, String>)| {
         let rounds = rounds(claim, &curve::of_group(&cell, trials));
-        let growth = fitted(&rounds).ok().filter(|growth| growth.holds);
+        let growth = fitted(&rounds).ok().filter(|growth| growth.is_described);
         GrowthReport {
             cell,
             phase: claim.phase.clone(),
