@@ -277,7 +277,7 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
     };
     format!(
         "{flooded}, {}{moved}; one divided by the other, window by window, is {}",
-        told("that of its unflooded control", control),
+        told("and that of its unflooded control", control),
         wording::figure(ratio)
     )
 }
