@@ -236,6 +236,8 @@ const NO_BASELINE: &str =
 const ADRIFT: f64 = 3.0;
 /// From this factor on it is told that the control moved.
 const MOVED: f64 = 1.25;
+/// From this factor on it is told that medians give another ratio than windows that stand beside each other.
+const APART: f64 = 1.05;
 
 fn is_beyond(ratio: f64, factor: f64) -> bool {
     !(1.0 / factor..=factor).contains(&ratio)
@@ -275,8 +277,14 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
     } else {
         String::new()
     };
+    let of_medians = medians.flooded[1] / medians.flooded[0] / by_itself;
+    let apart = if is_beyond(of_medians / ratio, APART) {
+        format!(" (of the medians alone {}: windows scatter)", wording::figure(of_medians))
+    } else {
+        String::new()
+    };
     format!(
-        "{flooded}, {}{moved}; one divided by the other, window by window, is {}",
+        "{flooded}, {}{moved}; one divided by the other, window by window, is {}{apart}",
         told("and that of its unflooded control", control),
         wording::figure(ratio)
     )
