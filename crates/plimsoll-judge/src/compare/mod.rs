@@ -1,9 +1,10 @@
 //! A against B: is one slower, or are they the same, and by how much?
 //!
-//! Values are compared by ratio, `d = ln(B/A)`, shares by difference, `d = B - A`. Pairs that were measured next to each other, in random order, share the
-//! weather of the machine, and their difference is free of it. The order inside of pairs was random, so that under no
-//! difference every sign is a coin: a sign-flip permutation test (Fisher 1935) of differences whose size is cut, with the
-//! Hodges-Lehmann estimate and the signed-rank interval (Hollander & Wolfe, chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
+//! Values are compared by ratio, `d = ln(B/A)`, shares by difference, `d = B - A`. Pairs that were measured next to
+//! each other, in random order, share the weather of the machine, and their difference is free of it. The order inside
+//! of pairs was random, so that under no difference every sign is a coin: a sign-flip permutation test (Fisher 1935) of
+//! differences whose size is cut, with the Hodges-Lehmann estimate and the signed-rank interval (Hollander & Wolfe,
+//! chapter 3). Without pairs the Mann-Whitney test and its shift are used, and the verdict says what that costs.
 //!
 //! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
 //! significant difference alone is `Undecided`.

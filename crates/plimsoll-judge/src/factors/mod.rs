@@ -1,10 +1,10 @@
 //! Do factors interact: is one combination of levels slower or faster than its parts explain?
 //!
-//! Figures are compared by ratio: on the log scale, factors that do not interact add up, so that an interaction is "more
-//! than multiplicative". Shares are compared by difference: there it is "more than additive". Each complete block (one round of all cells, in random order) gives its own residuals from the
-//! additive model, free of what drifts between blocks; their signs are exchangeable when nothing interacts, and a
-//! permutation of them tests the largest signed-rank sum over all cells. In a 2 × 2 table that is the signed-rank test of
-//! the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
+//! Figures are compared by ratio: on the log scale, factors that do not interact add up, so that an interaction is
+//! "more than multiplicative". Shares are compared by difference: there it is "more than additive". Each complete block
+//! (one round of all cells, in random order) gives its own residuals from the additive model, free of what drifts
+//! between blocks; their signs are exchangeable when nothing interacts, and a permutation of them tests the largest
+//! signed-rank sum over all cells. In a 2 × 2 table that is the signed-rank test of the contrast y₁₁ − y₁₀ − y₀₁ + y₀₀.
 //!
 //! How much of the variation each factor and each interaction explains follows Jain, The Art of Computer Systems
 //! Performance Analysis (1991), chapters 17 and 18, for any number of levels.
