@@ -178,8 +178,12 @@ during = [\"mail\"]
     let text =
         text.replace("[[phases]]\nname = \"mail\"", flood).replace("drive = \"mail\"", "drive = \"flood\"");
     // What is measured last goes on until all of it has arrived; so nothing is left to be waited for.
+    // But only when the volume has room again: a load that is mostly refused is no measurement.
     let text = text
-        .replace("settle = { delivered = \"sink\" }", "measure = \"mail\"\nuntil_delivered = \"sink\"")
+        .replace(
+            "settle = { delivered = \"sink\" }",
+            "settle = { delivered = \"sink\" }\n\n[[phases]]\nname = \"last\"\nmeasure = \"mail\"\nuntil_delivered = \"sink\"",
+        )
         .replace("delivery = { sink = \"sink\" }", "delivery = { sink = \"sink\", within = \"0s\" }");
     let experiment = lab.file("small.toml", &text);
     let run = lab.start(&["run", &experiment, "--format", "json"]);
