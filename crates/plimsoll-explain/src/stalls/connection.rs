@@ -12,7 +12,7 @@ use super::rtt::{self, Rtt};
 use super::sequence::{after, before, beyond};
 use super::time::MILLISECOND;
 use super::timeline::{KINDS, Stalls, Ticket, Timeline, Weight};
-use plimsoll_model::trace::{Actor, Class};
+use plimsoll_model::trace::Class;
 
 /// An acknowledgement or an opening window that came late, until it shows whether somebody waited for it.
 #[derive(Clone, Copy)]
@@ -45,6 +45,9 @@ enum DoubtOf {
 
 /// More doubts than this at a time stay what they look like.
 const DOUBTS: usize = 6;
+
+/// A single number that is left out among those of the IP headers is no proof of a lost packet: one may have been given up before it left.
+const ONE_STEP: u32 = 1;
 
 /// What a packet is to the analysis of stalls.
 #[derive(Clone, Copy)]
@@ -298,7 +301,8 @@ impl Connection {
                     }
                     let receiver = side(doubt.sender != self.client);
                     let length = until.saturating_sub(recovery.start);
-                    (!is_over).then(|| classes::late_ack::judge(recovery, sender, receiver, length))
+                    (!is_over)
+                        .then(|| classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt))
                 }
                 // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
                 // leaves a hole.
@@ -453,7 +457,7 @@ impl Connection {
             return;
         }
         let (sender, receiver) = (side(facts.me != self.client), side(facts.me == self.client));
-        let finding = classes::late_ack::judge(recovery, sender, receiver, length);
+        let finding = classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt);
         self.end_silence(recovery.start);
         self.cover(recovery.start, facts.now, &finding, Weight::Loss);
         self.go_on(facts.now, facts.me);
@@ -492,9 +496,17 @@ impl Connection {
 
     /// What was sent before comes again after a silence. Where the loss is being repaired, it gets its final class when that ends.
     fn sends_again(&mut self, facts: &Facts, gap: &Gap) {
-        let of_now = || Recovery::in_one_step(gap, Trigger::Timer);
-        let recovery = self.halves[facts.me].recovery.unwrap_or_else(of_now);
-        let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
+        let recovery = self.halves[facts.me].recovery;
+        // A probe that crossed the acknowledgement of what it repeats: that one came late, and nothing was lost.
+        let crossed = self.pending.filter(|pending| recovery.is_none() && pending.waiter == facts.me);
+        let late = crossed.and_then(|PendingAck { mut late, .. }| {
+            late.followed_after = facts.now.saturating_sub(late.gap.end);
+            classes::of_late_ack(&late)
+        });
+        let finding = late.unwrap_or_else(|| {
+            let recovery = recovery.unwrap_or_else(|| Recovery::in_one_step(gap, Trigger::Timer));
+            classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt)
+        });
         self.put(gap.start, gap.end, finding);
     }
 
@@ -525,12 +537,12 @@ impl Connection {
         // More packets are missing than the hole before this one had: it was sent before.
         let in_hole =
             missing.div_ceil(self.halves[facts.me].segment_size_on_wire(&self.halves[1 - facts.me]));
-        let unseen = facts.missing_ids.filter(|&unseen| is_long && u32::from(unseen) > in_hole);
+        let unseen = facts.missing_ids.filter(|&unseen| is_long && u32::from(unseen) > in_hole.max(ONE_STEP));
         let is_known = facts.missing_ids.is_some();
         let classes::OfGap { finding, otherwise } = classes::of_gap(gap);
         let is_pause = matches!(finding.class, Class::SenderWaited | Class::SenderHeld);
         let ticket = match unseen {
-            Some(unseen) => self.put_unseen(gap, unseen, me, facts.rtt, &finding),
+            Some(unseen) => self.put(start, end, classes::of_unseen_flight(gap, unseen, me, facts.rtt)),
             None => self.put_by_kind(facts.me, gap, finding, otherwise),
         };
         let of = match unseen {
@@ -546,25 +558,6 @@ impl Connection {
             _ => return,
         };
         self.doubt(Doubt { ticket, sender: facts.me, of });
-    }
-
-    /// Puts in a silence behind which a flight of packets is missing. A single packet that is missing was sent one timeout before it came
-    /// again; what lies before that is the silence that it ended.
-    fn put_unseen(
-        &mut self,
-        gap: &Gap,
-        unseen: u16,
-        sender: Actor,
-        rtt: Option<Rtt>,
-        before: &Finding,
-    ) -> Ticket {
-        let timeout = rtt.map_or(rtt::RTO_MIN, |rtt| rtt::RTO_MIN + 2 * rtt.smoothed);
-        let lost_at = if unseen == 1 { gap.end.saturating_sub(timeout) } else { gap.start };
-        let from = if lost_at > gap.start + rtt::stall_threshold(rtt) { lost_at } else { gap.start };
-        if from > gap.start {
-            self.put(gap.start, from, before.clone());
-        }
-        self.put(from, gap.end, classes::of_unseen_flight(gap, unseen, gap.end - from, sender, rtt))
     }
 
     /// Puts a silence in, and counts it among those of its kind.

@@ -1,7 +1,7 @@
 //! Where a connection stood still, and why: stalls from packets.
 //!
-//! A stall is a silence longer than twice the round trip, or than the retransmission timeout where that is less, and
-//! never shorter than a few milliseconds. Its class comes from who ended it, and with what packet: length alone cannot
+//! A stall is a silence longer than twice the round trip (on a long way: half as much again and 10 ms), or than the
+//! retransmission timeout where that is less, and never shorter than a few milliseconds. Its class comes from who ended it, and with what packet: length alone cannot
 //! tell a segment that a cork held back for 200 ms from one that a timer sent again. Losses and closed windows are stalls
 //! from the last progress to the packet that ends them, however many probes lie between.
 //!

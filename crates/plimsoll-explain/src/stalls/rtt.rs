@@ -14,6 +14,10 @@ pub(super) const RTO_INITIAL: u64 = SECOND;
 /// The shortest silence that is called a stall: below it, scheduling on a busy machine looks the same.
 pub(super) const FLOOR: u64 = 5 * MILLISECOND;
 
+/// What a silence on a long way has to be longer by than half as much again as the round trip: the timer ticks of both sides, and a
+/// machine that is slow to run them.
+const WELL_ABOVE: u64 = 10 * MILLISECOND;
+
 /// The shortest silence that is called a stall as long as no round trip was seen.
 const FLOOR_UNKNOWN: u64 = 100 * MILLISECOND;
 
@@ -100,13 +104,16 @@ impl Rtt {
     }
 }
 
-/// A silence longer than this is a stall: twice the round trip or the timeout, whichever is less, but not below a floor. The round trip is
-/// the shortest one that was seen, unless most take much longer: what varies by the way, and by acknowledgements that are held back for a
+/// A silence longer than this is a stall: twice the round trip, on a long way half as much again and 10 ms, or the timeout, whichever is
+/// least, but not below a floor. The round trip is the shortest one that was seen, unless most take much longer: what varies by the way, and by acknowledgements that are held back for a
 /// while, must not hide a silence.
 #[inline]
 pub(super) fn stall_threshold(rtt: Option<Rtt>) -> u64 {
     match rtt {
-        Some(rtt) => (2 * rtt.lowest.max(rtt.smoothed * 5 / 8)).min(rtt.rto).max(FLOOR),
+        Some(rtt) => {
+            let way = rtt.lowest.max(rtt.smoothed * 5 / 8);
+            (2 * way).min(way + way / 2 + WELL_ABOVE).min(rtt.rto).max(FLOOR)
+        }
         None => FLOOR_UNKNOWN,
     }
 }
@@ -141,7 +148,9 @@ mod tests {
         let rtt = Rtt::of(&half(&[30]), &half(&[1])).unwrap();
         assert_eq!((rtt.smoothed, rtt.lowest), (31 * MILLISECOND, 31 * MILLISECOND));
         assert_eq!(rtt.rto, 231 * MILLISECOND);
-        assert_eq!(stall_threshold(Some(rtt)), 62 * MILLISECOND);
+        assert_eq!(stall_threshold(Some(rtt)), 56_500_000);
+        let short = Rtt::of(&half(&[8]), &half(&[1])).unwrap();
+        assert_eq!(stall_threshold(Some(short)), 18 * MILLISECOND);
     }
 
     #[test]
@@ -154,8 +163,8 @@ mod tests {
     #[test]
     fn a_silence_between_question_and_answer_counts_with_the_rest_of_the_way() {
         let rtt = Rtt::of(&half(&[0]), &half(&[30]));
-        assert_eq!(answer_threshold(rtt, &half(&[30])), 30 * MILLISECOND);
-        assert_eq!(answer_threshold(rtt, &half(&[0])), 60 * MILLISECOND);
+        assert_eq!(answer_threshold(rtt, &half(&[30])), 25 * MILLISECOND);
+        assert_eq!(answer_threshold(rtt, &half(&[0])), 55 * MILLISECOND);
     }
 
     #[test]

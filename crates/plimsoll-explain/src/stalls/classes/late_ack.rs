@@ -6,13 +6,23 @@
 
 use crate::stalls::half::SEGMENTS;
 use crate::stalls::recovery::Recovery;
-use crate::stalls::time::ms;
+use crate::stalls::rtt::Rtt;
+use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::trace::{Actor, Class};
 
 use super::Finding;
 
+/// No Linux receiver holds an acknowledgement back for longer (`TCP_DELACK_MAX`), but for a tick of its timer.
+const LONGEST_DELAY: u64 = 205 * MILLISECOND;
+
 /// The acknowledgement by which `receiver` ended what looked like a loss.
-pub(in crate::stalls) fn judge(recovery: &Recovery, sender: Actor, receiver: Actor, length: u64) -> Finding {
+pub(in crate::stalls) fn judge(
+    recovery: &Recovery,
+    sender: Actor,
+    receiver: Actor,
+    length: u64,
+    rtt: Option<Rtt>,
+) -> Finding {
     let Recovery { in_flight, segment_size, .. } = *recovery;
     let (class, waiting_for, why) = if recovery.window_was_full {
         let once_large = recovery.largest_window >= SEGMENTS.saturating_mul(segment_size);
@@ -20,6 +30,8 @@ pub(in crate::stalls) fn judge(recovery: &Recovery, sender: Actor, receiver: Act
         (class, receiver, "the window was full, and the receiver did not take what it had")
     } else if recovery.resent > 1 && recovery.timeouts > 0 {
         (Class::Rto, sender, "the acknowledgements were lost, or late")
+    } else if length > LONGEST_DELAY + rtt.map_or(0, |rtt| rtt.smoothed) {
+        (Class::TailLoss, sender, "no receiver waits that long: its acknowledgement was lost, or its answer")
     } else if in_flight <= 2 * segment_size {
         (Class::DelayedAck, receiver, "the receiver held its acknowledgement back")
     } else {
@@ -40,7 +52,7 @@ mod tests {
     use super::*;
     use crate::stalls::recovery::Trigger;
 
-    fn of(in_flight: u32, window_was_full: bool, largest_window: u32) -> Class {
+    fn of(length: u64, in_flight: u32, window_was_full: bool, largest_window: u32) -> Class {
         let recovery = Recovery {
             start: 0,
             trigger: Trigger::TailTimer,
@@ -55,14 +67,15 @@ mod tests {
             largest_window,
             segment_size: 1448,
         };
-        judge(&recovery, Actor::Server, Actor::Client, 43_000_000).class
+        judge(&recovery, Actor::Server, Actor::Client, length * MILLISECOND, None).class
     }
 
     #[test]
     fn what_arrived_was_not_lost() {
-        assert_eq!(of(8688, true, 17_376), Class::ZeroWindow);
-        assert_eq!(of(2304, true, 2304), Class::SmallWindow);
-        assert_eq!(of(1448, false, 65_536), Class::DelayedAck);
-        assert_eq!(of(1 << 20, false, 4 << 20), Class::SenderWaited);
+        assert_eq!(of(43, 8688, true, 17_376), Class::ZeroWindow);
+        assert_eq!(of(43, 2304, true, 2304), Class::SmallWindow);
+        assert_eq!(of(43, 1448, false, 65_536), Class::DelayedAck);
+        assert_eq!(of(230, 1448, false, 65_536), Class::TailLoss);
+        assert_eq!(of(43, 1 << 20, false, 4 << 20), Class::SenderWaited);
     }
 }

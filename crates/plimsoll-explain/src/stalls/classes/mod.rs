@@ -102,21 +102,14 @@ pub(super) fn of_open_handshake(segment: &Segment, syns: u32, length: u64) -> Fi
 }
 
 /// A silence behind which so many packets of the sender's never came to where the capture was made.
-pub(super) fn of_unseen_flight(
-    gap: &Gap,
-    missing: u16,
-    length: u64,
-    sender: Actor,
-    rtt: Option<Rtt>,
-) -> Finding {
-    let trigger = if missing == 1 { Trigger::TailTimer } else { Trigger::Timer };
-    let recovery = Recovery::in_one_step(gap, trigger);
+pub(super) fn of_unseen_flight(gap: &Gap, missing: u16, sender: Actor, rtt: Option<Rtt>) -> Finding {
+    let recovery = Recovery::in_one_step(gap, Trigger::Timer);
     let finding = of_recovery(&recovery, sender, rtt);
     let evidence = format!(
         "{} came after {:.1} ms, and the {sender} had sent {missing} packets before it that never came here (by the numbers in their IP \
          headers): what was lost was sent again when a timer ran out",
         ended_by(gap),
-        time::ms(length)
+        time::ms(gap.length())
     );
     Finding { evidence, ..finding }
 }
