@@ -73,9 +73,10 @@ fn needed_by(kind: &ServiceKind) -> CapabilitySet {
         // A folder that the file names may be another user's.
         ServiceKind::Web(web) if web.root.is_some() => all.union(CapabilitySet::DAC_READ_SEARCH),
         ServiceKind::MailRelay(relay) if relay.queue.is_some() => all.union(CapabilitySet::DAC_OVERRIDE),
+        // A congestion control that the machine does not leave to everybody (tcp_allowed_congestion_control).
+        ServiceKind::Bulk(_) => all.union(CapabilitySet::NET_ADMIN),
         ServiceKind::Web(_)
         | ServiceKind::Relay(_)
-        | ServiceKind::Bulk(_)
         | ServiceKind::TcpProxy(_)
         | ServiceKind::SmtpSink(_)
         | ServiceKind::MailRelay(_) => all,
@@ -279,9 +280,10 @@ fn keeps_files(kind: &ServiceKind) -> bool {
         | ServiceKind::MailRelay(_)
         | ServiceKind::Postfix(_)
         | ServiceKind::Exec(_) => true,
+        // A congestion control that the machine does not leave to everybody (tcp_allowed_congestion_control).
+        ServiceKind::Bulk(_) => all.union(CapabilitySet::NET_ADMIN),
         ServiceKind::Web(_)
         | ServiceKind::Relay(_)
-        | ServiceKind::Bulk(_)
         | ServiceKind::TcpProxy(_)
         | ServiceKind::Nginx(_)
         | ServiceKind::Haproxy(_)

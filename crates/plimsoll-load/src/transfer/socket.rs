@@ -30,7 +30,8 @@ pub(crate) fn buffers(
 /// What a load asks for, on a connection of either side.
 ///
 /// # Errors
-/// When the kernel refuses; for a congestion control that it does not have, `NotFound`.
+/// When the kernel refuses; for a congestion control that it does not have, `NotFound`, and for one that this user may not choose,
+/// `PermissionDenied`.
 pub(crate) fn prepare(stream: &TcpStream, load: &BulkLoad) -> io::Result<()> {
     buffers(stream, load.send_buffer, load.receive_buffer)?;
     if let Some(name) = &load.congestion {
@@ -38,6 +39,13 @@ pub(crate) fn prepare(stream: &TcpStream, load: &BulkLoad) -> io::Result<()> {
             Errno::ENOENT => {
                 let what = format!("this kernel has no congestion control `{name}`, or not for this user");
                 io::Error::new(io::ErrorKind::NotFound, what)
+            }
+            Errno::EPERM => {
+                let what = format!(
+                    "the congestion control `{name}` is not among those of net.ipv4.tcp_allowed_congestion_control, and others \
+                     need CAP_NET_ADMIN"
+                );
+                io::Error::new(io::ErrorKind::PermissionDenied, what)
             }
             error => error.into(),
         })?;

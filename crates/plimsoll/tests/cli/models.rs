@@ -91,7 +91,7 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         "loss",
         "--quick",
         "--factor",
-        "control=reno,bbr",
+        "control=reno,cubic,bbr",
         "--factor",
         "loss=0.003,0.01,0.03",
         "--set",
@@ -108,6 +108,8 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         assert_eq!(points.len(), 3, "{report}");
         number(&points[2], "bits_per_second")
     };
+    // Cubic is not among those that the machine leaves to everybody where another one is its default.
+    assert!(rate_at_most_loss("cubic") > 0.0, "{report}");
     // Whatever else the machine does: reno gives way with the loss, and bbr does not.
     assert!((-1.2..-0.3).contains(&number(curve("reno"), "exponent")), "{report}");
     assert!(rate_at_most_loss("bbr") > 3.0 * rate_at_most_loss("reno"), "{report}");
