@@ -1,10 +1,12 @@
-//! Prints what `modes` and `changes` reach on series of another make than those of `simulate`, as a table in Markdown.
+//! Prints what `modes` and `changes` reach on series of another make than those of `simulate`, and what any test of modes could, as a
+//! table in Markdown.
 //!
-//! `cargo run --release -p plimsoll-judge --example unseen -- [--quick] [--tuned] [modes | changes] ...`
+//! `cargo run --release -p plimsoll-judge --example unseen -- [--quick] [--tuned] [modes | bound | changes] ...`
 //!
 //! The thresholds of both tests were chosen on the series that `--tuned` asks for. Without it, other distributions, other ranges and
 //! other seeds are drawn, which were not looked at before the thresholds stood. Everything is seeded.
 
+mod bound;
 mod changes;
 mod modes;
 #[path = "../simulate/row.rs"]
@@ -22,7 +24,7 @@ pub(crate) enum Set {
 /// A test's name, and what makes its rows from how many series of a kind there are.
 type Topic = (&'static str, fn(Set, bool) -> Vec<String>);
 
-const TOPICS: [Topic; 2] = [("modes", modes::rows), ("changes", changes::rows)];
+const TOPICS: [Topic; 3] = [("modes", modes::rows), ("bound", bound::rows), ("changes", changes::rows)];
 
 fn main() -> std::process::ExitCode {
     let (options, names): (Vec<String>, Vec<String>) =
@@ -32,7 +34,7 @@ fn main() -> std::process::ExitCode {
     if options.iter().any(|option| !["--quick", "--tuned"].contains(&option.as_str()))
         || !names.iter().all(known)
     {
-        eprintln!("usage: unseen [--quick] [--tuned] [modes | changes] ...");
+        eprintln!("usage: unseen [--quick] [--tuned] [modes | bound | changes] ...");
         return std::process::ExitCode::from(2);
     }
     let set = if option("--tuned") { Set::Tuned } else { Set::HeldOut };
