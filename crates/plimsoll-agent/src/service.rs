@@ -280,9 +280,8 @@ fn keeps_files(kind: &ServiceKind) -> bool {
         | ServiceKind::MailRelay(_)
         | ServiceKind::Postfix(_)
         | ServiceKind::Exec(_) => true,
-        // A congestion control that the machine does not leave to everybody (tcp_allowed_congestion_control).
-        ServiceKind::Bulk(_) => all.union(CapabilitySet::NET_ADMIN),
         ServiceKind::Web(_)
+        | ServiceKind::Bulk(_)
         | ServiceKind::Relay(_)
         | ServiceKind::TcpProxy(_)
         | ServiceKind::Nginx(_)
