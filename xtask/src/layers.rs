@@ -14,11 +14,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plimsoll-judge", &[]),
     ("plimsoll-explain", &["plimsoll-judge"]),
     ("plimsoll-import", &[]),
+    ("plimsoll-assess", &["plimsoll-explain", "plimsoll-import", "plimsoll-judge"]),
     ("plimsoll-report", &[]),
     (
         "plimsoll",
         &[
             "plimsoll-agent",
+            "plimsoll-assess",
             "plimsoll-explain",
             "plimsoll-host",
             "plimsoll-import",

@@ -17,6 +17,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     shell::cargo(&["fmt", "--all", "--check"])?;
     layers::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    shell::run("env", &["RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--locked"])?;
     // The tests that are marked as ignored are those that need root or a program which was installed above.
     shell::cargo(&[
         "test",

@@ -27,3 +27,5 @@ mod search;
 mod steps;
 mod summary;
 mod wording;
+
+pub use number::moment;

@@ -97,8 +97,9 @@ pub(crate) fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".into() } else { format!("= {}", figure(p)) }
 }
 
-/// A moment, in UTC to the minute.
-pub(crate) fn moment(unix_s: u64) -> String {
+/// A moment, in seconds since 1970, as `2026-11-21 20:42 UTC`; a dash where that is beyond any calendar.
+#[must_use]
+pub fn moment(unix_s: u64) -> String {
     i64::try_from(unix_s)
         .ok()
         .and_then(|s| chrono::DateTime::from_timestamp(s, 0))
@@ -213,6 +214,7 @@ mod tests {
     #[test]
     fn a_moment_is_told_in_utc() {
         assert_eq!(moment(1_700_000_000), "2023-11-14 22:13 UTC");
+        assert_eq!(moment(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(moment(u64::MAX), NONE);
     }
 }

@@ -1,13 +1,12 @@
-//! The command line: arguments become an action, and each action is one module of [`command`].
+//! The command line: arguments become an action, and each action is one module of `command`.
 //!
-//! This crate alone sees all the others. It hands observations to the judge and the explainer ([`assess`]), and what they say to
+//! This crate alone sees all the others. It hands observations to the judge and the explainer (`plimsoll-assess`), and what they say to
 //! the report.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod amount;
 pub mod args;
-mod assess;
 mod captures;
 mod command;
 mod contest;
@@ -15,13 +14,12 @@ mod effects;
 mod environment;
 mod exit;
 mod failure;
+mod judge;
 mod measure;
 mod neighbours;
 mod output;
-mod packets;
 mod page;
 mod progress;
-mod quantiles;
 mod shipped;
 mod state;
 

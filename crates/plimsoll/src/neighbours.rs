@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use plimsoll_assess::OTHERS;
 use plimsoll_model::observation::PhaseKind;
 use plimsoll_probe::quiet::Census;
 use plimsoll_run::{Event, Observer};
 
-/// How a note on neighbours begins.
-pub(crate) const OTHERS: &str = "others used ";
 /// From this share of all CPUs on neighbours are told.
 const WORTH_A_NOTE: f64 = 0.1;
 /// So many of them are named.

@@ -3,7 +3,7 @@
 //! Plain bisection believes each measurement, and a single wrong belief loses the culprit for good. Here every version
 //! keeps a probability of being the culprit (Burnashev & Zigangirov 1974; Ben-Or & Hassidim 2008), and the next
 //! measurement goes near the posterior's median, where it halves the doubt. How high the levels before and after are, and
-//! how noisy, is not known either and is integrated over a grid ([`posterior`]): plugged-in estimates are overconfident.
+//! how noisy, is not known either and is integrated over a grid (`posterior`): plugged-in estimates are overconfident.
 //!
 //! The state is nothing but the settings and the measurements so far. It can be stored after each of them and taken up
 //! again, and says the same.

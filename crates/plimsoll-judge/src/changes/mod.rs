@@ -1,13 +1,13 @@
 //! Where did the history change? The change points of a series: a nightly benchmark, a rate over a run.
 //!
-//! 1. The noise is estimated from differences, which a jump hardly touches, and outliers are pulled in ([`noise`]).
-//! 2. The series is divided into too many levels, as a whole and, where it is long, by sliding windows ([`partition`]).
+//! 1. The noise is estimated from differences, which a jump hardly touches, and outliers are pulled in (`noise`).
+//! 2. The series is divided into too many levels, as a whole and, where it is long, by sliding windows (`partition`).
 //! 3. The weakest boundary is deleted until all pass a test of the step and a rank test, with standard errors inflated by
-//!    √((1+ρ)/(1-ρ)) where neighbours are correlated; an excursion that went away again is dropped ([`prune`]).
-//! 4. Each boundary is put where a robust loss is least ([`locate`]).
+//!    √((1+ρ)/(1-ρ)) where neighbours are correlated; an excursion that went away again is dropped (`prune`).
+//! 4. Each boundary is put where a robust loss is least (`locate`).
 //! 5. Cycles and a trend are taken out, each where the values agree on it and where it explains them better than levels do, and the rest is
-//!    divided anew ([`season`], [`explain`]).
-//! 6. A change stays only where the order of the values around it is no random one, whatever their distribution ([`exchange`]): two modes in
+//!    divided anew (`season`, `explain`).
+//! 6. A change stays only where the order of the values around it is no random one, whatever their distribution (`exchange`): two modes in
 //!    random order are no change.
 //!
 //! Merging backwards is what Fleming et al. 2023 (*Hunter: Using Change Point Detection to Hunt for Performance Regressions*) do

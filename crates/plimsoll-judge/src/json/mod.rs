@@ -1,6 +1,6 @@
 //! Numbers from anywhere: JSON, CSV or a bare list in, one verdict as JSON out; and the same for a fleet's worth of lines.
 //!
-//! Each test has a request type in a module of its own, which reads what the test takes and gives its [`Answer`].
+//! Each test has a request type in a module of its own, which reads what the test takes and gives its `Answer`.
 
 mod batch;
 mod changes;

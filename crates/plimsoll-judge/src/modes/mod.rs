@@ -1,7 +1,7 @@
 //! One mode or more? Whether values fall into groups, as they do when every third request takes the slow path.
 //!
 //! A mixture of two normal distributions competes with the likeliest distribution that has a single mode, leaning or not and with tails as
-//! heavy as need be ([`single`]): a skewed series is no reason for a second mode. What the mixture gains in log-likelihood is the evidence,
+//! heavy as need be (`single`): a skewed series is no reason for a second mode. What the mixture gains in log-likelihood is the evidence,
 //! more of which is asked for where the two are near (Ashman's D; Ashman, Bird & Zepf 1994, *Detecting bimodality in astronomical datasets*) or
 //! where one is light. Further modes must pay by Schwarz's criterion, with a valley between them. Hartigan's dip test is reported beside it, as
 //! support: alone, it misses most second modes at such sizes.

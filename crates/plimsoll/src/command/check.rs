@@ -5,7 +5,7 @@ use plimsoll_model::experiment::Experiment;
 use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{assess, command, effects, output, shipped};
+use crate::{command, effects, output, shipped};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
@@ -35,6 +35,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             effects::text(out, &plan)
         })?;
     }
-    assess::shortfalls(&plan).iter().for_each(|shortfall| output::say(format_args!("note: {shortfall}")));
+    plimsoll_assess::shortfalls(&plan)
+        .iter()
+        .for_each(|shortfall| output::say(format_args!("note: {shortfall}")));
     Ok(Exit::Holds)
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use plimsoll_report::escape::terminal;
+use plimsoll_report::moment;
 use plimsoll_store::RunEntry;
 use serde_json::json;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
 fn line(out: &mut dyn Write, run: &RunEntry) -> io::Result<()> {
     let RunEntry { id, experiment, status, elapsed, started_unix_s, .. } = run;
     let status = format!("{status:?}").to_lowercase();
-    let (started, took, experiment) = (utc(*started_unix_s), elapsed.as_secs_f64(), terminal(experiment));
+    let (started, took, experiment) = (moment(*started_unix_s), elapsed.as_secs_f64(), terminal(experiment));
     writeln!(out, "{id}  {started}  {took:>6.1} s  {status:11}  {experiment}")
 }
 
@@ -40,25 +41,4 @@ fn entry(run: &RunEntry) -> serde_json::Value {
         "started_unix_s": run.started_unix_s,
         "elapsed_s": run.elapsed.as_secs_f64(),
     })
-}
-
-/// A time as `2026-11-21 20:42 UTC`.
-fn utc(unix_s: u64) -> String {
-    let timestamp = i64::try_from(unix_s).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    timestamp.map_or_else(
-        || "an unknown time".to_owned(),
-        |timestamp| timestamp.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        assert_eq!(utc(0), "1970-01-01 00:00 UTC");
-        assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
-        assert_eq!(utc(u64::MAX), "an unknown time");
-    }
 }

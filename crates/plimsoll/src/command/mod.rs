@@ -17,7 +17,9 @@ pub(crate) mod show;
 pub(crate) mod trace;
 
 use plimsoll_model::experiment::{Override, parse_value};
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::{Plan, Settings};
+use plimsoll_model::report::RunReport;
 use plimsoll_store::RunEntry;
 
 use crate::args::PlanArgs;
@@ -44,6 +46,21 @@ fn settings_of(args: &PlanArgs) -> Result<Settings, Failure> {
 
 fn split(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
+}
+
+/// The report of a stored run.
+pub(crate) fn report_of(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -> RunReport {
+    let run = plimsoll_assess::Run {
+        id: &entry.id,
+        experiment: &entry.experiment,
+        seed: entry.seed,
+        rerun: again(entry),
+        started_unix_s: entry.started_unix_s,
+        elapsed: entry.elapsed,
+        status: entry.status,
+        notes: &entry.notes,
+    };
+    plimsoll_assess::report(plan, &run, trials)
 }
 
 /// The command line that carries out a stored run again.

@@ -19,7 +19,8 @@ use crate::args::{Arriving, Choosing, ModelArgs, PlainFormat, Serving, Spread};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, quantiles, state};
+use crate::{output, state};
+use plimsoll_assess::quantiles;
 
 /// Jobs per second or users from which a rig without others is predicted: none.
 const NOTHING_ASKED: &str = "expected --rate, --users or --within: how much work is the rig to do?";

@@ -18,10 +18,11 @@ use crate::command::show;
 use crate::environment::{self, Noted};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::judge::Judge;
 use crate::neighbours::Neighbours;
 use crate::page::Page;
 use crate::progress::ProgressLine;
-use crate::{assess, captures, command, effects, output, shipped, state};
+use crate::{captures, command, effects, output, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         destroy: args.destroy.clone(),
         interrupt: Arc::clone(&interrupt),
     };
-    let judge = assess::Judge;
+    let judge = Judge;
     let run =
         Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
     let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
@@ -116,7 +117,7 @@ fn finish(
     page: (&Path, &Page),
     ended: Ended,
 ) -> Result<Exit, Failure> {
-    let mut report = assess::report(plan, &ended.entry, &ended.trials);
+    let mut report = command::report_of(plan, &ended.entry, &ended.trials);
     match environment::of(store, plan, &ended.entry) {
         Ok(environment) => report.environment = environment,
         // The first error is the one to tell.
@@ -193,7 +194,10 @@ fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         elapsed: Duration::ZERO,
         status: RunStatus::Interrupted,
-        notes: notes(access, settings.on_loopback).into_iter().chain(assess::shortfalls(&plan)).collect(),
+        notes: notes(access, settings.on_loopback)
+            .into_iter()
+            .chain(plimsoll_assess::shortfalls(&plan))
+            .collect(),
     };
     Ok((if settings.on_loopback { plan.on_loopback() } else { plan }, entry))
 }

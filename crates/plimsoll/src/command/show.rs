@@ -11,7 +11,7 @@ use crate::args::{Format, PlanArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::shipped::Source;
-use crate::{assess, command, environment, output, state};
+use crate::{command, environment, output, state};
 
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
@@ -25,7 +25,7 @@ pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<Tria
     let entry = state::find(store, id)?;
     let trials = store.trials(&entry.id)?;
     let plan = plan_of(&entry)?;
-    let mut report = assess::report(&plan, &entry, &trials);
+    let mut report = command::report_of(&plan, &entry, &trials);
     report.environment = environment::of(store, &plan, &entry)?;
     Ok((plan, report, trials))
 }
@@ -53,7 +53,7 @@ pub(crate) fn page(
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> io::Result<()> {
-    let portraits = assess::portraits(state::folder(store), trials);
+    let portraits = plimsoll_assess::portraits(state::folder(store), trials);
     plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &portraits)
 }
 

@@ -10,7 +10,8 @@ use plimsoll_model::trace::{ConnectionReport, TraceReport};
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{output, packets};
+use crate::output;
+use plimsoll_assess::capture;
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     if args.format == TraceFormat::Html {
@@ -18,9 +19,9 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     }
     let unreadable = |error| unreadable(&args.file, &error);
     let (report, _) = if is_stdin(&args.file) {
-        packets::analyze(io::stdin().lock(), 0).map_err(unreadable)?
+        capture::analyze(io::stdin().lock(), 0).map_err(unreadable)?
     } else {
-        packets::analyze(open(&args.file)?, 0).map_err(unreadable)?
+        capture::analyze(open(&args.file)?, 0).map_err(unreadable)?
     };
     match args.format {
         TraceFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &report)),
@@ -33,12 +34,12 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
 fn page(args: &TraceArgs) -> Result<Exit, Failure> {
     let mut file = if is_stdin(&args.file) { kept_stdin()? } else { open(&args.file)? };
     let unreadable = |error| unreadable(&args.file, &error);
-    let (report, choice) = packets::analyze(&mut file, args.connections).map_err(unreadable)?;
+    let (report, choice) = capture::analyze(&mut file, args.connections).map_err(unreadable)?;
     let portraits = if choice.is_empty() {
         Vec::new()
     } else {
         file.rewind().map_err(|error| Failure::io("read", &args.file, &error))?;
-        packets::paint(&mut file, &report, &choice).map_err(unreadable)?
+        capture::paint(&mut file, &report, &choice).map_err(unreadable)?
     };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     output::document(|out| plimsoll_report::html::trace(out, &name, &report, &portraits))?;

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::json::{self, COMPARE_SCHEMA};
 use crate::args::{CompareArgs, PlainFormat};
-use crate::assess::{self, RunContrast};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{amount, output, state};
+use plimsoll_assess::{self as assess, RunContrast};
 
 /// Measured on unchanged programs on a noisy virtual machine with two CPUs, at a nominal level of 5 %.
 const COST: &str = "The runs were not interleaved: whatever else changed between them is part of the difference. Measured on \

@@ -6,7 +6,8 @@ use hdrhistogram::Histogram;
 const QUANTILES: u32 = 2_000;
 
 /// A histogram of microseconds as equally likely times in seconds, each above 0.
-pub(crate) fn seconds(times: &Histogram<u64>) -> Vec<f64> {
+#[must_use]
+pub fn seconds(times: &Histogram<u64>) -> Vec<f64> {
     let at =
         |i: u32| times.value_at_quantile((f64::from(i) + 0.5) / f64::from(QUANTILES)).max(1) as f64 / 1e6;
     (0..QUANTILES).map(at).collect()

@@ -12,21 +12,22 @@ use super::{alike, contrast, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
-pub(crate) struct RunContrast {
+pub struct RunContrast {
     /// The phase that it was measured in.
-    pub(crate) phase: String,
+    pub phase: String,
     /// The levels of the cell.
-    pub(crate) cell: BTreeMap<String, String>,
+    pub cell: BTreeMap<String, String>,
     /// A figure for each trial of the first run.
-    pub(crate) a: Vec<f64>,
+    pub a: Vec<f64>,
     /// A figure for each trial of the second run.
-    pub(crate) b: Vec<f64>,
+    pub b: Vec<f64>,
     /// The second run against the first.
-    pub(crate) comparison: Comparison,
+    pub comparison: Comparison,
 }
 
 /// Compares what the claims of both runs measure, in each cell that both have.
-pub(crate) fn runs(
+#[must_use]
+pub fn runs(
     (plan_a, a): (&Plan, &[TrialRecord]),
     (plan_b, b): (&Plan, &[TrialRecord]),
     margin: f64,
@@ -108,8 +109,8 @@ mod tests {
     use plimsoll_model::plan::Settings;
 
     fn plan() -> Plan {
-        let source = crate::shipped::find("flood-relay").unwrap();
-        Plan::read("flood-relay", &source.text, &Settings::default()).unwrap()
+        let text = include_str!("../../../experiments/recovery/flood-relay.toml");
+        Plan::read("flood-relay", text, &Settings::default()).unwrap()
     }
 
     /// Trials whose phases all carry so many connections per second, more or less.

@@ -10,7 +10,7 @@ use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::Portrait;
 
-use crate::packets;
+use crate::capture;
 
 /// The main class of stall is told from this share of the time on.
 const LEAST_MAIN: f64 = 0.01;
@@ -205,7 +205,8 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
 
 /// Portraits of the connections of a run that stood still longest, from the first trial of each cell. `folder` is that of the file of
 /// runs. Captures that are not there any more are left out.
-pub(crate) fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> {
+#[must_use]
+pub fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> {
     let mut all = Vec::new();
     let mut seen: Vec<(&BTreeMap<String, String>, &str)> = Vec::new();
     for trial in trials {
@@ -234,8 +235,8 @@ pub(crate) fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> 
 
 fn of_capture(file: &Path, place: &str) -> Vec<Portrait> {
     let drawn = || {
-        let (report, choice) = packets::analyze(File::open(file).ok()?, DRAWN_OF_CAPTURE).ok()?;
-        let portraits = packets::paint(File::open(file).ok()?, &report, &choice).ok()?;
+        let (report, choice) = capture::analyze(File::open(file).ok()?, DRAWN_OF_CAPTURE).ok()?;
+        let portraits = capture::paint(File::open(file).ok()?, &report, &choice).ok()?;
         Some(portraits.into_iter().map(|portrait| Portrait { place: place.to_owned(), ..portrait }).collect())
     };
     drawn().unwrap_or_default()

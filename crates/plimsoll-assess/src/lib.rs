@@ -1,7 +1,12 @@
 //! From observations to a report: the judge's verdicts, the explainer's evidence, and the plain figures beside them.
+//!
+//! [`report`] says what a run found; [`under_way`] answers what the run asks while it goes on. Both are pure functions of what is stored, so
+//! that a stored run can be judged again.
+#![forbid(unsafe_code)]
 
 mod alike;
 mod bound;
+pub mod capture;
 mod contrast;
 mod curve;
 mod diagnose;
@@ -21,86 +26,64 @@ mod mail;
 mod modes;
 mod packets;
 mod probes;
+pub mod quantiles;
 mod recovery;
 mod remedies;
 mod runs;
 mod slices;
 mod soundness;
 mod source;
+pub mod under_way;
 mod validity;
 mod vmstat;
 mod winner;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::time::Duration;
 
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
-use plimsoll_model::observation::{SamplingCost, Slice, Traffic, TrialRecord};
+use plimsoll_model::observation::{SamplingCost, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
-use plimsoll_model::report::{Alike, Environment, HostReport, RUN_SCHEMA, RunReport};
-use plimsoll_model::verdict::{Outcome, Standing, Verdict};
-use plimsoll_store::RunEntry;
-
-use crate::neighbours::OTHERS;
+use plimsoll_model::report::{Alike, Environment, HostReport, RUN_SCHEMA, RunReport, RunStatus};
+use plimsoll_model::verdict::{Outcome, Verdict};
+/// How a note on other processes that used the CPUs begins.
+pub const OTHERS: &str = "others used ";
 
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
 
-pub(crate) use contrast::shortfalls;
-pub(crate) use packets::portraits;
-pub(crate) use runs::{RunContrast, runs};
+pub use contrast::shortfalls;
+pub use packets::portraits;
+pub use runs::{RunContrast, runs};
 
-/// What the run asks while it is under way.
-pub(crate) struct Judge;
-
-impl plimsoll_run::Judge for Judge {
-    fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
-        recovery::sure_enough(plan, slices)
-            && modes::sure_enough(plan, phase, slices)
-            && hops::sure_enough(plan, phase, slices)
-    }
-
-    fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
-        modes::so_far(plan, phase, slices)
-    }
-
-    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
-        recovery::window_passes(plan, baseline, window, twin)
-    }
-
-    fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
-        limit::next_rate(experiment, phase, probes)
-    }
-
-    fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool {
-        remedies::called_for(plan, trial)
-    }
-
-    fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool {
-        remedies::last_rung_restored(plan, trial)
-    }
-
-    fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
-        alike::of(plan, trials).is_some_and(|alike| !alike.fit)
-    }
-
-    fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
-        crate::packets::traffic(file)
-    }
-
-    fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
-        let verdicts = verdicts(plan, trials);
-        let known = !verdicts.is_empty() && verdicts.iter().all(|it| it.standing() != Standing::Open);
-        known || soundness::is_hopeless(plan, trials)
-    }
+/// What is known of a run apart from its trials.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The experiment's name.
+    pub experiment: &'a str,
+    /// The seed of everything that is random in it.
+    pub seed: u64,
+    /// The command line that carries it out again.
+    pub rerun: Vec<String>,
+    /// When it started, in seconds since 1970 (UTC).
+    pub started_unix_s: u64,
+    /// How long it has taken so far.
+    pub elapsed: Duration,
+    /// How far it came.
+    pub status: RunStatus,
+    /// What a reader must know to read the figures.
+    pub notes: &'a [String],
 }
 
 /// The report of a run.
-pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunReport {
+#[must_use]
+pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let mut verdicts = verdicts(plan, all);
-    if let Some(crowd) = entry.notes.iter().find(|note| note.starts_with(OTHERS)) {
+    if let Some(crowd) = run.notes.iter().find(|note| note.starts_with(OTHERS)) {
         for verdict in &mut verdicts {
             load_curve::doubt(verdict);
             if verdict.outcome == Outcome::Invalid {
@@ -109,7 +92,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         }
     }
     let troubles = soundness::of(plan, all);
-    soundness::object(&troubles, entry.status, all.len(), &mut verdicts);
+    soundness::object(&troubles, run.status, all.len(), &mut verdicts);
     let alike = alike::of(plan, all);
     let (first, trials) = alike::split(all);
     // A run that ends after its first block has no other figures to show.
@@ -119,15 +102,15 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
     let evidence = evidence::of(plan, trials);
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
-        run: entry.id.clone(),
-        experiment: entry.experiment.clone(),
+        run: run.id.to_owned(),
+        experiment: run.experiment.to_owned(),
         question: plan.experiment.question.clone(),
-        status: entry.status,
-        seed: entry.seed,
-        again: crate::command::again(entry),
-        started_unix_s: entry.started_unix_s,
+        status: run.status,
+        seed: run.seed,
+        again: run.rerun.clone(),
+        started_unix_s: run.started_unix_s,
         troubles: troubles.into_iter().map(|found| found.trouble).collect(),
-        elapsed_s: entry.elapsed.as_secs_f64(),
+        elapsed_s: run.elapsed.as_secs_f64(),
         environment: Environment::default(),
         recovery: recovery::facts(plan, trials),
         load_curves: load_curve::reports(plan, trials),
@@ -137,7 +120,7 @@ pub(crate) fn report(plan: &Plan, entry: &RunEntry, all: &[TrialRecord]) -> RunR
         knees: knee::reports(plan, trials),
         growths: growth::reports(plan, trials),
         searches: limit::searches(plan, trials),
-        notes: notes(&entry.notes, alike.as_ref()),
+        notes: notes(run.notes, alike.as_ref()),
         alike,
         causes: ranked([
             plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &evidence),

@@ -1,4 +1,4 @@
-//! Packet files: read, and drawn.
+//! Packet files: read, and drawn. The stall reader takes packets from whoever has them; here they come from a file.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,25 +10,21 @@ use plimsoll_model::observation::{ClassTime, Traffic};
 use plimsoll_model::trace::{Class, ConnectionReport, Portrait, Stall};
 
 /// Finds the stalls in a packet file, and which connections are worth so many portraits.
-pub(crate) fn analyze(input: impl Read, portraits: usize) -> Result<(TraceReport, Choice), ReadError> {
+pub fn analyze(input: impl Read, portraits: usize) -> Result<(TraceReport, Choice), ReadError> {
     let mut analyzer = Analyzer::new();
     let capture = packets::read(input, |packet| analyzer.packet(packet))?;
     Ok(analyzer.finish_and_choose(capture, portraits))
 }
 
 /// Draws the connections that were chosen, from the same packets.
-pub(crate) fn paint(
-    input: impl Read,
-    report: &TraceReport,
-    choice: &Choice,
-) -> Result<Vec<Portrait>, ReadError> {
+pub fn paint(input: impl Read, report: &TraceReport, choice: &Choice) -> Result<Vec<Portrait>, ReadError> {
     let mut painter = Painter::new(report, choice);
     packets::read(input, |packet| painter.packet(packet))?;
     Ok(painter.finish())
 }
 
 /// What the packets of a capture tell of its connections.
-pub(crate) fn traffic(file: &Path) -> Result<Traffic, String> {
+pub fn traffic(file: &Path) -> Result<Traffic, String> {
     let input = File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
     let (report, _) = analyze(input, 0).map_err(|error| error.to_string())?;
     Ok(summed(&report))

@@ -37,7 +37,8 @@ fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
 }
 
 /// Claims that the run cannot decide, because it makes too few pairs, each in a sentence.
-pub(crate) fn shortfalls(plan: &Plan) -> Vec<String> {
+#[must_use]
+pub fn shortfalls(plan: &Plan) -> Vec<String> {
     let trials = plan.experiment.run.max_trials as usize;
     let fewest = compare::FEWEST_PAIRS;
     let of_claim = |(n, claim): (usize, &Claim)| {

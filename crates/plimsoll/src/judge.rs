@@ -1,0 +1,48 @@
+//! What a run asks while it is under way, answered by the reading wing, of which the control wing knows nothing.
+
+use std::path::Path;
+
+use plimsoll_assess::{capture, under_way};
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
+use plimsoll_model::plan::Plan;
+
+pub(crate) struct Judge;
+
+impl plimsoll_run::Judge for Judge {
+    fn sure_enough(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
+        under_way::sure_enough(plan, phase, slices)
+    }
+
+    fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
+        under_way::so_far(plan, phase, slices)
+    }
+
+    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
+        under_way::window_passes(plan, baseline, window, twin)
+    }
+
+    fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
+        under_way::next_rate(experiment, phase, probes)
+    }
+
+    fn calls_for_remedies(&self, plan: &Plan, trial: &TrialRecord) -> bool {
+        under_way::calls_for_remedies(plan, trial)
+    }
+
+    fn last_rung_restored(&self, plan: &Plan, trial: &TrialRecord) -> bool {
+        under_way::last_rung_restored(plan, trial)
+    }
+
+    fn unfit(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
+        under_way::unfit(plan, trials)
+    }
+
+    fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
+        capture::traffic(file)
+    }
+
+    fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {
+        under_way::decided(plan, trials)
+    }
+}
