@@ -2,7 +2,7 @@
 
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::{BoundClaim, Metric, Side};
-use plimsoll_model::observation::{LoadResult, Slice, TrialRecord};
+use plimsoll_model::observation::{Histogram, LoadResult, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
@@ -161,18 +161,17 @@ fn enough(quantile: f64) -> u64 {
 
 /// A percentile of all requests of some slices, in milliseconds; nothing where they are too few.
 fn percentile(slices: &[&Slice], quantile: f64) -> Option<f64> {
-    let mut pooled = figures::Pooled::default();
-    slices.iter().for_each(|slice| pooled.add(&slice.result.latency.total));
-    (pooled.len() >= enough(quantile)).then(|| pooled.at(quantile) as f64 / 1e3)
+    let pooled = figures::pooled(slices.iter().map(|slice| &slice.result.latency.total));
+    (pooled.len() >= enough(quantile)).then(|| pooled.value_at_quantile(quantile) as f64 / 1e3)
 }
 
 /// A percentile in milliseconds over and over, each time of as many slices in a row as have requests enough.
 fn percentiles(slices: &[&Slice], quantile: f64) -> Vec<f64> {
-    let (mut found, mut pooled) = (Vec::new(), figures::Pooled::default());
+    let (mut found, mut pooled) = (Vec::new(), Histogram::default());
     for slice in slices {
         pooled.add(&slice.result.latency.total);
         if pooled.len() >= enough(quantile) {
-            found.push(std::mem::take(&mut pooled).at(quantile) as f64 / 1e3);
+            found.push(std::mem::take(&mut pooled).value_at_quantile(quantile) as f64 / 1e3);
         }
     }
     found
@@ -237,7 +236,7 @@ limit = LIMIT
     fn trial(slices: u64, requests: u64, slow_ms: u64, failed: u64) -> TrialRecord {
         let slice = |nth: u64| {
             let slow = requests / 50;
-            let total = fixture::histogram(&[(1_000, requests - slow), (1_000 * slow_ms + 10 * nth, slow)]);
+            let total = Histogram::of([(1_000, requests - slow), (1_000 * slow_ms + 10 * nth, slow)]);
             fixture::slice(LoadResult {
                 elapsed_ns: 1_000_000_000 + nth * 1_000_000,
                 threads: 1,

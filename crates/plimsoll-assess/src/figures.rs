@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use plimsoll_model::observation::{
-    Datagrams, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts,
-    TrialRecord, Twin,
+    Datagrams, Histogram, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step,
+    StorageFacts, TrialRecord, Twin,
 };
 use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
 
@@ -67,7 +63,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         megabytes_per_second: per_second(sum(|slice| slice.result.bytes)) / 1e6,
         storage: storage(&slices),
         messaging: messaging(&slices),
-        latency_us: percentiles(slices.iter().map(|slice| slice.result.latency.total.as_str())),
+        latency_us: percentiles(slices.iter().map(|slice| &slice.result.latency.total)),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
         io_pressure_us: super::mail::io_pressure(&slices),
@@ -165,57 +161,16 @@ fn step(step: &Step) -> StepReport {
     }
 }
 
-/// A histogram as loads encode it; empty where nothing was recorded.
-pub(super) fn histogram(encoded: &str) -> Histogram<u64> {
-    let bytes = STANDARD.decode(encoded).unwrap_or_default();
-    let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
-    read.unwrap_or_else(|_| empty())
-}
-
-fn empty() -> Histogram<u64> {
-    Histogram::new(3).expect("three digits are within the range that a histogram takes")
-}
-
 /// Percentiles over all slices, from their histograms.
-pub(super) fn percentiles<'h>(histograms: impl Iterator<Item = &'h str>) -> Percentiles {
-    let mut all = Pooled::default();
-    histograms.for_each(|encoded| all.add(encoded));
-    let at = |quantile| all.at(quantile);
-    Percentiles {
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p99_9: at(0.999),
-        max: all.0.max(),
-    }
+pub(super) fn percentiles<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Percentiles {
+    pooled(histograms).percentiles()
 }
 
 /// The histograms of several slices together, in microseconds.
-pub(super) struct Pooled(Histogram<u64>);
-
-impl Default for Pooled {
-    fn default() -> Self {
-        Self(empty())
-    }
-}
-
-impl Pooled {
-    /// Takes what a load recorded.
-    pub(super) fn add(&mut self, encoded: &str) {
-        // A histogram that resizes by itself takes every other of the same precision.
-        self.0.add(histogram(encoded)).ok();
-    }
-
-    /// How many values were recorded.
-    pub(super) fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    /// The value at a quantile.
-    pub(super) fn at(&self, quantile: f64) -> u64 {
-        self.0.value_at_quantile(quantile)
-    }
+pub(super) fn pooled<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
+    let mut all = Histogram::default();
+    histograms.for_each(|histogram| all.add(histogram));
+    all
 }
 
 /// Where the machine's CPU time went while the slices ran.

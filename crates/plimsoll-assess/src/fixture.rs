@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
 use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
 
 /// A measured phase of one slice.
@@ -34,15 +30,4 @@ pub(super) fn slice(result: LoadResult) -> Slice {
         neighbours: Vec::new(),
         flushes: BTreeMap::new(),
     }
-}
-
-/// A histogram as results carry it: times in microseconds, each so often.
-pub(super) fn histogram(times: &[(u64, u64)]) -> String {
-    let mut histogram = Histogram::<u64>::new(3).unwrap();
-    for (us, count) in times {
-        histogram.record_n(*us, *count).unwrap();
-    }
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
-    STANDARD.encode(bytes)
 }

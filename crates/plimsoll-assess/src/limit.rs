@@ -9,7 +9,7 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{ProbeFinding, ProbeReport, SearchReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{figures, prefix, validity};
+use super::{prefix, validity};
 
 /// The figure that a limit is told in.
 const METRIC: &str = "requests_per_second";
@@ -38,7 +38,7 @@ impl<'e> Task<'e> {
     /// What one slice found.
     fn probe(&self, trial: u32, slice: &Slice) -> Option<ProbeReport> {
         let offer = slice.result.offer.as_ref()?;
-        let times = figures::histogram(&slice.result.latency.total);
+        let times = &slice.result.latency.total;
         let due = offer.due.max(1) as f64;
         let bound = u64::try_from(self.claim.at_most.0.as_micros()).unwrap_or(u64::MAX);
         let in_time = times.count_between(0, bound) as f64 / due;
@@ -161,7 +161,7 @@ fn told(probes: &[ProbeReport]) -> Vec<Probe> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Offer, PhaseRecord};
+    use plimsoll_model::observation::{ErrorKind, Histogram, Latencies, LoadResult, Offer, PhaseRecord};
     use plimsoll_model::plan::Settings;
 
     use super::super::fixture;
@@ -198,7 +198,7 @@ limit = { phase = "search", at_most = "10ms" }
         let due = rate as u64;
         let quick = (rate * in_time) as u64;
         let slow = due - quick - errors.iter().map(|(_, n)| n).sum::<u64>();
-        let total = fixture::histogram(&[(1_000, quick), (50_000, slow)]);
+        let total = Histogram::of([(1_000, quick), (50_000, slow)]);
         let latency = Latencies { total, ..Latencies::default() };
         let offer = Offer { due, begun: due, length_ns: 1_000_000_000, ..Offer::default() };
         let result = LoadResult {

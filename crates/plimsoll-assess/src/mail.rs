@@ -164,7 +164,7 @@ pub(super) fn flushes(slices: &[&Slice]) -> BTreeMap<String, FlushReport> {
         FlushReport {
             per_message: sum(|facts| facts.count) / all,
             us_per_message: sum(|facts| facts.spent_us) / all,
-            latency_us: figures::percentiles(of.iter().map(|facts| facts.histogram.as_str())),
+            latency_us: figures::percentiles(of.iter().map(|facts| &facts.histogram)),
         }
     };
     if all == 0.0 {

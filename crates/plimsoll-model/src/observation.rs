@@ -2,6 +2,7 @@
 
 mod capture;
 mod diagnosis;
+mod histogram;
 mod hops;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, Traffic};
 pub use diagnosis::{PathFacts, TcpLimits, Train};
+pub use histogram::Histogram;
 pub use hops::{ProbedHop, ProbedPath, ProbedSize};
 
 use crate::experiment::{Metric, Rung};
@@ -176,8 +178,8 @@ pub struct MailFacts {
 pub struct CommandLatency {
     /// Percentiles.
     pub percentiles: Percentiles,
-    /// The same as a histogram, encoded as those of [`Latencies`].
-    pub histogram: String,
+    /// The same as a histogram.
+    pub histogram: Histogram,
 }
 
 /// How often a service made something durable, and how long each call took (fsync(2)).
@@ -187,8 +189,8 @@ pub struct FlushFacts {
     pub count: u64,
     /// The time that they took together, in microseconds.
     pub spent_us: u64,
-    /// How long they took, in microseconds; as a histogram encoded as those of [`Latencies`].
-    pub histogram: String,
+    /// How long they took, in microseconds.
+    pub histogram: Histogram,
 }
 
 /// What a sink for mail has taken.
@@ -372,8 +374,8 @@ pub struct Offer {
     pub last_begun_ns: u64,
     /// How late the generator began those that had not to wait: percentiles of its scheduling error.
     pub lateness_us: Percentiles,
-    /// The same as a histogram, encoded as those of [`Latencies`].
-    pub lateness: String,
+    /// The same as a histogram.
+    pub lateness: Histogram,
     /// What happened in each step, for a load that has steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
@@ -399,8 +401,8 @@ pub struct Step {
     pub errors: u64,
     /// From the intended time of a request to the last byte of its answer, in microseconds.
     pub latency_us: Percentiles,
-    /// The same as a histogram, encoded as those of [`Latencies`].
-    pub latency: String,
+    /// The same as a histogram.
+    pub latency: Histogram,
 }
 
 impl Step {
@@ -427,15 +429,15 @@ impl Offer {
     }
 }
 
-/// Histograms of latency in microseconds: HdrHistogram's V2 encoding in Base64, three significant digits; empty where nothing was recorded.
+/// Histograms of latency in microseconds, three significant digits; empty where nothing was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
     /// From connect(2) to an established connection.
-    pub connect: String,
+    pub connect: Histogram,
     /// From the request to the first byte of the answer.
-    pub first_byte: String,
+    pub first_byte: Histogram,
     /// From the request (the connect, for the first on a connection) to the last byte of the answer.
-    pub total: String,
+    pub total: Histogram,
     /// Percentiles of `total` in microseconds, for readers without a histogram at hand.
     pub percentiles: Percentiles,
     /// The mean of `total` in microseconds; absent where nothing was recorded, and in records that were made before it was kept.

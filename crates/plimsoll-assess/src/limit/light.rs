@@ -8,7 +8,7 @@ use plimsoll_model::observation::{Step, TrialRecord};
 use plimsoll_model::report::PredictedLimit;
 use plimsoll_model::verdict::Interval;
 
-use super::super::{figures, slices};
+use super::super::slices;
 use crate::quantiles;
 
 /// Where the simulation's random numbers begin, so that the same run is always told in the same way.
@@ -24,7 +24,7 @@ pub(super) fn predicted<'t>(
     let sound = trials.filter(|trial| trial.faults.is_empty());
     let steps: Vec<&Step> = sound.flat_map(|trial| steps(&predict.from, trial)).collect();
     let lightest = steps.iter().min_by(|a, b| a.rate.total_cmp(&b.rate))?;
-    let responses = quantiles::seconds(&figures::histogram(&lightest.latency));
+    let responses = quantiles::seconds(&lightest.latency);
     let points: Vec<LightPoint> = steps.iter().filter_map(|step| point(step)).collect();
     let bound = Bound { share: claim.share.0, within: claim.at_most.0.as_secs_f64() };
     let probe = probe(experiment, claim)?;
@@ -51,7 +51,7 @@ fn steps<'t>(phase: &'t str, trial: &'t TrialRecord) -> impl Iterator<Item = &'t
 /// The rate that really came, and the mean of what it met.
 fn point(step: &Step) -> Option<LightPoint> {
     let seconds = step.end_ns.saturating_sub(step.start_ns) as f64 / 1e9;
-    let times = figures::histogram(&step.latency);
+    let times = &step.latency;
     let met = !times.is_empty() && step.due > 0 && seconds > 0.0;
     met.then(|| LightPoint { rate: step.due as f64 / seconds, response: times.mean() / 1e6 })
 }
@@ -83,7 +83,7 @@ fn rig(probe: &HttpLoad, predict: &Predict) -> Rig {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{LoadResult, Offer};
+    use plimsoll_model::observation::{Histogram, LoadResult, Offer};
     use plimsoll_model::plan::{Plan, Settings};
 
     use super::super::super::fixture;
@@ -122,7 +122,7 @@ limit = { phase = "search", at_most = "20ms", predict = { from = "light" } }
             start_ns: n * 10_000_000_000,
             end_ns: (n + 1) * 10_000_000_000,
             due: 10 * rate as u64,
-            latency: fixture::histogram(&[(response_us as u64, 10 * rate as u64)]),
+            latency: Histogram::of([(response_us as u64, 10 * rate as u64)]),
             ..Step::default()
         }
     }

@@ -1,9 +1,9 @@
 //! What an open loop was to offer, and what it did.
 
 use hdrhistogram::Histogram;
-use plimsoll_model::observation::{Offer, Step};
+use plimsoll_model::observation::{Histogram as Recorded, Offer, Step};
 
-use super::tally::{encode, histogram, percentiles, record};
+use super::tally::{histogram, record};
 
 /// Counts of an open loop.
 #[derive(Clone)]
@@ -119,25 +119,29 @@ impl Offering {
     pub(super) fn into_offer(self) -> Offer {
         let steps = self.steps.len() as u64;
         let bounds = (0..steps).map(|n| (self.length * n / steps, self.length * (n + 1) / steps));
-        let step = |(step, (start_ns, end_ns)): (&StepTally, _)| Step {
-            rate: step.rate,
-            start_ns,
-            end_ns,
-            due: step.due,
-            begun: step.begun,
-            requests: step.requests,
-            errors: step.errors,
-            latency_us: percentiles(&step.latency),
-            latency: encode(&step.latency),
+        let step = |(step, (start_ns, end_ns)): (&StepTally, _)| {
+            let latency = Recorded::from(&step.latency);
+            Step {
+                rate: step.rate,
+                start_ns,
+                end_ns,
+                due: step.due,
+                begun: step.begun,
+                requests: step.requests,
+                errors: step.errors,
+                latency_us: latency.percentiles(),
+                latency,
+            }
         };
+        let lateness = Recorded::from(&self.lateness);
         Offer {
             length_ns: self.length,
             due: self.due,
             begun: self.begun,
             held_back: self.held_back,
             last_begun_ns: self.last_begun - self.start,
-            lateness_us: percentiles(&self.lateness),
-            lateness: encode(&self.lateness),
+            lateness_us: lateness.percentiles(),
+            lateness,
             steps: self.steps.iter().zip(bounds).map(step).collect(),
         }
     }

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
-use plimsoll_model::observation::{ErrorKind, Latencies, LoadResult, Percentiles};
+use plimsoll_model::observation::{ErrorKind, Histogram as Recorded, Latencies, LoadResult};
 
 use super::intervals::Intervals;
 use super::offering::Offering;
@@ -182,11 +179,12 @@ impl Tally {
     /// The result of a load that began at `start` and had so many threads.
     pub(super) fn into_result(self, start: u64, threads: u32) -> LoadResult {
         let elapsed_ns = self.end.saturating_sub(start);
+        let total = Recorded::from(&self.total);
         let latency = Latencies {
-            connect: encode(&self.connect),
-            first_byte: encode(&self.first_byte),
-            total: encode(&self.total),
-            percentiles: percentiles(&self.total),
+            connect: Recorded::from(&self.connect),
+            first_byte: Recorded::from(&self.first_byte),
+            percentiles: total.percentiles(),
+            total,
             mean_us: (!self.total.is_empty()).then(|| self.total.mean()),
         };
         LoadResult {
@@ -219,38 +217,13 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid")
 }
 
-/// The percentiles of a histogram.
-pub(super) fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
-    let at = |quantile| histogram.value_at_quantile(quantile);
-    Percentiles {
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p99_9: at(0.999),
-        max: histogram.max(),
-    }
-}
-
 /// Records a length of time in nanoseconds.
 pub(super) fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
     histogram.saturating_record(to.saturating_sub(from) / 1000);
 }
 
-/// HdrHistogram's V2 encoding in Base64; nothing where nothing was recorded.
-pub(crate) fn encode(histogram: &Histogram<u64>) -> String {
-    if histogram.is_empty() {
-        return String::new();
-    }
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).expect("a vector takes any number of bytes");
-    STANDARD.encode(bytes)
-}
-
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::serialization::Deserializer;
-
     use super::*;
 
     #[test]
@@ -276,8 +249,8 @@ mod tests {
     fn histograms_can_be_read_back() {
         let mut tally = Tally::new(0, None);
         (1..=1000).for_each(|ms| tally.request(0, 0, 0, ms * 1_000_000));
-        let bytes = STANDARD.decode(tally.into_result(0, 1).latency.total).unwrap();
-        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let text = serde_json::to_string(&tally.into_result(0, 1).latency.total).unwrap();
+        let histogram: Recorded = serde_json::from_str(&text).unwrap();
         assert_eq!(histogram.len(), 1000);
         let median = histogram.value_at_quantile(0.5);
         assert!((499_000..=501_000).contains(&median), "{median}");

@@ -5,13 +5,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Prediction, Rig, Times};
 use plimsoll_model::experiment::{Experiment, open_loop};
-use plimsoll_model::observation::{PhaseKind, TrialRecord, Twin};
+use plimsoll_model::observation::{Histogram, PhaseKind, TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, cell_text};
 use serde::Serialize;
 
@@ -194,7 +190,7 @@ struct Offered {
     rate: f64,
     arrivals: open_loop::Arrivals,
     /// Response times in microseconds.
-    responses: Histogram<u64>,
+    responses: Histogram,
 }
 
 impl Offered {
@@ -265,18 +261,16 @@ fn named(phase: &str, cell: &BTreeMap<String, String>) -> String {
     if cell.is_empty() { phase.to_owned() } else { format!("{phase} ({})", cell_text(cell)) }
 }
 
-fn keep(offered: &mut Vec<Offered>, phase: String, rate: f64, arrivals: open_loop::Arrivals, encoded: &str) {
-    let bytes = STANDARD.decode(encoded).unwrap_or_default();
-    let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) else { return };
+fn keep(
+    offered: &mut Vec<Offered>,
+    phase: String,
+    rate: f64,
+    arrivals: open_loop::Arrivals,
+    times: &Histogram,
+) {
     match offered.iter_mut().find(|other| other.phase == phase) {
-        // A histogram that resizes by itself takes every other of the same precision.
-        Some(other) => drop(other.responses.add(&histogram)),
-        None => {
-            let mut responses =
-                Histogram::new(3).expect("three digits are within the range that a histogram takes");
-            responses.add(&histogram).ok();
-            offered.push(Offered { phase, rate, arrivals, responses });
-        }
+        Some(other) => other.responses.add(times),
+        None => offered.push(Offered { phase, rate, arrivals, responses: times.clone() }),
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use plimsoll_model::ids::IdSet;
-use plimsoll_model::observation::{CommandLatency, MailFacts};
+use plimsoll_model::observation::{CommandLatency, Histogram as Recorded, MailFacts};
 
-use crate::generate::tally::{encode, histogram, percentiles, record};
+use crate::generate::tally::{histogram, record};
 use crate::smtp::dialog::Command;
 
 /// What is known of the mail of a load so far.
@@ -38,8 +38,8 @@ impl MailTally {
     /// As an observation has it.
     pub(in crate::generate) fn into_facts(self) -> MailFacts {
         let latency = |(command, histogram): (Command, Histogram<u64>)| {
-            let latency =
-                CommandLatency { percentiles: percentiles(&histogram), histogram: encode(&histogram) };
+            let histogram = Recorded::from(&histogram);
+            let latency = CommandLatency { percentiles: histogram.percentiles(), histogram };
             (command.name().to_owned(), latency)
         };
         MailFacts {

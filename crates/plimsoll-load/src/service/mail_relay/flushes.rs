@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use plimsoll_model::observation::FlushFacts;
+use plimsoll_model::observation::{FlushFacts, Histogram as Recorded};
 
-use crate::generate::tally::{encode, histogram};
+use crate::generate::tally::histogram;
 
 /// The name of the list in the relay's folder.
 const NAME: &str = "flushes";
@@ -82,7 +82,7 @@ impl FlushReader {
             spent_us += took;
         }
         self.piece.drain(..whole);
-        Ok(FlushFacts { count: times.len(), spent_us, histogram: encode(&times) })
+        Ok(FlushFacts { count: times.len(), spent_us, histogram: Recorded::from(&times) })
     }
 }
 
