@@ -61,6 +61,35 @@ fn haproxy_passes_requests_on_in_both_modes() {
     }
 }
 
+/// Mail from a client through HAProxy to a sink, on one host each.
+fn mail_through_haproxy(mode: &str) -> String {
+    format!(
+        "question = \"Does all mail come through?\"\n[hosts.source]\n[hosts.proxy]\n[hosts.sink]\n\
+         [[links]]\nbetween = [\"source\", \"proxy\"]\n[[links]]\nbetween = [\"proxy\", \"sink\"]\n\
+         [services.sink]\non = \"sink\"\nsmtp_sink = {{}}\n\
+         [services.proxy]\non = \"proxy\"\nhaproxy = {{ to = \"sink\", mode = \"{mode}\" }}\n\
+         [loads.mail]\nfrom = \"source\"\nto = \"proxy\"\nsmtp = {{ messages = 50, sessions = 2 }}\n\
+         [[phases]]\nname = \"mail\"\nmeasure = \"mail\"\n\
+         [[claims]]\ndelivery = {{ sink = \"sink\" }}\n"
+    )
+}
+
+#[test]
+#[ignore = "needs haproxy; cargo xtask test installs and runs it"]
+fn mail_goes_through_haproxy_that_passes_bytes_on() {
+    let lab = Lab::new();
+    let mail = lab.file("mail.toml", &mail_through_haproxy("tcp"));
+    let report = lab.plimsoll(&["run", &mail, "--format", "json"]).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "delivered", "{report}");
+}
+
+#[test]
+fn a_proxy_that_reads_requests_takes_no_mail() {
+    let lab = Lab::new();
+    let mail = lab.file("mail.toml", &mail_through_haproxy("http"));
+    lab.plimsoll(&["check", &mail]).exits(2).says("the service `proxy` takes no mail");
+}
+
 #[test]
 fn a_program_that_is_not_installed_is_named_with_its_package() {
     let lab = Lab::new();

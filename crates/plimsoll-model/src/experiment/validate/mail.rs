@@ -1,10 +1,12 @@
 //! What must hold of loads of mail, and of the services that they go through.
 
+use std::collections::BTreeSet;
+
 use super::{Checked, declared, in_range, problem};
 use crate::experiment::mail::{MessageSize, SizeShape};
 use crate::experiment::parse::Part;
 use crate::experiment::program::postfix;
-use crate::experiment::{Experiment, Load, Service, SmtpLoad};
+use crate::experiment::{Experiment, Load, ProxyMode, Service, SmtpLoad};
 
 /// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
 const LONGEST_ADDRESS: usize = 254;
@@ -106,14 +108,7 @@ fn check_queue(
 pub(super) fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
     let Some(smtp) = &load.smtp else { return Ok(()) };
     check_smtp(smtp, |key| path!["loads", name, "smtp", key].to_vec())?;
-    let target = &experiment.services[&load.to];
-    let takes_mail = target.smtp_sink.is_some()
-        || target.mail_relay.is_some()
-        || target.postfix.is_some()
-        || target.exec.is_some()
-        || target.relay.is_some()
-        || target.tcp_proxy.is_some();
-    if takes_mail {
+    if takes_mail(experiment, &load.to) {
         return Ok(());
     }
     Err(problem(
@@ -121,6 +116,26 @@ pub(super) fn check_load(experiment: &Experiment, name: &String, load: &Load) ->
         format!("the service `{}` takes no mail", load.to),
         "a service of kind `smtp_sink`, `mail_relay`, `postfix` or `exec`, or one that passes bytes on to such a service",
     ))
+}
+
+/// Whether mail that goes to this service comes to one that takes it: at once, or by services that pass bytes on.
+fn takes_mail(experiment: &Experiment, name: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut name = name;
+    while let Some(service) = experiment.services.get(name).filter(|_| seen.insert(name)) {
+        let is_server = service.smtp_sink.is_some()
+            || service.mail_relay.is_some()
+            || service.postfix.is_some()
+            || service.exec.is_some();
+        let passes_bytes = service.relay.is_some()
+            || service.tcp_proxy.is_some()
+            || service.haproxy.as_ref().is_some_and(|proxy| proxy.mode == ProxyMode::Tcp);
+        match service.onward().filter(|_| passes_bytes && !is_server) {
+            Some(next) => name = next,
+            None => return is_server,
+        }
+    }
+    false
 }
 
 fn check_smtp(smtp: &SmtpLoad, here: impl Fn(&str) -> Vec<Part>) -> Checked {
