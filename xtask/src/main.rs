@@ -1,9 +1,11 @@
-//! Chores of the project: `cargo xtask layers | test | docs`.
+//! Chores of the project: `cargo xtask layers | test | docs | kinds`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
 mod guest_kernel;
+mod kinds;
 mod layers;
+mod licences;
 mod packages;
 mod shell;
 mod tests;
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
-cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date";
+cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
+cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
             "--",
             "docs/reference",
         ]),
+        ["kinds"] => kinds::run(false),
+        ["kinds", "--check"] => kinds::run(true),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

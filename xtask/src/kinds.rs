@@ -1,0 +1,119 @@
+//! How many files a new kind of something touches: counted by the files that name one of the kinds that there are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the table stands.
+const PAGE: &str = "CONTRIBUTING.md";
+const BEGIN: &str = "<!-- written by `cargo xtask kinds` -->\n";
+const END: &str = "<!-- end -->\n";
+
+/// A kind of something, by one that exists.
+struct Kind {
+    name: &'static str,
+    example: &'static str,
+    /// How the program's text names the example.
+    words: &'static [&'static str],
+    /// So many files at most is what we aim at.
+    aim: usize,
+}
+
+const fn kind(name: &'static str, example: &'static str, words: &'static [&'static str], aim: usize) -> Kind {
+    Kind { name, example, words, aim }
+}
+
+const KINDS: &[Kind] = &[
+    kind("load", "messaging", &["messaging", "Messaging"], 5),
+    kind("claim", "growth", &["growth", "Growth"], 5),
+    kind("built-in service", "tcp_proxy", &["tcp_proxy", "TcpProxy"], 4),
+    kind("server program", "apache", &["apache", "Apache"], 3),
+    kind("host transport", "local", &["HostKind::Local", "local::"], 3),
+    kind("phase step", "settle", &["settle", "Settle"], 5),
+    kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
+    kind("packet format", "pcapng", &["pcapng"], 2),
+    kind("chart", "cycles", &["cycles::", "mod cycles", "chart::cycles"], 3),
+];
+
+/// Writes the table into the page, or fails where it is not what stands there.
+pub(crate) fn run(check: bool) -> Result<(), String> {
+    let page = fs::read_to_string(PAGE).map_err(|error| format!("{PAGE}: {error}"))?;
+    let (before, rest) = page.split_once(BEGIN).ok_or_else(|| format!("{PAGE} has no line `{BEGIN}`"))?;
+    let (_, after) = rest.split_once(END).ok_or_else(|| format!("{PAGE} has no line `{END}`"))?;
+    let fresh = format!("{before}{BEGIN}{}{END}{after}", table(&sources(Path::new("crates"))?));
+    match (fresh == page, check) {
+        (true, _) => Ok(()),
+        (false, true) => Err(format!("{PAGE} is out of date; run `cargo xtask kinds`")),
+        (false, false) => fs::write(PAGE, fresh).map_err(|error| format!("{PAGE}: {error}")),
+    }
+}
+
+fn table(sources: &[(PathBuf, String)]) -> String {
+    let mut rows = String::from("\n| kind | counted by | files | aim |\n| --- | --- | --- | --- |\n");
+    let mut lists = String::new();
+    for Kind { name, example, words, aim } in KINDS {
+        let named: Vec<_> =
+            sources.iter().filter(|(_, text)| words.iter().any(|word| text.contains(word))).collect();
+        rows += &format!("| {name} | `{example}` | {} | {aim} |\n", named.len());
+        lists += &format!("\n**{name}**, as `{example}`:\n\n");
+        named.iter().for_each(|(file, _)| lists += &format!("- `{}`\n", file.display()));
+    }
+    rows + &lists + "\n"
+}
+
+/// The program's files in order, with what is neither comment nor test.
+fn sources(crates: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+    let mut found = Vec::new();
+    for entry in entries(crates)? {
+        collect(&entry.join("src"), &mut found)?;
+    }
+    Ok(found)
+}
+
+fn collect(folder: &Path, found: &mut Vec<(PathBuf, String)>) -> Result<(), String> {
+    for path in entries(folder)? {
+        if path.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            found.push((path, program(&text)));
+        }
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(told)? {
+        paths.push(entry.map_err(told)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// What is neither comment nor test.
+fn program(text: &str) -> String {
+    let before_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = before_tests.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_tests_do_not_count() {
+        let text = "//! messaging\nuse a;\n    /// messaging\n\n#[cfg(test)]\nmod tests {\n messaging\n}\n";
+        assert_eq!(program(text), "use a;\n");
+    }
+
+    #[test]
+    fn a_file_counts_once_for_each_kind_that_it_names() {
+        let source = |name: &str, text: &str| (PathBuf::from(name), text.to_owned());
+        let table = table(&[source("a.rs", "Messaging, messaging, pcapng"), source("b.rs", "pcapng")]);
+        assert!(table.contains("| load | `messaging` | 1 | 5 |"), "{table}");
+        assert!(table.contains("| packet format | `pcapng` | 2 | 2 |"), "{table}");
+        assert!(table.contains("| claim | `growth` | 0 | 5 |"), "{table}");
+    }
+}
