@@ -15,8 +15,8 @@ use super::{packets, recovery, slices, validity};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
-    let difference = claim.difference.as_ref().map(|claim| (claim.phase.as_str(), claim.metric));
-    difference.or_else(|| claim.interaction.as_ref().map(|claim| (claim.phase.as_str(), claim.metric)))
+    let difference = claim.difference().map(|claim| (claim.phase.as_str(), claim.metric));
+    difference.or_else(|| claim.interaction().map(|claim| (claim.phase.as_str(), claim.metric)))
 }
 
 /// How figures of a metric are compared: shares by their difference, for a ratio of nearly nothing says nothing.
@@ -42,7 +42,7 @@ pub fn shortfalls(plan: &Plan) -> Vec<String> {
     let trials = plan.experiment.run.max_trials as usize;
     let fewest = compare::FEWEST_PAIRS;
     let of_claim = |(n, claim): (usize, &Claim)| {
-        let claim = claim.difference.as_ref()?;
+        let claim = claim.difference()?;
         let pairs =
             comparisons(plan, claim).iter().map(|each| trials * pairs_in_a_block(plan, each)).min()?;
         (pairs < fewest).then(|| {
@@ -267,7 +267,7 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
     fn every_other_cell_is_compared_with_the_one_that_is_named() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
         let trials = trials(&plan, |clients, _| if clients == "2" { 2.0 } else { 1.0 });
-        let claim = plan.experiment.claims[0].difference.as_ref().unwrap();
+        let claim = plan.experiment.claims[0].difference().unwrap();
         let verdicts = differences(&plan, claim, &trials);
         let told: Vec<_> =
             verdicts.iter().map(|v| (v.outcome, v.reason.split(':').next().unwrap())).collect();
@@ -281,7 +281,7 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
     #[test]
     fn only_the_odd_cell_is_named() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
-        let claim = plan.experiment.claims[1].interaction.as_ref().unwrap();
+        let claim = plan.experiment.claims[1].interaction().unwrap();
         let one_slow =
             |clients: &str, backlog: &str| if (clients, backlog) == ("2", "20") { 0.1 } else { 1.0 };
         let odd = odd_cell(claim, &trials(&plan, one_slow)).unwrap();

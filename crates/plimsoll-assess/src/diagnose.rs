@@ -35,7 +35,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &DiagnoseClaim, trials: &[TrialRecord
 
 /// What was found in each cell.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<DiagnosisReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.diagnose.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.diagnose());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();

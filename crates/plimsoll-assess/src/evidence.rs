@@ -27,9 +27,9 @@ const LEVELS: [&str; 8] = [
 /// What moved from baseline to after, over all trials; where nothing is to recover, what sets a cell apart that is odd.
 pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
     let claims = &plan.experiment.claims;
-    let Some(claim) = claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+    let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) else {
         let odd = claims.iter().find_map(|claim| {
-            let claim = claim.interaction.as_ref()?;
+            let claim = claim.interaction()?;
             Some(of_cell(claim, &contrast::odd_cell(claim, trials)?, trials))
         });
         return rank(&odd.unwrap_or_default(), MOST);

@@ -13,7 +13,7 @@ use super::{contrast, mail, slices};
 
 /// The neighbours that made a figure of mail worse by making the disk flush.
 pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference());
     claims.filter_map(|claim| of_claim(plan, claim, trials)).collect()
 }
 

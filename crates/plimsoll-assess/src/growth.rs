@@ -39,7 +39,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &GrowthClaim, trials: &[TrialRecord])
 
 /// What there is to draw and to list: the points of each curve, and what was fitted to them.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<GrowthReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.growth.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.growth());
     let each = claims
         .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |levels| (claim, levels)));
     let report = |(claim, cell): (&GrowthClaim, BTreeMap<String, String>)| {

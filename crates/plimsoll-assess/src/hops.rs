@@ -35,7 +35,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &HopsClaim, trials: &[TrialRecord]) -
 
 /// The hops of each cell.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<PathReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.hops.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.hops());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
@@ -53,7 +53,7 @@ pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<PathReport> {
 
 /// Whether a phase has seen enough: every hop is as sure as the claim wants, or will not be by the end of the phase.
 pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
-    let mut claims = plan.experiment.claims.iter().filter_map(|claim| claim.hops.as_ref());
+    let mut claims = plan.experiment.claims.iter().filter_map(|claim| claim.hops());
     let Some(claim) = claims.find(|claim| claim.phase == phase) else { return true };
     let Some(phase) = plan.experiment.all_phases().find(|known| known.name == phase) else { return true };
     let most = f64::from(phase.most_slices.unwrap_or(1));

@@ -38,7 +38,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &KneeClaim, trials: &[TrialRecord]) -
 
 /// What there is to draw and to list.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<KneeReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.knee.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.knee());
     let each = claims
         .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |group| (claim, group)));
     let report = |(claim, group): (&KneeClaim, BTreeMap<String, String>)| {

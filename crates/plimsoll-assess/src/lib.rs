@@ -168,41 +168,23 @@ fn ranked(kinds: [Vec<Cause>; 5]) -> Vec<Cause> {
 
 /// The verdicts on one claim: one for each cell where a claim is about a single system, else one.
 fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    if let Some(claim) = &claim.recovery {
-        recovery::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.difference {
-        contrast::differences(plan, claim, trials)
-    } else if let Some(claim) = &claim.interaction {
-        vec![contrast::interaction(claim, trials)]
-    } else if let Some(claim) = &claim.hysteresis {
-        hysteresis::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.delivery {
-        mail::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.load_curve {
-        load_curve::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.loss_curve {
-        loss_curve::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.diagnose {
-        diagnose::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.knee {
-        knee::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.hops {
-        hops::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.growth {
-        growth::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.limit {
-        match claim {
-            LimitClaim::Search(claim) => limit::verdicts(plan, claim, trials),
-            LimitClaim::Bound(claim) => bound::verdicts(plan, claim, trials),
-        }
-    } else if let Some(claim) = &claim.modes {
-        modes::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.source {
-        source::verdicts(plan, claim, trials)
-    } else if let Some(claim) = &claim.winner {
-        winner::verdicts(plan, claim, trials)
-    } else {
-        Vec::new()
+    match claim {
+        Claim::Recovery(claim) => recovery::verdicts(plan, claim, trials),
+        Claim::Difference(claim) => contrast::differences(plan, claim, trials),
+        Claim::Interaction(claim) => vec![contrast::interaction(claim, trials)],
+        Claim::Hysteresis(claim) => hysteresis::verdicts(plan, claim, trials),
+        Claim::Delivery(claim) => mail::verdicts(plan, claim, trials),
+        Claim::LoadCurve(claim) => load_curve::verdicts(plan, claim, trials),
+        Claim::LossCurve(claim) => loss_curve::verdicts(plan, claim, trials),
+        Claim::Diagnose(claim) => diagnose::verdicts(plan, claim, trials),
+        Claim::Knee(claim) => knee::verdicts(plan, claim, trials),
+        Claim::Hops(claim) => hops::verdicts(plan, claim, trials),
+        Claim::Growth(claim) => growth::verdicts(plan, claim, trials),
+        Claim::Limit(LimitClaim::Search(claim)) => limit::verdicts(plan, claim, trials),
+        Claim::Limit(LimitClaim::Bound(claim)) => bound::verdicts(plan, claim, trials),
+        Claim::Modes(claim) => modes::verdicts(plan, claim, trials),
+        Claim::Source(claim) => source::verdicts(plan, claim, trials),
+        Claim::Winner(claim) => winner::verdicts(plan, claim, trials),
     }
 }
 

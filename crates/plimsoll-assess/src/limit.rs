@@ -139,7 +139,7 @@ pub(super) fn searches(plan: &Plan, trials: &[TrialRecord]) -> Vec<SearchReport>
 
 /// The claims about searches.
 fn claims(experiment: &Experiment) -> impl Iterator<Item = &SearchClaim> {
-    let limits = experiment.claims.iter().filter_map(|claim| claim.limit.as_ref());
+    let limits = experiment.claims.iter().filter_map(|claim| claim.limit());
     limits.filter_map(LimitClaim::search)
 }
 

@@ -58,7 +58,7 @@ pub(super) fn doubt(verdict: &mut Verdict) {
 
 /// What there is to draw and to list: the points and the fits of each cell.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<LoadCurveReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.load_curve.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.load_curve());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     let report = |(claim, cell): (&LoadCurveClaim, &Cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
@@ -307,8 +307,7 @@ load_curve = { phase = "loaded", host = "server" }
             assert!((point.load - rho / (1.0 - rho)).abs() < 1e-6, "{point:?}");
         }
         assert_eq!(report.fits[0].model, "M/M/1");
-        let verdict =
-            &verdicts(&plan, plan.experiment.claims[0].load_curve.as_ref().unwrap(), &[trial(&plan)])[0];
+        let verdict = &verdicts(&plan, plan.experiment.claims[0].load_curve().unwrap(), &[trial(&plan)])[0];
         assert_eq!(verdict.outcome, Outcome::Estimated, "{verdict:?}");
         assert!(verdict.reason.contains("M/M/1 describes 6 points"), "{}", verdict.reason);
     }
@@ -327,7 +326,7 @@ load_curve = { phase = "loaded", host = "server" }
     fn without_samples_nothing_is_decided() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
         let blind = TrialRecord { series: BTreeMap::new(), ..trial(&plan) };
-        let claim = plan.experiment.claims[0].load_curve.as_ref().unwrap();
+        let claim = plan.experiment.claims[0].load_curve().unwrap();
         assert_eq!(verdicts(&plan, claim, &[blind])[0].outcome, Outcome::Undecided);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &LossCurveClaim, trials: &[TrialRecor
 
 /// What there is to draw and to list: the points of each curve, and the fitted formulas.
 pub(super) fn reports(plan: &Plan, trials: &[TrialRecord]) -> Vec<LossCurveReport> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.loss_curve.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.loss_curve());
     let each = claims
         .flat_map(|claim| curve::groups(plan, &claim.over).into_iter().map(move |group| (claim, group)));
     let report = |(claim, group): (&LossCurveClaim, BTreeMap<String, String>)| {
@@ -237,7 +237,7 @@ loss_curve = { phase = "sent", over = ["loss"] }
     #[test]
     fn reno_follows_the_formula_and_bbr_is_said_not_to() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
-        let claim = plan.experiment.claims[0].loss_curve.as_ref().unwrap();
+        let claim = plan.experiment.claims[0].loss_curve().unwrap();
         let verdicts = verdicts(&plan, claim, &trials(&plan));
         let of = |control: &str| {
             let start = format!("control = {control}: ");

@@ -159,7 +159,7 @@ impl Guilty {
 
 /// What every claim about modes found, cell by cell.
 pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
@@ -190,7 +190,7 @@ pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> 
 
 /// The neighbours that brought a second mode, with the figure and the machine's reads without and with them.
 pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     let mut causes: Vec<Cause> = Vec::new();
     for (claim, cell) in each {
@@ -270,7 +270,7 @@ pub(super) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<Strin
 }
 
 fn claim_on<'p>(plan: &'p Plan, phase: &str) -> Option<&'p ModesClaim> {
-    plan.experiment.claims.iter().filter_map(|claim| claim.modes.as_ref()).find(|claim| claim.phase == phase)
+    plan.experiment.claims.iter().filter_map(|claim| claim.modes()).find(|claim| claim.phase == phase)
 }
 
 #[cfg(test)]
@@ -351,7 +351,7 @@ modes = { phase = "timed" }
 
     fn verdict_on(trial: TrialRecord) -> Verdict {
         let plan = plan();
-        let claim = plan.experiment.claims[0].modes.clone().unwrap();
+        let claim = plan.experiment.claims[0].modes().cloned().unwrap();
         verdicts(&plan, &claim, &[trial]).remove(0)
     }
 

@@ -86,7 +86,7 @@ pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterat
 /// Whether the slices of a phase, pair by pair against the control twin's, lie so close together that a ratio of two such phases has an
 /// interval well inside the margin. Without a recovery claim every figure is sure enough.
 pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
-    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return true;
     };
     let ratios = pairs_of(slices, claim.metric);
@@ -117,7 +117,7 @@ fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
 
 /// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control twin.
 pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
-    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref()) else {
+    let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return false;
     };
     let before = pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
@@ -147,7 +147,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// What the first recovery claim found beside its verdict.
 pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts> {
-    let claim = plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref())?;
+    let claim = plan.experiment.claims.iter().find_map(|claim| claim.recovery())?;
     let mut cycles = Vec::new();
     let mut whole = Vec::new();
     for trial in trials {

@@ -134,7 +134,7 @@ pub(super) fn restored(plan: &Plan, trials: &[TrialRecord]) -> Option<CauseEvide
 }
 
 fn claim(plan: &Plan) -> Option<&RecoveryClaim> {
-    plan.experiment.claims.iter().find_map(|claim| claim.recovery.as_ref())
+    plan.experiment.claims.iter().find_map(|claim| claim.recovery())
 }
 
 #[cfg(test)]

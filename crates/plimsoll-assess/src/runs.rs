@@ -80,16 +80,16 @@ fn measured(plan: &Plan) -> Vec<(String, Metric)> {
     let mut found: Vec<(String, Metric)> = Vec::new();
     let of_claim = |claim: &Claim| {
         let mut list = Vec::new();
-        if let Some(claim) = &claim.recovery {
+        if let Some(claim) = claim.recovery() {
             list.extend([&claim.baseline, &claim.after].map(|phase| (phase.clone(), claim.metric)));
         }
         list.extend(contrast::about(claim).map(|(phase, metric)| (phase.to_owned(), metric)));
-        list.extend(claim.modes.as_ref().map(|claim| (claim.phase.clone(), claim.metric)));
-        let winner = claim.winner.iter();
+        list.extend(claim.modes().map(|claim| (claim.phase.clone(), claim.metric)));
+        let winner = claim.winner().into_iter();
         list.extend(winner.flat_map(|claim| claim.phases.iter().map(|phase| (phase.clone(), claim.metric))));
-        let bound = claim.limit.as_ref().and_then(LimitClaim::bound);
+        let bound = claim.limit().and_then(LimitClaim::bound);
         list.extend(bound.map(|claim| (claim.phase.clone(), claim.metric)));
-        let source = claim.source.as_ref();
+        let source = claim.source();
         list.extend(source.map(|claim| (claim.phase.clone(), Metric::MegabytesPerSecond)));
         list
     };

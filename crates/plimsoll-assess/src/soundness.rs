@@ -180,16 +180,16 @@ enum Asked {
 
 fn asked_whether_it_fails(experiment: &Experiment, phase: &str) -> Option<Asked> {
     experiment.claims.iter().find_map(|claim| {
-        if claim.recovery.as_ref().is_some_and(|claim| claim.after == phase) {
+        if claim.recovery().is_some_and(|claim| claim.after == phase) {
             return Some(Asked::AfterAll);
         }
-        let bound = claim.limit.as_ref().and_then(|limit| limit.bound());
+        let bound = claim.limit().and_then(|limit| limit.bound());
         let in_part = [
-            claim.hysteresis.as_ref().is_some_and(|claim| claim.phase == phase),
-            claim.difference.as_ref().is_some_and(|claim| claim.phase == phase),
-            claim.interaction.as_ref().is_some_and(|claim| claim.phase == phase),
-            claim.winner.as_ref().is_some_and(|claim| claim.phases.iter().any(|of| of == phase)),
-            claim.hops.as_ref().is_some_and(|claim| claim.phase == phase),
+            claim.hysteresis().is_some_and(|claim| claim.phase == phase),
+            claim.difference().is_some_and(|claim| claim.phase == phase),
+            claim.interaction().is_some_and(|claim| claim.phase == phase),
+            claim.winner().is_some_and(|claim| claim.phases.iter().any(|of| of == phase)),
+            claim.hops().is_some_and(|claim| claim.phase == phase),
             bound.is_some_and(|claim| claim.phase == phase && claim.metric == Metric::ErrorShare),
         ];
         in_part.contains(&true).then_some(Asked::InPart)

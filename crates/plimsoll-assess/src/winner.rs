@@ -42,7 +42,7 @@ pub(super) fn verdicts(plan: &Plan, claim: &WinnerClaim, trials: &[TrialRecord])
 
 /// The winners of all claims.
 pub(super) fn all(plan: &Plan, trials: &[TrialRecord]) -> Vec<Winner> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.winner.as_ref());
+    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.winner());
     let each = claims.flat_map(|claim| rows(plan, claim).into_iter().map(move |row| (claim, row)));
     each.filter_map(|(claim, (phase, row))| judged(plan, claim, phase, &row, trials).1).collect()
 }
@@ -268,7 +268,7 @@ winner = { phases = ["read"], factor = "engine" }
             found[0]
         );
         assert!(found[1].outcome != Outcome::Faster && found[1].certainty < 0.9, "{:?}", found[1]);
-        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        let claim = plan.experiment.claims[0].winner().cloned().unwrap();
         let told = verdicts(&plan, &claim, &trials);
         assert!(
             told[0].reason.starts_with("read, threads = 1: mmap is the best engine"),
@@ -295,7 +295,7 @@ winner = { phases = ["read"], factor = "engine" }
         assert_eq!(found.figure, shown("pread"));
         assert!((found.lead - shown("pread") / shown("mmap")).abs() < 1e-9, "{found:?}");
         assert!(found.outcome != Outcome::Faster, "{found:?}");
-        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        let claim = plan.experiment.claims[0].winner().cloned().unwrap();
         let reason = &verdicts(&plan, &claim, &trials)[0].reason;
         assert!(reason.contains("by geometric means over 8 blocks"), "{reason}");
         assert!(reason.contains("medians over the blocks put mmap first"), "{reason}");
@@ -316,7 +316,7 @@ winner = { phases = ["read"], factor = "engine" }
         let plan = Plan::read("winner", TEXT, &Settings::default()).unwrap();
         let mut trials = trials(&plan, |_, _, _| 1.0);
         trials.retain(|trial| trial.block < 3);
-        let claim = plan.experiment.claims[0].winner.clone().unwrap();
+        let claim = plan.experiment.claims[0].winner().cloned().unwrap();
         assert_eq!(verdicts(&plan, &claim, &trials)[0].outcome, Outcome::Undecided);
         assert!(all(&plan, &trials).is_empty());
     }

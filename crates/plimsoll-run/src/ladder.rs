@@ -20,7 +20,7 @@ impl<'t> Trial<'t> {
     pub(crate) fn climb(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;
         let Some(remedies) = &experiment.remedies else { return Ok(()) };
-        let claim = experiment.claims.iter().find_map(|claim| claim.recovery.as_ref());
+        let claim = experiment.claims.iter().find_map(|claim| claim.recovery());
         let Some((load, extent)) = claim.and_then(|claim| find(experiment, &claim.after)) else {
             return Ok(());
         };

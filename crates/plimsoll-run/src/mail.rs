@@ -53,7 +53,7 @@ impl Trial<'_> {
         let experiment = self.experiment;
         let sinks = experiment.services.iter().filter(|(_, service)| service.smtp_sink.is_some());
         for (sink, _) in sinks {
-            let claims = experiment.claims.iter().filter_map(|claim| claim.delivery.as_ref());
+            let claims = experiment.claims.iter().filter_map(|claim| claim.delivery());
             let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
             for twin in self.twins().collect::<Vec<_>>() {
                 let acknowledged = self.acknowledged(twin, sink);

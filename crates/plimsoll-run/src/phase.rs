@@ -312,7 +312,7 @@ pub(crate) struct Extent {
 
 impl Extent {
     pub(crate) fn of(phase: &Phase, experiment: &Experiment) -> Self {
-        let about_modes = |claim: &Claim| claim.modes.as_ref().is_some_and(|claim| claim.phase == phase.name);
+        let about_modes = |claim: &Claim| claim.modes().is_some_and(|claim| claim.phase == phase.name);
         let usual = if experiment.claims.iter().any(about_modes) { ModesClaim::MEASUREMENTS } else { 1 };
         let slices = phase.slices.unwrap_or(usual);
         Self {

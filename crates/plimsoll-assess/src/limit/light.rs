@@ -134,7 +134,7 @@ limit = { phase = "search", at_most = "20ms", predict = { from = "light" } }
         let offer = Offer { steps, ..Offer::default() };
         let result = LoadResult { offer: Some(offer), ..LoadResult::default() };
         let trial = TrialRecord { phases: vec![fixture::phase("light", result)], ..TrialRecord::default() };
-        let claim = plan.experiment.claims[0].limit.as_ref().unwrap().search().unwrap();
+        let claim = plan.experiment.claims[0].limit().unwrap().search().unwrap();
         let found = predicted(&plan.experiment, claim, [&trial].into_iter()).unwrap();
         assert!((found.service_ms - 2.0).abs() < 0.01, "{found:?}");
         assert_eq!((found.points, found.highest_per_second), (4, 140.0));

@@ -3,8 +3,12 @@
 //! These are the types of the TOML text as written; [`parse`] reads them and tells where an error stands, and [`crate::plan`]
 //! resolves the names in them. The JSON Schema in the reference is generated from these types, so their comments are what users read.
 
+#[macro_use]
+mod kinds;
+
 pub mod bulk;
 pub mod capture;
+pub mod claim;
 pub mod cpus;
 pub mod diagnose;
 pub mod expect;
@@ -34,6 +38,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
 pub use capture::Capture;
+pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, RecoveryClaim};
 pub use cpus::Cpus;
 pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
 pub use expect::{
@@ -61,7 +66,7 @@ pub use storage::{
     SourceClaim, StorageEngine, StorageLoad, SyncBy, Volume, WinnerClaim,
 };
 
-use crate::units::{ByteSize, PortRange, Share, Span, Unit};
+use crate::units::{ByteSize, PortRange, Span, Unit};
 
 /// An experiment: a question, and the hosts, links, services, loads and phases that answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -360,223 +365,6 @@ impl Paths {
         }
         .iter()
         .map(String::as_str)
-    }
-}
-
-/// Something to be judged. Exactly one of the kinds is given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Claim {
-    /// The figure comes back, or does not: after against baseline, adjusted by the control twin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<RecoveryClaim>,
-    /// Two levels of a factor, or two cells, compare as expected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub difference: Option<DifferenceClaim>,
-    /// Two factors act on each other, or do not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interaction: Option<InteractionClaim>,
-    /// A load that rises and falls meets the same figures on its way down as on its way up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hysteresis: Option<HysteresisClaim>,
-    /// All mail that was acknowledged arrives, and none is spoiled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivery: Option<DeliveryClaim>,
-    /// The CPUs of a host behave as a queue that theory knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub load_curve: Option<LoadCurveClaim>,
-    /// TCP's rate over the loss of a path keeps to the formulas.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_curve: Option<LossCurveClaim>,
-    /// The hops of a path can be told apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hops: Option<HopsClaim>,
-    /// A path is good enough for TCP at a rate and a round-trip time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnose: Option<DiagnoseClaim>,
-    /// Datagrams are lost from an offered rate on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub knee: Option<KneeClaim>,
-    /// A figure keeps to a bound; or so many requests per second are the most that hold a bound of latency.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<LimitClaim>,
-    /// Measurements gather in one place, or in several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub modes: Option<ModesClaim>,
-    /// What was read came from memory, or from the device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<SourceClaim>,
-    /// The time of a messaging load grows in a known way with the number of its workers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub growth: Option<GrowthClaim>,
-    /// One level of a factor is the best, for each phase and each combination of the others' levels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub winner: Option<WinnerClaim>,
-}
-
-impl Claim {
-    /// The claim's name, a phase that it is about, and its metric, where that may be left to the phase's load.
-    fn usual_metric_mut(&mut self) -> Option<(&'static str, &str, &mut Metric)> {
-        let recovery = self.recovery.as_mut().map(|it| ("recovery", it.baseline.as_str(), &mut it.metric));
-        let difference = self.difference.as_mut().map(|it| ("difference", it.phase.as_str(), &mut it.metric));
-        let interaction =
-            self.interaction.as_mut().map(|it| ("interaction", it.phase.as_str(), &mut it.metric));
-        recovery.or(difference).or(interaction)
-    }
-
-    /// What is expected; nothing for a kind whose outcome has no sides.
-    #[must_use]
-    pub fn expected(&self) -> Option<Expected> {
-        let limit = |claim: &LimitClaim| match claim {
-            LimitClaim::Search(claim) => claim.expect.into(),
-            LimitClaim::Bound(claim) => claim.expect.into(),
-        };
-        let of_kind = [
-            self.recovery.as_ref().map(|claim| claim.expect.into()),
-            self.difference.as_ref().map(|claim| claim.expect.into()),
-            self.interaction.as_ref().map(|claim| claim.expect.into()),
-            self.hysteresis.as_ref().map(|claim| claim.expect.into()),
-            self.delivery.as_ref().map(|claim| claim.expect.into()),
-            self.diagnose.as_ref().map(|claim| claim.expect.into()),
-            self.modes.as_ref().map(|claim| claim.expect.into()),
-            self.limit.as_ref().map(limit),
-        ];
-        of_kind.into_iter().flatten().next()
-    }
-
-    /// The figures that it is about: the claim's name, the phase that measures, and the metric.
-    pub(crate) fn figures(&self) -> Vec<(&'static str, &str, Metric)> {
-        let of_kinds = [
-            self.recovery.as_ref().map(|it| ("recovery", it.baseline.as_str(), it.metric)),
-            self.difference.as_ref().map(|it| ("difference", it.phase.as_str(), it.metric)),
-            self.interaction.as_ref().map(|it| ("interaction", it.phase.as_str(), it.metric)),
-            self.hysteresis.as_ref().map(|it| ("hysteresis", it.phase.as_str(), it.metric)),
-            self.modes.as_ref().map(|it| ("modes", it.phase.as_str(), it.metric)),
-            self.limit.as_ref().and_then(LimitClaim::bound).map(|it| ("limit", it.phase.as_str(), it.metric)),
-        ];
-        let winners = self
-            .winner
-            .iter()
-            .flat_map(|it| it.phases.iter().map(move |phase| ("winner", phase.as_str(), it.metric)));
-        of_kinds.into_iter().flatten().chain(winners).collect()
-    }
-
-    /// Whether it compares cells with each other.
-    #[must_use]
-    pub fn compares_cells(&self) -> bool {
-        self.difference.is_some() || self.interaction.is_some()
-    }
-}
-
-/// The figure after the flood is as good as before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RecoveryClaim {
-    /// The measured phase before.
-    pub baseline: String,
-    /// The measured phase after; every repetition counts.
-    pub after: String,
-    /// How much less is still as good (more than 0, less than 1).
-    #[serde(default = "RecoveryClaim::default_margin")]
-    pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
-    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
-    #[serde(default)]
-    #[schemars(transform = forget_default)]
-    pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
-    #[serde(default)]
-    pub expect: RecoveryExpect,
-}
-
-impl RecoveryClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
-    }
-}
-
-/// All mail that was acknowledged arrives at a sink, and none of it is spoiled. Mail that arrives twice is counted; that a relay delivers
-/// a message again after a crash is allowed (RFC 5321, section 4.1.1.4), unless the claim says otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DeliveryClaim {
-    /// The sink.
-    pub sink: String,
-    /// How long to wait for it after the last phase.
-    #[serde(default = "DeliveryClaim::default_within")]
-    pub within: Span,
-    /// Whether a message may arrive more than once.
-    #[serde(default = "DeliveryClaim::default_doubles")]
-    pub doubles: bool,
-    /// What is expected: the claim holds when that is found.
-    #[serde(default)]
-    pub expect: DeliveryExpect,
-}
-
-impl DeliveryClaim {
-    fn default_within() -> Span {
-        Span::secs(30)
-    }
-    fn default_doubles() -> bool {
-        true
-    }
-}
-
-/// Every other level of a factor is compared with its first, or every other cell with one of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DifferenceClaim {
-    /// The measured phase.
-    pub phase: String,
-    /// The factor. Give this or `against`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub factor: Option<String>,
-    /// The cell that all others are compared with: a level for every factor. Give this or `factor`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub against: BTreeMap<String, serde_json::Value>,
-    /// How small a difference counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
-    #[serde(default = "DifferenceClaim::default_margin")]
-    pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
-    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
-    #[serde(default)]
-    #[schemars(transform = forget_default)]
-    pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
-    #[serde(default)]
-    pub expect: DifferenceExpect,
-}
-
-impl DifferenceClaim {
-    pub(crate) fn default_margin() -> Share {
-        Share(0.02)
-    }
-}
-
-/// Whether the effect of one factor depends on the level of another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct InteractionClaim {
-    /// The measured phase.
-    pub phase: String,
-    /// The factors.
-    pub factors: Vec<String>,
-    /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
-    #[serde(default = "InteractionClaim::default_margin")]
-    pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
-    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
-    #[serde(default)]
-    #[schemars(transform = forget_default)]
-    pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
-    #[serde(default)]
-    pub expect: InteractionExpect,
-}
-
-impl InteractionClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
     }
 }
 

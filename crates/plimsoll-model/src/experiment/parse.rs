@@ -167,7 +167,9 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     }
     let mut claims = std::mem::take(&mut experiment.claims);
     for (nth, claim) in claims.iter_mut().enumerate() {
-        if let Some(limit) = claim.limit.as_mut().filter(|limit| limit.phase().is_empty()) {
+        if let Claim::Limit(limit) = claim
+            && limit.phase().is_empty()
+        {
             *limit.phase_mut() = only_phase(&experiment, limit.search().is_some()).unwrap_or_default();
         }
         let Some((name, phase, metric)) = claim.usual_metric_mut() else { continue };
@@ -361,7 +363,7 @@ measure = "some"
             let text = SMALL.replace("connections = 10", load)
                 + "[factors.clients]\nset = \"loads.some.http.concurrency\"\nlevels = [1, 2]\n"
                 + claims;
-            parse(&text, &[]).unwrap().claims[0].difference.clone().unwrap().metric
+            parse(&text, &[]).unwrap().claims[0].difference().cloned().unwrap().metric
         };
         let kept = "duration = \"1s\", requests_per_connection = 0";
         let tables = "[[claims]]\ndifference = { phase = \"all\", factor = \"clients\" }";

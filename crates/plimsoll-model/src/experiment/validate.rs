@@ -7,6 +7,7 @@ macro_rules! path {
 
 mod bulk;
 mod capture;
+mod claims;
 mod diagnose;
 mod extent;
 mod hops;
@@ -20,16 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
 
-use super::hysteresis::{self, HysteresisClaim};
-use super::knee::KneeClaim;
-use super::load_curve::LoadCurveClaim;
-use super::loss_curve::LossCurveClaim;
+use super::kinds::SAYS_NOTHING;
 use super::open_loop::{Arrivals, OpenLoop};
 use super::parse::{Part, Problem, nearest};
 use super::service::{Leak, WebModel};
 use super::{
-    Claim, Cpus, Direction, Experiment, Factor, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase,
-    RecoveryClaim, Service, WebService, sysctl,
+    Cpus, Experiment, Factor, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase, Service, WebService,
+    sysctl,
 };
 use crate::units::Span;
 
@@ -80,7 +78,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     found.note(storage::neighbours(experiment, &names));
     factors(experiment, &mut found);
     for (index, claim) in experiment.claims.iter().enumerate() {
-        let checked = check_claim(experiment, index, claim, &names);
+        let checked = claims::check(experiment, index, claim, &names);
         found.note(checked.and_then(|()| metrics::check(experiment, index, claim, &names)));
     }
     if let Some(remedies) = &experiment.remedies {
@@ -152,7 +150,7 @@ fn one_of(choices: &[(&str, bool)], what: &str, path: impl Into<Vec<Part>>) -> C
     let all = choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match made.as_slice() {
         [_] => Ok(()),
-        [] => Err(problem(path, format!("{what} does not say what it is"), format!("exactly one of {all}"))),
+        [] => Err(problem(path, format!("{what} {SAYS_NOTHING}"), format!("exactly one of {all}"))),
         several => Err(problem(
             path,
             format!("{what} is {} at once", several.join(" and ")),
@@ -857,138 +855,6 @@ fn check_cell(experiment: &Experiment, cell: &BTreeMap<String, serde_json::Value
     }
 }
 
-fn check_claim(
-    experiment: &Experiment,
-    index: usize,
-    claim: &Claim,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let kinds = [
-        ("recovery", claim.recovery.is_some()),
-        ("difference", claim.difference.is_some()),
-        ("interaction", claim.interaction.is_some()),
-        ("hysteresis", claim.hysteresis.is_some()),
-        ("delivery", claim.delivery.is_some()),
-        ("load_curve", claim.load_curve.is_some()),
-        ("loss_curve", claim.loss_curve.is_some()),
-        ("hops", claim.hops.is_some()),
-        ("diagnose", claim.diagnose.is_some()),
-        ("knee", claim.knee.is_some()),
-        ("limit", claim.limit.is_some()),
-        ("modes", claim.modes.is_some()),
-        ("growth", claim.growth.is_some()),
-        ("source", claim.source.is_some()),
-        ("winner", claim.winner.is_some()),
-    ];
-    one_of(&kinds, "the claim", path!["claims", index])?;
-    if let Some(recovery) = &claim.recovery {
-        recovery_claim(recovery, index, names)?;
-    }
-    if let Some(difference) = &claim.difference {
-        measured(&difference.phase, names, path!["claims", index, "difference", "phase"])?;
-        let sides = [("factor", difference.factor.is_some()), ("against", !difference.against.is_empty())];
-        one_of(&sides, "the difference", path!["claims", index, "difference"])?;
-        let here = |key: &str| path!["claims", index, "difference", key];
-        if let Some(factor) = &difference.factor {
-            declared(factor, &experiment.factors, "factor", here("factor"))?;
-        } else {
-            check_cell(experiment, &difference.against, &here("against"))?;
-            if !experiment.cells.is_empty() && !experiment.cells.contains(&difference.against) {
-                return Err(problem(here("against"), "this cell is not run", "one of the `cells`"));
-            }
-        }
-        margin(difference.margin.0, path!["claims", index, "difference", "margin"])?;
-    }
-    if let Some(delivery) = &claim.delivery {
-        mail_sink(experiment, &delivery.sink, path!["claims", index, "delivery", "sink"])?;
-    }
-    storage::check_claim(experiment, index, claim, names)?;
-    if let Some(hysteresis) = &claim.hysteresis {
-        hysteresis_claim(experiment, hysteresis, index, names)?;
-    }
-    if let Some(load_curve) = &claim.load_curve {
-        load_curve_claim(experiment, load_curve, index, names)?;
-    }
-    if let Some(loss_curve) = &claim.loss_curve {
-        loss_curve_claim(experiment, loss_curve, index, names)?;
-    }
-    if let Some(claim) = &claim.diagnose {
-        diagnose::check_claim(experiment, claim, index, names)?;
-    }
-    if let Some(claim) = &claim.knee {
-        knee_claim(experiment, claim, index, names)?;
-    }
-    if let Some(claim) = &claim.hops {
-        hops::check_claim(experiment, claim, index, names)?;
-    }
-    if let Some(growth) = &claim.growth {
-        messaging::check_claim(experiment, growth, index, names)?;
-    }
-    if let Some(claim) = &claim.limit {
-        limit::check_claim(experiment, claim, index, names)?;
-    }
-    if let Some(interaction) = &claim.interaction {
-        margin(interaction.margin.0, path!["claims", index, "interaction", "margin"])?;
-        measured(&interaction.phase, names, path!["claims", index, "interaction", "phase"])?;
-        if interaction.factors.len() < 2 {
-            let here = path!["claims", index, "interaction", "factors"];
-            return Err(problem(
-                here,
-                "an interaction needs two factors",
-                "the names of at least two factors",
-            ));
-        }
-        for (place, factor) in interaction.factors.iter().enumerate() {
-            declared(
-                factor,
-                &experiment.factors,
-                "factor",
-                path!["claims", index, "interaction", "factors", place],
-            )?;
-        }
-    }
-    Ok(())
-}
-
-fn hysteresis_claim(
-    experiment: &Experiment,
-    claim: &HysteresisClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = |key: &str| path!["claims", index, "hysteresis", key];
-    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    let steps = load.and_then(|load| Some(&load.http.as_ref()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
-    let (up, down) = hysteresis::ways(steps, |rate| *rate);
-    if up.len() < 2 || down.len() < 2 {
-        return Err(problem(
-            here("phase"),
-            "the load of this phase does not go up and down",
-            "a load with `open.steps` that rise and then fall",
-        ));
-    }
-    margin(claim.margin.0, here("margin"))
-}
-
-fn load_curve_claim(
-    experiment: &Experiment,
-    claim: &LoadCurveClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = |key: &str| path!["claims", index, "load_curve", key];
-    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    declared(&claim.host, &experiment.hosts, "host", here("host"))?;
-    if random_steps(load) < LoadCurveClaim::LEAST_STEPS {
-        return Err(problem(
-            here("phase"),
-            "the load of this phase does not show how a queue grows",
-            "a load with at least five different `open.steps` and `open.arrivals = \"poisson\"`",
-        ));
-    }
-    Ok(())
-}
-
 /// How many different steps a load has whose requests come at random.
 fn random_steps(load: Option<&Load>) -> usize {
     let open = load.and_then(|load| load.http.as_ref()?.open.as_ref());
@@ -997,38 +863,6 @@ fn random_steps(load: Option<&Load>) -> usize {
     steps.sort_unstable_by(f64::total_cmp);
     steps.dedup();
     steps.len()
-}
-
-fn loss_curve_claim(
-    experiment: &Experiment,
-    claim: &LossCurveClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = |key: &str| path!["claims", index, "loss_curve", key];
-    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    if load.and_then(|load| load.bulk.as_ref()).is_none_or(|bulk| bulk.direction != Direction::Send) {
-        return Err(problem(
-            here("phase"),
-            "this phase does not send a stream",
-            "a load with `bulk` that sends",
-        ));
-    }
-    points_of(experiment, &claim.over, &here("over"))
-}
-
-fn knee_claim(
-    experiment: &Experiment,
-    claim: &KneeClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = |key: &str| path!["claims", index, "knee", key];
-    let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    if load.is_none_or(|load| load.udp.is_none()) {
-        return Err(problem(here("phase"), "this phase does not send datagrams", "a load with `udp`"));
-    }
-    points_of(experiment, &claim.over, &here("over"))
 }
 
 /// The factors whose levels are points of a curve.
@@ -1041,23 +875,9 @@ fn points_of(experiment: &Experiment, over: &[String], at: &[Part]) -> Checked {
     })
 }
 
-fn recovery_claim(claim: &RecoveryClaim, index: usize, names: &BTreeMap<String, Option<&str>>) -> Checked {
-    let here = |key: &str| path!["claims", index, "recovery", key];
-    measured(&claim.baseline, names, here("baseline"))?;
-    measured(&claim.after, names, here("after"))?;
-    if names[&claim.baseline] != names[&claim.after] {
-        return Err(problem(
-            here("after"),
-            "baseline and after measure different loads",
-            "two phases that measure the same load",
-        ));
-    }
-    margin(claim.margin.0, here("margin"))
-}
-
 fn margin(margin: f64, path: impl Into<Vec<Part>>) -> Checked {
     if margin > 0.0 && margin < 1.0 {
         return Ok(());
     }
-    Err(problem(path, "a margin of all or nothing decides nothing", "a share of more than 0 and less than 1"))
+    Err(problem(path, "margin must be between 0 and 1", "a share of more than 0 and less than 1"))
 }

@@ -22,7 +22,7 @@ pub(super) fn extend(experiment: &mut Experiment) {
     let margin = DifferenceClaim::default_margin();
     let (factor, against, expect) = (Some(name), Default::default(), DifferenceExpect::Same);
     let difference = DifferenceClaim { phase, factor, against, margin, metric, expect };
-    let claim = Claim { difference: Some(difference), ..Claim::default() };
+    let claim = Claim::Difference(difference);
     experiment.claims.push(claim);
 }
 
@@ -36,7 +36,7 @@ fn factor(experiment: &Experiment) -> Option<&str> {
 #[must_use]
 pub fn claim(experiment: &Experiment) -> Option<&DifferenceClaim> {
     let name = factor(experiment)?;
-    let differences = experiment.claims.iter().filter_map(|claim| claim.difference.as_ref());
+    let differences = experiment.claims.iter().filter_map(|claim| claim.difference());
     differences.into_iter().find(|difference| difference.factor.as_deref() == Some(name))
 }
 
@@ -59,10 +59,10 @@ fn add_factor(experiment: &mut Experiment) -> String {
 /// The phase and the figure that the experiment is about: those of its first claim, or the first phase that it measures.
 fn judged(experiment: &Experiment) -> Option<(String, Metric)> {
     let of_claims = experiment.claims.iter().find_map(|claim| {
-        let difference = claim.difference.as_ref().map(|claim| (&claim.phase, claim.metric));
-        let interaction = claim.interaction.as_ref().map(|claim| (&claim.phase, claim.metric));
-        let recovery = claim.recovery.as_ref().map(|claim| (&claim.baseline, claim.metric));
-        let hysteresis = claim.hysteresis.as_ref().map(|claim| (&claim.phase, claim.metric));
+        let difference = claim.difference().map(|claim| (&claim.phase, claim.metric));
+        let interaction = claim.interaction().map(|claim| (&claim.phase, claim.metric));
+        let recovery = claim.recovery().map(|claim| (&claim.baseline, claim.metric));
+        let hysteresis = claim.hysteresis().map(|claim| (&claim.phase, claim.metric));
         difference.or(interaction).or(recovery).or(hysteresis)
     });
     let phase = match of_claims {

@@ -124,7 +124,7 @@ fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
 /// Where "as good" ends for this verdict: on the bad side for recovery, on both for a difference. Empty when no claim of its kind
 /// and metric is known, or several that differ.
 fn limits(verdict: &Verdict, claims: &[Claim]) -> Vec<f64> {
-    let of = |claim: &Claim| match (&claim.recovery, &claim.difference) {
+    let of = |claim: &Claim| match (claim.recovery(), claim.difference()) {
         (Some(c), _) if verdict.claim == "recovery" && c.metric.name() == verdict.metric => {
             Some(vec![if c.metric.lower_is_better() { 1.0 + c.margin.0 } else { 1.0 - c.margin.0 }])
         }

@@ -317,7 +317,7 @@ pub(crate) fn claims() -> Vec<Claim> {
         metric: Metric::ConnectionsPerSecond,
         expect: RecoveryExpect::Recovered,
     };
-    vec![Claim { recovery: Some(recovery), ..Claim::default() }]
+    vec![Claim::Recovery(recovery)]
 }
 
 fn verdict(

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 
 use super::{Experiment, FileError};
+use crate::experiment::kinds::SAYS_NOTHING;
 
 /// So many errors of one file are told.
 const MOST: usize = 50;
@@ -27,8 +28,9 @@ pub(super) fn all(text: &str) -> Vec<FileError> {
         let Err(error) = Experiment::deserialize(Deserializer::from(root.clone())) else { break };
         let error = FileError::from_toml(&error, text);
         let place = error.span.as_ref().and_then(|span| smallest(root.get_ref(), span));
-        let follows = error.message.starts_with("missing field")
-            && place.as_ref().is_some_and(|place| damaged.contains(&place.id));
+        let is_incomplete =
+            error.message.starts_with("missing field") || error.message.ends_with(SAYS_NOTHING);
+        let follows = is_incomplete && place.as_ref().is_some_and(|place| damaged.contains(&place.id));
         if wrong.last() == Some(&error) {
             // Taking something out did not help.
             break;
@@ -172,6 +174,25 @@ measure = "some"
         assert_eq!(at[5], "[\"some\"]", "{told:#?}");
         assert!(told[6].1.contains("missing field `name`"), "{told:#?}");
         assert_eq!(told.len(), 7, "{told:#?}");
+    }
+
+    #[test]
+    fn a_claim_is_of_exactly_one_kind_and_one_mistake_is_told_once() {
+        let wrong = |claim: &str| {
+            let told = told(&format!(
+                "question = \"?\"\n[hosts.a]\n[[phases]]\nname = \"all\"\n[[claims]]\n{claim}\n"
+            ));
+            assert_eq!(told.len(), 1, "{told:#?}");
+            told[0].clone()
+        };
+        let (at, told) = wrong("");
+        assert_eq!((at.as_str(), told.as_str()), ("[[claims]]", "the claim does not say what it is"));
+        let (_, told) = wrong("delivery = { sink = \"a\" }\nmodes = { phase = \"all\" }");
+        assert_eq!(told, "the claim is delivery and modes at once");
+        let (at, told) = wrong("delivry = { sink = \"a\" }");
+        assert_eq!((at.as_str(), told.as_str()), ("delivry", "unknown field `delivry`"));
+        let (at, told) = wrong("delivery = { snk = \"a\" }");
+        assert_eq!((at.as_str(), told.as_str()), ("snk", "unknown field `snk`"));
     }
 
     #[test]

@@ -40,8 +40,8 @@ fn leaning(experiment: &Experiment) -> Checked {
     let is_captured = |phase: &str| experiment.capture.as_ref().is_some_and(|capture| capture.is_in(phase));
     for (index, claim) in experiment.claims.iter().enumerate() {
         let of_whole_phase = [
-            ("difference", claim.difference.as_ref().map(|claim| (claim.metric, &claim.phase))),
-            ("interaction", claim.interaction.as_ref().map(|claim| (claim.metric, &claim.phase))),
+            ("difference", claim.difference().map(|claim| (claim.metric, &claim.phase))),
+            ("interaction", claim.interaction().map(|claim| (claim.metric, &claim.phase))),
         ];
         for (kind, of) in of_whole_phase {
             if of.is_some_and(|(metric, phase)| metric == Metric::StallShare && !is_captured(phase)) {
@@ -53,8 +53,8 @@ fn leaning(experiment: &Experiment) -> Checked {
             }
         }
         let of_slices = [
-            ("recovery", claim.recovery.as_ref().map(|claim| claim.metric)),
-            ("hysteresis", claim.hysteresis.as_ref().map(|claim| claim.metric)),
+            ("recovery", claim.recovery().map(|claim| claim.metric)),
+            ("hysteresis", claim.hysteresis().map(|claim| claim.metric)),
         ];
         for (kind, metric) in of_slices {
             if metric == Some(Metric::StallShare) {

@@ -168,9 +168,5 @@ fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpL
 }
 
 fn claims(experiment: &Experiment) -> impl Iterator<Item = (usize, &SearchClaim)> {
-    experiment
-        .claims
-        .iter()
-        .enumerate()
-        .filter_map(|(index, claim)| Some((index, claim.limit.as_ref()?.search()?)))
+    experiment.claims.iter().enumerate().filter_map(|(index, claim)| Some((index, claim.limit()?.search()?)))
 }

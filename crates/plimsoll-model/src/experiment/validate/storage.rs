@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Checked, check_open, declared, in_range, margin, measured, measured_load, one_of, problem};
 use crate::experiment::parse::Part;
 use crate::experiment::{
-    Claim, Experiment, Filesystem, HostKind, Load, LoopVolume, Neighbour, StorageEngine, StorageLoad, SyncBy,
-    Volume,
+    Experiment, Filesystem, HostKind, Load, LoopVolume, ModesClaim, Neighbour, SourceClaim, StorageEngine,
+    StorageLoad, SyncBy, Volume, WinnerClaim,
 };
 
 /// The smallest XFS that its mkfs makes, in bytes.
@@ -217,41 +217,47 @@ fn comes_and_goes(neighbour: &Neighbour, here: impl Fn(&str) -> [Part; 3]) -> Ch
     }
 }
 
-pub(super) fn check_claim(
-    experiment: &Experiment,
+pub(super) fn check_modes(
+    claim: &ModesClaim,
     index: usize,
-    claim: &Claim,
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
-    if let Some(modes) = &claim.modes {
-        measured(&modes.phase, names, path!["claims", index, "modes", "phase"])?;
-    }
-    if let Some(source) = &claim.source {
-        let here = path!["claims", index, "source", "phase"];
-        let load = measured_load(experiment, &source.phase, names, here.clone())?;
-        if load.and_then(|load| load.storage.as_ref()).is_none_or(|storage| storage.reads.0 == 0.0) {
-            return Err(problem(
-                here,
-                "nothing is read from a volume in this phase",
-                "a phase that measures a storage load with `reads`",
-            ));
-        }
-    }
-    if let Some(winner) = &claim.winner {
-        if winner.phases.is_empty() {
-            return Err(problem(
-                path!["claims", index, "winner", "phases"],
-                "nothing is compared",
-                "at least one measured phase",
-            ));
-        }
-        for (place, phase) in winner.phases.iter().enumerate() {
-            measured(phase, names, path!["claims", index, "winner", "phases", place])?;
-        }
-        declared(&winner.factor, &experiment.factors, "factor", path!["claims", index, "winner", "factor"])?;
-        margin(winner.margin.0, path!["claims", index, "winner", "margin"])?;
+    measured(&claim.phase, names, path!["claims", index, "modes", "phase"])
+}
+
+pub(super) fn check_source(
+    experiment: &Experiment,
+    claim: &SourceClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = path!["claims", index, "source", "phase"];
+    let load = measured_load(experiment, &claim.phase, names, here.clone())?;
+    if load.and_then(|load| load.storage.as_ref()).is_none_or(|storage| storage.reads.0 == 0.0) {
+        return Err(problem(
+            here,
+            "nothing is read from a volume in this phase",
+            "a phase that measures a storage load with `reads`",
+        ));
     }
     Ok(())
+}
+
+pub(super) fn check_winner(
+    experiment: &Experiment,
+    claim: &WinnerClaim,
+    index: usize,
+    names: &BTreeMap<String, Option<&str>>,
+) -> Checked {
+    let here = |key: &str| path!["claims", index, "winner", key];
+    if claim.phases.is_empty() {
+        return Err(problem(here("phases"), "nothing is compared", "at least one measured phase"));
+    }
+    for (place, phase) in claim.phases.iter().enumerate() {
+        measured(phase, names, path!["claims", index, "winner", "phases", place])?;
+    }
+    declared(&claim.factor, &experiment.factors, "factor", here("factor"))?;
+    margin(claim.margin.0, here("margin"))
 }
 
 #[cfg(test)]

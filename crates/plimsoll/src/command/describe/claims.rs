@@ -8,55 +8,51 @@ use plimsoll_model::experiment::{
 
 /// A claim in a sentence.
 pub(super) fn wording(claim: &Claim) -> String {
-    if let Some(claim) = &claim.recovery {
-        recovery(claim)
-    } else if let Some(claim) = &claim.difference {
-        difference(claim)
-    } else if let Some(claim) = &claim.interaction {
-        interaction(claim)
-    } else if let Some(claim) = &claim.modes {
-        modes(claim)
-    } else if let Some(claim) = &claim.delivery {
-        delivery(claim)
-    } else if let Some(source) = &claim.source {
-        format!("what is read in {} comes from memory, or from the device", source.phase)
-    } else if let Some(winner) = &claim.winner {
-        format!(
-            "one {} is the best in {}, by {}",
-            winner.factor,
-            winner.phases.join(", "),
-            winner.metric.name()
-        )
-    } else if let Some(hysteresis) = &claim.hysteresis {
-        let does = match hysteresis.expect {
-            RecoveryExpect::Recovered => "takes the same way down the load as up, within",
-            RecoveryExpect::NotRecovered => "comes down the load another way than up, by more than",
-        };
-        format!("{} in {} {does} {}", hysteresis.metric.name(), hysteresis.phase, hysteresis.margin)
-    } else if let Some(curve) = &claim.load_curve {
-        format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
-    } else if let Some(curve) = &claim.loss_curve {
-        format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
-    } else if let Some(diagnose) = &claim.diagnose {
-        let is = match diagnose.expect {
-            PathExpect::Reached => "is",
-            PathExpect::NotReached => "is not",
-        };
-        format!("the path of {} {is} good enough for TCP as its load wants it", diagnose.phase)
-    } else if let Some(knee) = &claim.knee {
-        format!("datagrams of {} are lost from a rate on, over {}", knee.phase, knee.over.join(" and "))
-    } else if let Some(hops) = &claim.hops {
-        format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
-    } else if let Some(growth) = &claim.growth {
-        let over = growth.over.join(" and ");
-        format!("how the time of {} grows with the number of workers, over {over}", growth.phase)
-    } else if let Some(limit) = &claim.limit {
-        match limit {
-            LimitClaim::Search(claim) => search(claim),
-            LimitClaim::Bound(claim) => bound(claim),
+    match claim {
+        Claim::Recovery(claim) => recovery(claim),
+        Claim::Difference(claim) => difference(claim),
+        Claim::Interaction(claim) => interaction(claim),
+        Claim::Modes(claim) => modes(claim),
+        Claim::Delivery(claim) => delivery(claim),
+        Claim::Source(source) => {
+            format!("what is read in {} comes from memory, or from the device", source.phase)
         }
-    } else {
-        String::new()
+        Claim::Winner(winner) => {
+            let (factor, phases, metric) = (&winner.factor, winner.phases.join(", "), winner.metric.name());
+            format!("one {factor} is the best in {phases}, by {metric}")
+        }
+        Claim::Hysteresis(hysteresis) => {
+            let does = match hysteresis.expect {
+                RecoveryExpect::Recovered => "takes the same way down the load as up, within",
+                RecoveryExpect::NotRecovered => "comes down the load another way than up, by more than",
+            };
+            format!("{} in {} {does} {}", hysteresis.metric.name(), hysteresis.phase, hysteresis.margin)
+        }
+        Claim::LoadCurve(curve) => {
+            format!("the CPUs of {} behave in {} as a queue that theory knows", curve.host, curve.phase)
+        }
+        Claim::LossCurve(curve) => {
+            format!("TCP in {} follows the formulas over {}", curve.phase, curve.over.join(" and "))
+        }
+        Claim::Diagnose(diagnose) => {
+            let is = match diagnose.expect {
+                PathExpect::Reached => "is",
+                PathExpect::NotReached => "is not",
+            };
+            format!("the path of {} {is} good enough for TCP as its load wants it", diagnose.phase)
+        }
+        Claim::Knee(knee) => {
+            format!("datagrams of {} are lost from a rate on, over {}", knee.phase, knee.over.join(" and "))
+        }
+        Claim::Hops(hops) => {
+            format!("the hops that {} probes can be told apart, each rate within {}", hops.phase, hops.within)
+        }
+        Claim::Growth(growth) => {
+            let over = growth.over.join(" and ");
+            format!("how the time of {} grows with the number of workers, over {over}", growth.phase)
+        }
+        Claim::Limit(LimitClaim::Search(claim)) => search(claim),
+        Claim::Limit(LimitClaim::Bound(claim)) => bound(claim),
     }
 }
 
