@@ -255,6 +255,14 @@ impl Running {
         self.child.as_ref().expect("it runs").id()
     }
 
+    /// Whether one of its threads has started a process that is still there.
+    pub(crate) fn has_started_processes(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
+        let children =
+            |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        threads.map(children).any(|children| !children.trim().is_empty())
+    }
+
     /// As Ctrl-C and `kill` do.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.id()).expect("a process id fits in an i32");
