@@ -1,7 +1,9 @@
 //! How many files a new kind of something touches: counted by the files that name one of the kinds that there are.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::sources::sources;
 
 /// Where the table stands.
 const PAGE: &str = "CONTRIBUTING.md";
@@ -39,7 +41,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     let page = fs::read_to_string(PAGE).map_err(|error| format!("{PAGE}: {error}"))?;
     let (before, rest) = page.split_once(BEGIN).ok_or_else(|| format!("{PAGE} has no line `{BEGIN}`"))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| format!("{PAGE} has no line `{END}`"))?;
-    let fresh = format!("{before}{BEGIN}{}{END}{after}", table(&sources(Path::new("crates"))?));
+    let fresh = format!("{before}{BEGIN}{}{END}{after}", table(&sources()?));
     match (fresh == page, check) {
         (true, _) => Ok(()),
         (false, true) => Err(format!("{PAGE} is out of date; run `cargo xtask kinds`")),
@@ -60,53 +62,9 @@ fn table(sources: &[(PathBuf, String)]) -> String {
     rows + &lists + "\n"
 }
 
-/// The program's files in order, with what is neither comment nor test.
-fn sources(crates: &Path) -> Result<Vec<(PathBuf, String)>, String> {
-    let mut found = Vec::new();
-    for entry in entries(crates)? {
-        collect(&entry.join("src"), &mut found)?;
-    }
-    Ok(found)
-}
-
-fn collect(folder: &Path, found: &mut Vec<(PathBuf, String)>) -> Result<(), String> {
-    for path in entries(folder)? {
-        if path.is_dir() {
-            collect(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            found.push((path, program(&text)));
-        }
-    }
-    Ok(())
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(told)? {
-        paths.push(entry.map_err(told)?.path());
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-/// What is neither comment nor test.
-fn program(text: &str) -> String {
-    let before_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let lines = before_tests.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn comments_and_tests_do_not_count() {
-        let text = "//! messaging\nuse a;\n    /// messaging\n\n#[cfg(test)]\nmod tests {\n messaging\n}\n";
-        assert_eq!(program(text), "use a;\n");
-    }
 
     #[test]
     fn a_file_counts_once_for_each_kind_that_it_names() {

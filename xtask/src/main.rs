@@ -2,18 +2,20 @@
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
+mod circles;
 mod guest_kernel;
 mod kinds;
 mod layers;
 mod licences;
 mod packages;
 mod shell;
+mod sources;
 mod tests;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask layers            check that crates import only what they may
+cargo xtask layers            check that crates import only what they may, and that no sibling modules use each other
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that";
@@ -22,7 +24,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["layers"] => layers::check(),
+        ["layers"] => layers::check().and_then(|()| circles::check()),
         ["test"] => tests::run(false),
         ["test", "--yes"] => tests::run(true),
         ["docs"] => shell::cargo(&[

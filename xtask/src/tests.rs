@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{guest_kernel, kinds, layers, licences, packages, shell};
+use crate::{circles, guest_kernel, kinds, layers, licences, packages, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -16,6 +16,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     guest_kernel::fetch(&target)?;
     shell::cargo(&["fmt", "--all", "--check"])?;
     layers::check()?;
+    circles::check()?;
     kinds::run(true)?;
     licences::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;

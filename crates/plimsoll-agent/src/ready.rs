@@ -10,7 +10,6 @@ use plimsoll_model::experiment::Ready;
 use plimsoll_model::frame::{Approach, Failure, FromAgent, Id};
 
 use crate::outbox::Outbox;
-use crate::service::millis;
 
 /// Between two attempts to reach a service that is not ready yet.
 pub(crate) const POLL: Duration = Duration::from_millis(10);
@@ -116,6 +115,11 @@ fn reach(address: SocketAddr, ready: &Ready) -> Result<(), String> {
         Some("200") => Ok(()),
         _ => Err(format!("{address}: GET {path} was answered with `{}`", line.trim())),
     }
+}
+
+/// Whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -393,7 +393,7 @@ impl Watch {
         let within = self.spec.ready.within.0;
         let stderr = &self.stderr;
         let not_ready = |last: String| Failure::NotReady {
-            waited_ms: millis(start.elapsed()),
+            waited_ms: ready::millis(start.elapsed()),
             last,
             stderr: stderr.text(),
         };
@@ -416,7 +416,7 @@ impl Watch {
             if start.elapsed() >= within {
                 return Err(match (door.from, ready::listens_elsewhere(door.at)) {
                     (Some(from), Some(listens)) => Failure::OutOfReach {
-                        waited_ms: millis(start.elapsed()),
+                        waited_ms: ready::millis(start.elapsed()),
                         listens,
                         between: Box::new(Between { from, at: door.at }),
                         stderr: stderr.text(),
@@ -457,11 +457,6 @@ fn listen_to(mut child: Child) -> io::Result<Listened> {
     let (ended, end) = mpsc::channel();
     thread::Builder::new().name("waiter".into()).spawn(move || ended.send(child.wait()))?;
     Ok((told, end))
-}
-
-/// Whole milliseconds.
-pub(crate) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn describe(status: io::Result<ExitStatus>) -> String {

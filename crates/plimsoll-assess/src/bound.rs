@@ -6,7 +6,7 @@ use plimsoll_model::observation::{Histogram, LoadResult, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
-use super::{contrast, figures, prefix, slices, validity};
+use super::{contrast, pooled, prefix, slices, validity};
 
 /// The claim, as verdicts name it.
 const CLAIM: &str = "limit";
@@ -161,7 +161,7 @@ fn enough(quantile: f64) -> u64 {
 
 /// A percentile of all requests of some slices, in milliseconds; nothing where they are too few.
 fn percentile(slices: &[&Slice], quantile: f64) -> Option<f64> {
-    let pooled = figures::pooled(slices.iter().map(|slice| &slice.result.latency.total));
+    let pooled = pooled::histogram(slices.iter().map(|slice| &slice.result.latency.total));
     (pooled.len() >= enough(quantile)).then(|| pooled.value_at_quantile(quantile) as f64 / 1e3)
 }
 

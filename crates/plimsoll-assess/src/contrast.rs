@@ -11,7 +11,7 @@ use plimsoll_model::observation::{TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{packets, recovery, slices, validity};
+use super::{packets, slices, validity, windows};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
@@ -170,7 +170,7 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
         return None;
     }
     if metric == Metric::StallShare {
-        return recovery::measured(trial, phase).find_map(|phase| phase.stall_share(Twin::Main));
+        return windows::measured(trial, phase).find_map(|phase| phase.stall_share(Twin::Main));
     }
     let slices = slices::measured(trial, phase);
     let mut figures: Vec<f64> = slices.filter_map(|slice| slice.result.figure(metric)).collect();

@@ -8,7 +8,7 @@ use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, TrialRecord, T
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::{contrast, recovery};
+use super::{contrast, windows};
 
 /// How many figures are told.
 const MOST: usize = 12;
@@ -60,8 +60,8 @@ type Values = BTreeMap<(String, String), [Vec<f64>; 4]>;
 fn per_connection(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     let mut values = Values::new();
     for trial in trials {
-        let last = recovery::measured(trial, &claim.after).last();
-        let sides = [(recovery::measured(trial, &claim.baseline).next(), 0), (last, 1)];
+        let last = windows::measured(trial, &claim.after).last();
+        let sides = [(windows::measured(trial, &claim.baseline).next(), 0), (last, 1)];
         for (phase, side) in sides.into_iter().filter_map(|(phase, side)| Some((phase?, side))) {
             add(&mut values, &phase.slices.iter().collect::<Vec<_>>(), side);
         }
@@ -75,7 +75,7 @@ fn of_cell(claim: &InteractionClaim, cell: &BTreeMap<String, String>, trials: &[
     for side in [0, 1] {
         let is_there = |trial: &&TrialRecord| cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l));
         let of_side = trials.iter().filter(|trial| is_there(trial) == (side == 1));
-        let phases = of_side.flat_map(|trial| recovery::measured(trial, &claim.phase));
+        let phases = of_side.flat_map(|trial| windows::measured(trial, &claim.phase));
         add(&mut values, &phases.flat_map(|phase| &phase.slices).collect::<Vec<_>>(), side);
     }
     even_out(&mut values, claim, cell, trials);
@@ -92,7 +92,7 @@ fn even_out(
     let mut slices = [0, 0];
     for trial in trials {
         let side = usize::from(cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l)));
-        let phases = recovery::measured(trial, &claim.phase);
+        let phases = windows::measured(trial, &claim.phase);
         slices[side] += phases.flat_map(|phase| &phase.slices).filter(|s| s.result.connections > 0).count();
     }
     for [others, there, ..] in values.values_mut() {

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::observation::{
-    Datagrams, Histogram, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step,
-    StorageFacts, TrialRecord, Twin,
+    Datagrams, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts,
+    TrialRecord, Twin,
 };
-use plimsoll_model::report::{CpuShares, OfferReport, PhaseReport, StepReport, TrialReport};
+use plimsoll_model::report::{OfferReport, PhaseReport, StepReport, TrialReport};
 
-/// Ticks of 10 ms are what the kernel counts CPU time in; fewer than this many say nothing, in microseconds.
-const LEAST_CPU_US: f64 = 200_000.0;
+use super::pooled;
 
 pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
     let single = |kind| !matches!(kind, PhaseKind::Settle | PhaseKind::Watch | PhaseKind::Search);
@@ -63,7 +62,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         megabytes_per_second: per_second(sum(|slice| slice.result.bytes)) / 1e6,
         storage: storage(&slices),
         messaging: messaging(&slices),
-        latency_us: percentiles(slices.iter().map(|slice| &slice.result.latency.total)),
+        latency_us: pooled::percentiles(slices.iter().map(|slice| &slice.result.latency.total)),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
         io_pressure_us: super::mail::io_pressure(&slices),
@@ -71,7 +70,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         flushes: super::mail::flushes(&slices),
         errors,
         offer: offer(&slices),
-        cpu: cpu(&slices),
+        cpu: pooled::cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,
     })
@@ -159,38 +158,4 @@ fn step(step: &Step) -> StepReport {
         errors: step.errors,
         latency_us: step.latency_us,
     }
-}
-
-/// Percentiles over all slices, from their histograms.
-pub(super) fn percentiles<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Percentiles {
-    pooled(histograms).percentiles()
-}
-
-/// The histograms of several slices together, in microseconds.
-pub(super) fn pooled<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Histogram {
-    let mut all = Histogram::default();
-    histograms.for_each(|histogram| all.add(histogram));
-    all
-}
-
-/// Where the machine's CPU time went while the slices ran.
-pub(super) fn cpu(slices: &[&Slice]) -> Option<CpuShares> {
-    let sum = |field: &str| -> f64 {
-        let name = format!("machine.stat.cpu.{field}");
-        let sum: f64 = slices.iter().filter_map(|slice| slice.counters.get("machine")?.get(&name)).sum();
-        // The kernel's own sum of idle time can go back by a tick.
-        sum.max(0.0)
-    };
-    let user = sum("user") + sum("nice");
-    let (system, softirq) = (sum("system"), sum("irq") + sum("softirq"));
-    let (iowait, idle, steal) = (sum("iowait"), sum("idle"), sum("steal"));
-    let all = user + system + softirq + iowait + idle + steal;
-    (all >= LEAST_CPU_US).then(|| CpuShares {
-        user: user / all,
-        system: system / all,
-        softirq: softirq / all,
-        iowait: iowait / all,
-        idle: idle / all,
-        steal: steal / all,
-    })
 }

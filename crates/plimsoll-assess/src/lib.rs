@@ -25,6 +25,7 @@ mod loss_curve;
 mod mail;
 mod modes;
 mod packets;
+mod pooled;
 mod probes;
 pub mod quantiles;
 mod recovery;
@@ -36,6 +37,7 @@ mod source;
 pub mod under_way;
 mod validity;
 mod vmstat;
+mod windows;
 mod winner;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{figures, prefix, validity};
+use super::{pooled, prefix, validity};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -164,7 +164,7 @@ pub(super) fn flushes(slices: &[&Slice]) -> BTreeMap<String, FlushReport> {
         FlushReport {
             per_message: sum(|facts| facts.count) / all,
             us_per_message: sum(|facts| facts.spent_us) / all,
-            latency_us: figures::percentiles(of.iter().map(|facts| &facts.histogram)),
+            latency_us: pooled::percentiles(of.iter().map(|facts| &facts.histogram)),
         }
     };
     if all == 0.0 {

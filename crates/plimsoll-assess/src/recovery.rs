@@ -1,16 +1,14 @@
 //! The recovery claim: from slices to the judge's windows, and back to a verdict.
 
-use std::collections::BTreeMap;
-
-use plimsoll_judge::recovery::{self, RecoverySettings, RecoveryTrial, RecoveryVerdict, WindowPair};
+use plimsoll_judge::recovery::{self, RecoveryTrial, WindowPair};
 use plimsoll_judge::stats::shift::centre;
-use plimsoll_model::experiment::{Metric, RecoveryClaim};
+use plimsoll_model::experiment::RecoveryClaim;
 use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{prefix, remedies, validity};
+use super::{prefix, remedies, validity, windows};
 
 /// How narrow the interval of one phase must be, as a share of the margin: two of them make a ratio that has room inside the margin.
 const SURE: f64 = 0.4;
@@ -33,54 +31,21 @@ fn verdict(plan: &Plan, cell: &Cell, claim: &RecoveryClaim, trials: &[TrialRecor
         let reason = format!("no trial has both `{}` and `{}`", claim.baseline, claim.after);
         Verdict::bare("recovery", metric, Outcome::Undecided, 0, reason)
     } else {
-        judged(claim, &whole).verdict
+        windows::judged(claim, &whole).verdict
     };
     verdict.reason = prefix(&cell.levels) + &verdict.reason;
     verdict
 }
 
-/// The judge's answer on trials; what it cannot judge is undecided, and says why.
-pub(super) fn judged(claim: &RecoveryClaim, trials: &[RecoveryTrial]) -> RecoveryVerdict {
-    let metric = claim.metric.name();
-    recovery::judge_trials(metric, trials, &settings(claim)).unwrap_or_else(|error| RecoveryVerdict {
-        verdict: Verdict::bare("recovery", metric, Outcome::Undecided, trials.len(), super::in_words(&error)),
-        per_cycle: Vec::new(),
-        trend: None,
-    })
-}
-
-fn settings(claim: &RecoveryClaim) -> RecoverySettings {
-    RecoverySettings {
-        margin: claim.margin.0,
-        lower_is_better: claim.metric.lower_is_better(),
-        ..RecoverySettings::default()
-    }
-}
-
-/// A trial as the judge takes it; nothing where it has no baseline or no windows after a flood, or a fault.
-pub(super) fn windows(trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
-    if !trial.faults.is_empty() {
-        return None;
-    }
-    let baseline = pairs(measured(trial, &claim.baseline).next()?, claim.metric);
-    let cycles: Vec<Vec<WindowPair>> =
-        measured(trial, &claim.after).map(|phase| pairs(phase, claim.metric)).collect();
-    (!baseline.is_empty() && !cycles.is_empty()).then_some(RecoveryTrial { baseline, cycles })
-}
-
 /// The same, with what was measured after waiting longer in place of the last cycle, where that brought the figure back: it did come back by
 /// itself, only later than the watch saw.
 fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option<RecoveryTrial> {
-    let mut windows = windows(trial, claim)?;
+    let mut windows = windows::of_trial(trial, claim)?;
     if let (Some(phase), Some(last)) = (remedies::restored_by_waiting(plan, trial), windows.cycles.last_mut())
     {
-        *last = pairs(phase, claim.metric);
+        *last = windows::pairs(phase, claim.metric);
     }
     Some(windows)
-}
-
-pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterator<Item = &'t PhaseRecord> {
-    trial.phases.iter().filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure)
 }
 
 /// Whether the slices of a phase, pair by pair against the control twin's, lie so close together that a ratio of two such phases has an
@@ -89,30 +54,10 @@ pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return true;
     };
-    let ratios = pairs_of(slices, claim.metric);
+    let ratios = windows::pairs_of(slices, claim.metric);
     let logs: Vec<f64> = ratios.iter().filter_map(ratio).filter(|ratio| *ratio > 0.0).map(f64::ln).collect();
     let spread = centre(&logs, CONFIDENCE);
     (spread.hi - spread.lo) / 2.0 <= SURE * claim.margin.0
-}
-
-/// The slices of a phase, each with the control twin's slice of the same number.
-pub(super) fn pairs(phase: &PhaseRecord, metric: Metric) -> Vec<WindowPair> {
-    pairs_of(&phase.slices, metric)
-}
-
-fn pairs_of(slices: &[Slice], metric: Metric) -> Vec<WindowPair> {
-    let control: BTreeMap<u32, &Slice> = slices
-        .iter()
-        .filter(|slice| slice.twin == Twin::Control)
-        .map(|slice| (slice.number, slice))
-        .collect();
-    let main = slices.iter().filter(|slice| slice.twin == Twin::Main);
-    main.map(|slice| pair(slice, control.get(&slice.number).copied(), metric)).collect()
-}
-
-fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
-    let figure = |slice: &Slice| slice.result.figure(metric).unwrap_or(0.0);
-    WindowPair { flooded: figure(main), control: control.map(figure) }
 }
 
 /// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control twin.
@@ -120,8 +65,8 @@ pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twi
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return false;
     };
-    let before = pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
-    let Some((reference, now)) = median(before).zip(ratio(&pair(window, twin, claim.metric))) else {
+    let before = windows::pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
+    let Some((reference, now)) = median(before).zip(ratio(&windows::pair(window, twin, claim.metric))) else {
         return false;
     };
     if claim.metric.lower_is_better() {
@@ -152,7 +97,9 @@ pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts
     let mut whole = Vec::new();
     for trial in trials {
         let Some(windows) = in_the_end(plan, trial, claim) else { continue };
-        for (index, estimate) in judged(claim, std::slice::from_ref(&windows)).per_cycle.iter().enumerate() {
+        for (index, estimate) in
+            windows::judged(claim, std::slice::from_ref(&windows)).per_cycle.iter().enumerate()
+        {
             let cycle = u32::try_from(index + 1).unwrap_or(u32::MAX);
             cycles.push(CycleRatio {
                 trial: trial.number,
@@ -166,7 +113,7 @@ pub(super) fn facts(plan: &Plan, trials: &[TrialRecord]) -> Option<RecoveryFacts
     let trend = if whole.is_empty() {
         None
     } else {
-        judged(claim, &whole).trend.filter(|_| whole[0].cycles.len() >= 3)
+        windows::judged(claim, &whole).trend.filter(|_| whole[0].cycles.len() >= 3)
     };
     let each: Vec<Option<f64>> = trials.iter().flat_map(|trial| times_to_recover(plan, trial)).collect();
     let came_back =
@@ -208,7 +155,7 @@ fn times_to_recover(plan: &Plan, trial: &TrialRecord) -> Vec<Option<f64>> {
 fn first_good_window(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<u64> {
     let watch = find_watch(&plan.experiment.phases, &phase.name)?;
     let baseline: Vec<Slice> =
-        measured(trial, &watch.against).flat_map(|phase| phase.slices.iter().cloned()).collect();
+        windows::measured(trial, &watch.against).flat_map(|phase| phase.slices.iter().cloned()).collect();
     let windows: Vec<(f64, f64)> = phase
         .slices
         .iter()

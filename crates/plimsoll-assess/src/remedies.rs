@@ -8,12 +8,12 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{RemedyResult, StateLivesIn};
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
-use super::recovery;
+use super::windows;
 
 /// Whether the last cycle of a trial did not come back, as far as the trial alone can tell.
 pub(super) fn called_for(plan: &Plan, trial: &TrialRecord) -> bool {
     let judged =
-        claim(plan).and_then(|claim| Some(recovery::judged(claim, &[recovery::windows(trial, claim)?])));
+        claim(plan).and_then(|claim| Some(windows::judged(claim, &[windows::of_trial(trial, claim)?])));
     judged.is_some_and(|judged| judged.verdict.outcome == Outcome::NotRecovered)
 }
 
@@ -78,18 +78,18 @@ fn against(held_down: f64, interval: Interval) -> Outcome {
 /// The ratio after the last flood of a trial, before anything was tried.
 fn held_down(plan: &Plan, trial: &TrialRecord) -> Option<f64> {
     let claim = claim(plan)?;
-    recovery::judged(claim, &[recovery::windows(trial, claim)?]).verdict.estimate
+    windows::judged(claim, &[windows::of_trial(trial, claim)?]).verdict.estimate
 }
 
 /// The figure after a rung against the baseline of its trial.
 fn judged(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<(f64, Interval)> {
     let claim = claim(plan)?;
-    let baseline = recovery::pairs(recovery::measured(trial, &claim.baseline).next()?, claim.metric);
-    let after = recovery::pairs(phase, claim.metric);
+    let baseline = windows::pairs(windows::measured(trial, &claim.baseline).next()?, claim.metric);
+    let after = windows::pairs(phase, claim.metric);
     if after.is_empty() {
         return None;
     }
-    let verdict = recovery::judged(claim, &[RecoveryTrial { baseline, cycles: vec![after] }]).verdict;
+    let verdict = windows::judged(claim, &[RecoveryTrial { baseline, cycles: vec![after] }]).verdict;
     verdict.estimate.zip(verdict.interval)
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::observation::{Slice, TrialRecord, Twin};
 
-use super::recovery;
+use super::windows;
 
 /// Those of the main rig among some slices.
 pub(super) fn of_main<'s>(slices: impl IntoIterator<Item = &'s Slice>) -> impl Iterator<Item = &'s Slice> {
@@ -11,7 +11,7 @@ pub(super) fn of_main<'s>(slices: impl IntoIterator<Item = &'s Slice>) -> impl I
 
 /// Those of a measured phase of a trial.
 pub(super) fn measured<'t>(trial: &'t TrialRecord, phase: &'t str) -> impl Iterator<Item = &'t Slice> {
-    of_main(recovery::measured(trial, phase).flat_map(|phase| &phase.slices))
+    of_main(windows::measured(trial, phase).flat_map(|phase| &phase.slices))
 }
 
 /// Those of a measured phase of all trials without faults, in order of time.

@@ -2,7 +2,7 @@
 
 use plimsoll_model::observation::{ErrorKind, Offer, PhaseKind, Slice, TrialRecord};
 
-use super::figures;
+use super::pooled;
 
 /// A generator whose threads are busy for this share of the time is the bottleneck itself.
 const SATURATED: f64 = 0.95;
@@ -138,7 +138,7 @@ fn stolen(slices: &[&Slice]) -> Option<String> {
 
 /// The hypervisor took this share of the CPU time, or more.
 fn taken(slices: &[&Slice], share: f64) -> Option<String> {
-    let steal = figures::cpu(slices)?.steal;
+    let steal = pooled::cpu(slices)?.steal;
     (steal >= share)
         .then(|| format!("the hypervisor took {:.0} % of the CPU time while it was measured", steal * 100.0))
 }

@@ -1,17 +1,16 @@
 //! What this process may do: make namespaces as root, make them inside a user namespace, or neither.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid};
 
 use crate::error::HostError;
-use crate::keeper;
+use crate::forbidden::{Forbidden, note_what_root_lacks};
+use crate::reexec;
 
 /// Everything that a namespace host has of its own.
 pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
@@ -24,15 +23,6 @@ pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
 const CAPABILITIES: [(&str, u64); 2] = [("CAP_NET_ADMIN", 1 << 12), ("CAP_SYS_ADMIN", 1 << 21)];
 const NEEDED: u64 = CAPABILITIES[0].1 | CAPABILITIES[1].1;
 
-/// What root had not got when this process was started as root: in a user namespace of its own everybody is root, and has it all.
-static ROOT_LACKS: OnceLock<String> = OnceLock::new();
-
-/// The capabilities that a process which was started by root had not got, as in a container; none where an ordinary user started it.
-#[must_use]
-pub fn root_lacks() -> Option<&'static str> {
-    ROOT_LACKS.get().map(String::as_str)
-}
-
 /// How hosts can be made by this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -42,37 +32,6 @@ pub enum Access {
     UserNamespace,
     /// Only hosts of kind `local`.
     Local(Forbidden),
-}
-
-/// Why there can be no namespaces here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Forbidden {
-    /// `kernel.unprivileged_userns_clone` is 0 (Debian's patch).
-    UnprivilegedUsernsClone,
-    /// `user.max_user_namespaces` is 0.
-    MaxUserNamespaces,
-    /// `kernel.apparmor_restrict_unprivileged_userns` is 1 (Ubuntu).
-    AppArmor,
-    /// The kernel refused for no reason that a setting gives away: seccomp in a container, a limit that is reached, a chroot.
-    Refused {
-        /// What was tried.
-        operation: String,
-        /// What the kernel said.
-        errno: i32,
-    },
-}
-
-impl fmt::Display for Forbidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnprivilegedUsernsClone => f.write_str("by kernel.unprivileged_userns_clone = 0"),
-            Self::MaxUserNamespaces => f.write_str("by user.max_user_namespaces = 0"),
-            Self::AppArmor => f.write_str("by AppArmor (kernel.apparmor_restrict_unprivileged_userns = 1)"),
-            Self::Refused { operation, errno } => {
-                write!(f, "({operation}: {})", io::Error::from_raw_os_error(*errno))
-            }
-        }
-    }
 }
 
 impl Access {
@@ -86,7 +45,7 @@ impl Access {
         }
         if Uid::effective().is_root() {
             let has = effective_capabilities(&read("/proc/self/status")?);
-            ROOT_LACKS.get_or_init(|| lacking(has));
+            note_what_root_lacks(|| lacking(has));
         }
         Ok(match try_in_child()? {
             None => Self::UserNamespace,
@@ -174,8 +133,8 @@ fn maps_everybody(map: &str) -> bool {
 
 fn try_in_child() -> Result<Option<(String, i32)>, HostError> {
     let start = |source| HostError::Process { operation: "starting a child to try user namespaces", source };
-    let mut child = Command::new(keeper::THIS_EXECUTABLE);
-    child.arg(keeper::STAGE).arg(keeper::TRY).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let mut child = Command::new(reexec::THIS_EXECUTABLE);
+    child.arg(reexec::STAGE).arg(reexec::TRY).stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = child.output().map_err(start)?;
     let answer = String::from_utf8_lossy(&output.stdout);
     let refusal =

@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use crate::error::HostError;
-
-/// See `Documentation/admin-guide/sysctl/vm.rst`.
-pub(crate) const PATH: &str = "/proc/sys/vm/drop_caches";
+use crate::error::{DROP_CACHES, HostError};
 
 /// Writes back what is dirty, then drops the machine's clean page cache, dentries and inodes. All of the machine's, not one host's.
 ///
@@ -13,7 +10,7 @@ pub(crate) const PATH: &str = "/proc/sys/vm/drop_caches";
 /// [`HostError::DropCaches`] unless the process is root of the machine; in a user namespace it is not.
 pub fn drop_caches() -> Result<(), HostError> {
     // Dirty pages cannot be dropped. Opening first, so that who may not drop does not wait for the sync either.
-    let open = fs::OpenOptions::new().write(true).open(PATH);
+    let open = fs::OpenOptions::new().write(true).open(DROP_CACHES);
     let mut file = open.map_err(|source| HostError::DropCaches { source })?;
     nix::unistd::sync();
     std::io::Write::write_all(&mut file, b"3\n").map_err(|source| HostError::DropCaches { source })

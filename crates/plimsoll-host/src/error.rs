@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-use crate::access::{self, Forbidden};
+use crate::forbidden::{Forbidden, root_lacks};
 use crate::spec::SpecError;
+
+/// See `Documentation/admin-guide/sysctl/vm.rst`.
+pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Why hosts could not be made, used or removed.
 #[derive(Debug, thiserror::Error)]
@@ -178,7 +181,7 @@ pub enum HostError {
     #[error("there is no volume `{0}`")]
     NoSuchVolume(String),
     /// Only root of the machine may drop its caches.
-    #[error("dropping the kernel's caches ({}): {source}", crate::caches::PATH)]
+    #[error("dropping the kernel's caches ({}): {source}", DROP_CACHES)]
     DropCaches {
         /// What the system said.
         source: io::Error,
@@ -198,7 +201,7 @@ impl HostError {
     #[must_use]
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let usual = self.usual_advice()?;
-        Some(match access::root_lacks() {
+        Some(match root_lacks() {
             Some(lacks) if usual.contains("as root") => {
                 format!("a root that has {lacks}, as outside of this container (--cap-add, or --privileged); usually: {usual}").into()
             }

@@ -18,7 +18,7 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use crate::error::HostError;
-use crate::{keeper, leftovers};
+use crate::{leftovers, reexec};
 
 /// The environment variable by which commands and what they start are known. Its value is that of [`crate::MARKER`], which the doctor looks
 /// for; but what a command leaves behind when all went well, such as a server for further measurements, is none of the doctor's business.
@@ -51,8 +51,8 @@ impl Guard {
         let started = || {
             let group = tempfile::tempfile()?;
             let mark = leftovers::own_mark()?;
-            let mut child = Command::new(keeper::THIS_EXECUTABLE)
-                .args([keeper::STAGE, keeper::GUARD, &mark])
+            let mut child = Command::new(reexec::THIS_EXECUTABLE)
+                .args([reexec::STAGE, reexec::GUARD, &mark])
                 .stdin(Stdio::piped())
                 .stdout(group.try_clone()?)
                 .stderr(Stdio::null())

@@ -6,8 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::HostError;
 
-/// How many local hosts one rig can have.
-pub(crate) const MOST_HOSTS: usize = 254;
 /// How many rigs with local hosts can exist at once.
 const MOST_RIGS: u8 = 255;
 

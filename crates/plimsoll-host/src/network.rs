@@ -13,8 +13,8 @@ use nix::sched::{CloneFlags, setns};
 use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
 
 use crate::error::HostError;
+use crate::interrupt::go_on;
 use crate::nat::{self, Translation};
-use crate::rig::go_on;
 use crate::shaping::{Means, Shaping};
 use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use plimsoll_model::experiment::{HostKind, LinkShaper};
 
 use crate::error::HostError;
-use crate::keeper;
 use crate::process::Pipes;
+use crate::reexec;
 use crate::rig::Rig;
 use crate::spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, RigSpec};
 
@@ -36,8 +36,8 @@ pub fn wire_pace() -> Result<u64, HostError> {
             ..LinkSpec::new("sender", "receiver")
         }],
         volumes: Vec::new(),
-        program: PathBuf::from(keeper::THIS_EXECUTABLE),
-        args: vec![keeper::STAGE.into(), keeper::POUR.into()],
+        program: PathBuf::from(reexec::THIS_EXECUTABLE),
+        args: vec![reexec::STAGE.into(), reexec::POUR.into()],
         stderr: AgentStderr::Inherit,
         keeper: None,
     })?;

@@ -6,11 +6,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use plimsoll_model::experiment::HostKind;
 
 use crate::control::{ControllerEnd, Word, pair};
@@ -18,6 +16,7 @@ use crate::error::HostError;
 use crate::group::Group;
 use crate::keeper;
 use crate::leftovers;
+use crate::reexec::{self, spawn_with};
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
 use crate::volume::Mount;
 
@@ -200,10 +199,10 @@ fn start_keeper(
     control: OwnedFd,
 ) -> io::Result<Child> {
     let kind = match host.kind {
-        HostKind::Namespace => keeper::NAMESPACE,
-        HostKind::Local => keeper::LOCAL,
+        HostKind::Namespace => reexec::NAMESPACE,
+        HostKind::Local => reexec::LOCAL,
     };
-    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(keeper::THIS_EXECUTABLE));
+    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command
         .args(keeper::orders(kind, control.as_raw_fd(), host.forward, &host.name, mounts))
@@ -230,47 +229,4 @@ fn start_keeper(
         }
     }
     spawn_with(command, control)
-}
-
-/// Starts a process that inherits the socket.
-pub(crate) fn spawn_with(mut command: Command, control: OwnedFd) -> io::Result<Child> {
-    // Done in the child, so that no other child that is started meanwhile inherits the socket.
-    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
-    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
-    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
-    unsafe {
-        command.pre_exec(inherit);
-    }
-    spawn(command)
-}
-
-type Order = (Command, mpsc::Sender<io::Result<Child>>);
-
-/// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
-/// and the caller's thread may end long before.
-fn spawn(command: Command) -> io::Result<Child> {
-    static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
-    let gone = || io::Error::other("the thread that starts processes has ended");
-    let spawner = match SPAWNER.get() {
-        Some(spawner) => spawner,
-        None => {
-            let fresh = start_spawner()?;
-            SPAWNER.get_or_init(|| Mutex::new(fresh))
-        }
-    };
-    let (answer, answered) = mpsc::channel();
-    let order = (command, answer);
-    spawner.lock().unwrap_or_else(PoisonError::into_inner).send(order).map_err(|_| gone())?;
-    answered.recv().map_err(|_| gone())?
-}
-
-fn start_spawner() -> io::Result<mpsc::Sender<Order>> {
-    let (orders, queue) = mpsc::channel::<Order>();
-    thread::Builder::new().name("host-spawner".into()).spawn(move || {
-        for (mut command, answer) in queue {
-            // Who asked has stopped waiting only if it died; then the child's control socket is closed, and it ends.
-            let _unheard = answer.send(command.spawn());
-        }
-    })?;
-    Ok(orders)
 }

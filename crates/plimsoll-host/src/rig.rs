@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use plimsoll_model::experiment::HostKind;
 use plimsoll_model::frame::VolumePlace;
@@ -12,6 +12,7 @@ use plimsoll_model::frame::VolumePlace;
 use crate::access;
 use crate::error::HostError;
 use crate::group::{Allowance, Group};
+use crate::interrupt::go_on;
 use crate::local;
 use crate::network::Job;
 use crate::process::{Pipes, Process};
@@ -42,11 +43,6 @@ pub struct Rig {
     volumes: Volumes,
     /// Set when what is being made is not wanted any more.
     interrupt: Arc<AtomicBool>,
-}
-
-/// Ends what is being made, where that is wanted.
-pub(crate) fn go_on(interrupt: &AtomicBool) -> Result<(), HostError> {
-    if interrupt.load(Ordering::Acquire) { Err(HostError::Interrupted) } else { Ok(()) }
 }
 
 impl Rig {

@@ -8,6 +8,18 @@ use plimsoll_model::experiment::{HostKind, LinkShaper, Volume};
 
 pub use crate::shape::{LinkShape, Queue};
 
+/// How many local hosts one rig can have.
+pub(crate) const MOST_LOCAL_HOSTS: usize = 254;
+
+/// How many links fit into a /16.
+pub(crate) const MOST_LINKS: usize = 1 << 14;
+
+/// How many such networks there can be.
+pub(crate) const MOST_NETWORKS: usize = 256;
+
+/// How many addresses fit into one, with some to spare for those that a network keeps to itself.
+pub(crate) const MOST_ADDRESSES: usize = 250;
+
 /// The longest host name that the kernel takes, in bytes (`__NEW_UTS_LEN`).
 const LONGEST_NAME: usize = 64;
 /// What an Ethernet link can carry at the least and at the most, in bytes (`ETH_MIN_MTU`, `ETH_MAX_MTU`).
@@ -220,14 +232,14 @@ impl RigSpec {
             }
         }
         let with_addresses = self.hosts.iter().filter(|h| h.addresses > 0).count();
-        at_most("hosts with addresses beside their links'", with_addresses, crate::topology::MOST_NETWORKS)?;
+        at_most("hosts with addresses beside their links'", with_addresses, MOST_NETWORKS)?;
         let local = self.hosts.iter().filter(|h| h.kind == HostKind::Local).count();
-        at_most("local hosts", local, crate::local::MOST_HOSTS)?;
-        at_most("links", self.links.len(), crate::topology::MOST_LINKS)
+        at_most("local hosts", local, MOST_LOCAL_HOSTS)?;
+        at_most("links", self.links.len(), MOST_LINKS)
     }
 
     fn validate_addresses(&self, host: &HostSpec) -> Result<(), SpecError> {
-        at_most("addresses of a host", host.addresses as usize, crate::topology::MOST_ADDRESSES)?;
+        at_most("addresses of a host", host.addresses as usize, MOST_ADDRESSES)?;
         let missing = host.nat.iter().flat_map(|nat| &nat.of).find(|of| self.position(of).is_none());
         missing.map_or(Ok(()), |of| {
             Err(SpecError::NoSuchSource { translator: host.name.clone(), host: of.clone() })
@@ -312,7 +324,7 @@ mod tests {
     #[test]
     fn more_links_than_addresses_are_refused() {
         let hosts = vec![host("a", HostKind::Namespace), host("b", HostKind::Namespace)];
-        let told = refusal(hosts, vec![link("a", "b", None); crate::topology::MOST_LINKS + 1]);
+        let told = refusal(hosts, vec![link("a", "b", None); MOST_LINKS + 1]);
         assert_eq!(told.as_deref(), Some("16385 links; a rig can have 16384"));
     }
 }

@@ -8,16 +8,10 @@ use crate::spec::RigSpec;
 /// The private range that links are numbered from; each takes four addresses of it. Namespaces are closed worlds, so every rig uses
 /// the same.
 const RANGE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
-/// How many links fit into a /16.
-pub(crate) const MOST_LINKS: usize = 1 << 14;
 /// The private range of the addresses that hosts have beside those of their links: a network for each host that has some.
 const OWN_RANGE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 0);
 /// The length of such a network's prefix.
 pub(crate) const OWN_PREFIX: u8 = 24;
-/// How many such networks there can be.
-pub(crate) const MOST_NETWORKS: usize = 256;
-/// How many addresses fit into one, with some to spare for those that a network keeps to itself.
-pub(crate) const MOST_ADDRESSES: usize = 250;
 /// The length of a link's network prefix: two hosts, the network, and its broadcast address.
 pub(crate) const PREFIX: u8 = 30;
 /// The kernel's index of a host's first interface. Asking for indices saves looking them up; the low ones may be taken, because some

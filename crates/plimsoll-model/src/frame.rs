@@ -9,11 +9,8 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use crate::experiment::LoadKind;
-use crate::experiment::{
-    ApacheService, BulkService, ExecService, HaproxyService, MailRelayService, NginxService, PostfixService,
-    Ready, RelayService, SmtpSinkService, TcpProxyService, WebService,
-};
+use crate::experiment::Ready;
+pub use crate::experiment::{LoadKind, ServiceKind};
 use crate::observation::{
     CapturedFile, FlushFacts, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot,
 };
@@ -385,45 +382,6 @@ pub struct Approach {
     pub from: IpAddr,
     /// The service's address, as that host knows it.
     pub at: IpAddr,
-}
-
-/// What a service is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ServiceKind {
-    /// The built-in web server.
-    Web(WebService),
-    /// The built-in forking relay.
-    Relay(RelayService),
-    /// The built-in end of bulk loads.
-    Bulk(BulkService),
-    /// The built-in proxy for TCP.
-    TcpProxy(TcpProxyService),
-    /// The built-in sink for mail.
-    SmtpSink(SmtpSinkService),
-    /// The built-in relay for mail.
-    MailRelay(MailRelayService),
-    /// nginx, with a configuration that the agent writes.
-    Nginx(NginxService),
-    /// HAProxy, likewise.
-    Haproxy(HaproxyService),
-    /// Apache httpd, likewise.
-    Apache(ApacheService),
-    /// Postfix, likewise.
-    Postfix(PostfixService),
-    /// A program of the user's own.
-    Exec(ExecService),
-}
-
-impl ServiceKind {
-    /// Whether Plimsoll itself serves it; anything else is a program of its own.
-    #[must_use]
-    pub fn is_builtin(&self) -> bool {
-        !matches!(
-            self,
-            Self::Nginx(_) | Self::Haproxy(_) | Self::Apache(_) | Self::Postfix(_) | Self::Exec(_)
-        )
-    }
 }
 
 /// A load, with every name resolved.

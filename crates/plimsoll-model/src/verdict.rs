@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::Expected;
-
 /// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
 pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
 
@@ -248,6 +246,15 @@ impl Verdict {
     pub fn invalidate(&mut self, reason: impl Into<String>) {
         (self.outcome, self.holds, self.reason) = (Outcome::Invalid, None, reason.into());
     }
+}
+
+/// An expectation of any kind, as verdicts carry it.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// The public name.
+    pub name: &'static str,
+    /// The outcomes with which the claim holds.
+    pub outcomes: &'static [Outcome],
 }
 
 #[cfg(test)]

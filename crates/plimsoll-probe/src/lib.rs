@@ -15,5 +15,5 @@ pub mod quiet;
 pub mod sampler;
 
 pub use connections::connections;
-pub use counters::{Absence, Counters, CountersError, Depth, Scope};
-pub use sampler::{Sampler, SamplerError, Series};
+pub use counters::{Absence, Counters, CountersError, Depth, Scope, Series};
+pub use sampler::{Sampler, SamplerError};

@@ -10,7 +10,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use plimsoll_model::observation::{Sample, SamplingCost};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Series};
 
 /// How often samples are handed over.
 const BATCH: Duration = Duration::from_secs(1);
@@ -18,16 +18,6 @@ const BATCH: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_secs(1);
 /// The most samples per second.
 pub const MOST_HZ: u32 = 100;
-
-/// What the samples of a series hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Series {
-    /// The first holds everything; each later one what was read and has another value than before. A name that is missing has the
-    /// value of the last sample that has it. A tenth of the size, usually less.
-    Changes,
-    /// Each holds everything; what was not read again has the value that it had.
-    Full,
-}
 
 /// Why there is no sampling.
 #[derive(Debug, thiserror::Error)]

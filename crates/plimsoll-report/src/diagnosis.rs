@@ -3,7 +3,7 @@
 use plimsoll_model::report::{CheckReport, DiagnosisReport};
 
 use crate::number::figure;
-use crate::summary;
+use crate::wording;
 
 /// The columns of the table.
 pub(crate) const COLUMNS: [&str; 5] = ["check", "verdict", "there is", "needed", "found"];
@@ -15,7 +15,7 @@ pub(crate) fn title(found: &DiagnosisReport) -> String {
         figure(found.target_bits_per_second / 1e6),
         figure(found.target_rtt_ms)
     );
-    summary::titled(&wanted, &found.cell)
+    wording::titled(&wanted, &found.cell)
 }
 
 /// What stands in the table for one check.

@@ -6,7 +6,7 @@ use plimsoll_model::observation::{PhaseKind, Twin};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, PhaseReport, RunReport, TrialReport};
 
 use crate::number::{count, figure, median, millis, sorted};
-use crate::summary;
+use crate::wording;
 
 /// A table: what it shows, its columns, and its rows.
 pub(crate) type Table = (&'static str, &'static [&'static str], Vec<Vec<String>>);
@@ -65,7 +65,7 @@ type Of<'r> = (String, &'r str, &'r str);
 fn phases(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {
     report.trials.iter().flat_map(|trial| {
         let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main;
-        trial.phases.iter().filter(counts).map(|phase| (summary::cell_title(&trial.cell), phase))
+        trial.phases.iter().filter(counts).map(|phase| (wording::cell_title(&trial.cell), phase))
     })
 }
 

@@ -133,7 +133,7 @@ fn remedies(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
 }
 
 fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
-    let title = summary::titled("Figures per cycle", &cell.cell);
+    let title = wording::titled("Figures per cycle", &cell.cell);
     writeln!(out, "<details><summary>{}</summary>\n", md(&title))?;
     writeln!(
         out,

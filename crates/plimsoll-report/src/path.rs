@@ -3,14 +3,14 @@
 use plimsoll_model::report::{HopReport, PathReport};
 
 use crate::number::{NONE, count, figure, percent};
-use crate::summary;
+use crate::wording;
 
 /// The columns of the table.
 pub(crate) const COLUMNS: [&str; 8] =
     ["hop", "address", "Mbit/s", "interval", "latency ms", "interval ", "queue ms", "unanswered %"];
 
 pub(crate) fn title(path: &PathReport) -> String {
-    summary::titled(&format!("Hops, {}", path.phase), &path.cell)
+    wording::titled(&format!("Hops, {}", path.phase), &path.cell)
 }
 
 /// What stands in the table for one hop.

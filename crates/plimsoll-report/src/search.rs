@@ -4,7 +4,7 @@ use plimsoll_model::report::{ProbeFinding, ProbeReport, SearchReport};
 use plimsoll_model::verdict::{Interval, Verdict};
 
 use crate::number::{figure, median, sorted};
-use crate::summary;
+use crate::wording;
 
 /// Probes whose rates are no further apart than this stand together.
 const TOGETHER: f64 = 1.05;
@@ -66,7 +66,7 @@ pub(crate) fn bands(search: &SearchReport) -> Vec<Band> {
 
 /// A heading for a search.
 pub(crate) fn title(search: &SearchReport) -> String {
-    summary::titled(&format!("The search for the limit, {}", search.phase), &search.cell)
+    wording::titled(&format!("The search for the limit, {}", search.phase), &search.cell)
 }
 
 /// What its probes were asked.

@@ -5,7 +5,7 @@ use plimsoll_model::observation::{Percentiles, PhaseKind, Twin};
 use plimsoll_model::report::{PhaseReport, RunReport, StepReport};
 
 use crate::number::{median, sorted};
-use crate::summary::Cell;
+use crate::wording::Cell;
 
 /// The steps of one phase of one cell: over several trials the median of each figure, and the sum of errors.
 #[derive(Debug)]

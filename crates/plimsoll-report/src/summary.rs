@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::{Metric, Rung};
 use plimsoll_model::observation::{ErrorKind, Percentiles, PhaseKind, Twin};
-use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{CpuShares, PhaseReport, RunReport};
 
 use crate::number::{NONE, count, figure, median, millis, percent, sorted};
-
-/// The level of each factor.
-pub(crate) type Cell = BTreeMap<String, String>;
+use crate::wording::Cell;
 
 /// The rows of one cell, in the order in which they were carried out.
 #[derive(Debug)]
@@ -229,16 +226,6 @@ fn mean_cpu(phases: &[&PhaseReport]) -> Option<CpuShares> {
         idle: mean(|c| c.idle),
         steal: mean(|c| c.steal),
     })
-}
-
-/// A cell as a heading: `kernel = 6.12, clients = 250`; empty without factors.
-pub(crate) fn cell_title(cell: &Cell) -> String {
-    cell_text(cell)
-}
-
-/// A title, with the cell that it is about where there is more than one.
-pub(crate) fn titled(title: &str, cell: &Cell) -> String {
-    if cell.is_empty() { title.into() } else { format!("{title}, {}", cell_title(cell)) }
 }
 
 /// The errors of every row that has any, each as a sentence: the counts by kind.

@@ -1,7 +1,10 @@
 //! The sentences that all formats share, so that none of them answers differently.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::experiment::{HostKind, Metric, Rung};
 use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
+use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{
     Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn, Trouble,
 };
@@ -21,6 +24,9 @@ const LEAST_SHARE: f64 = 0.001;
 
 /// A rate of which this share was sent was met.
 const MET: f64 = 0.99;
+
+/// The level of each factor.
+pub(crate) type Cell = BTreeMap<String, String>;
 
 /// A metric's public name in words.
 pub(crate) fn metric(name: &str) -> String {
@@ -424,7 +430,7 @@ pub(crate) fn limited(of: &PacketReport) -> String {
 pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
     let of = |packets: &PacketReport| {
         let main = packets.stalls.iter().find(|stall| Some(stall.class) == packets.main_class)?;
-        let cell = crate::summary::titled(&packets.phase, &packets.cell);
+        let cell = titled(&packets.phase, &packets.cell);
         let what = format!("{}, {}", main.class.name().replace('_', " "), cell);
         (packets.twin == Twin::Main).then(|| (capitalised(&what), main.evidence.clone()))
     };
@@ -470,4 +476,14 @@ pub(crate) fn provenance(report: &RunReport) -> String {
 /// The command that does the same again, in the same random order.
 pub(crate) fn reproduce(report: &RunReport) -> String {
     report.again.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A title, with the cell that it is about where there is more than one.
+pub(crate) fn titled(title: &str, cell: &Cell) -> String {
+    if cell.is_empty() { title.into() } else { format!("{title}, {}", cell_title(cell)) }
+}
+
+/// A cell as a heading: `kernel = 6.12, clients = 250`; empty without factors.
+pub(crate) fn cell_title(cell: &Cell) -> String {
+    cell_text(cell)
 }

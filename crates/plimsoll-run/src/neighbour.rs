@@ -3,23 +3,15 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::Neighbour;
-use plimsoll_model::frame::Id;
 use plimsoll_model::units::Span;
 
 use crate::error::TrialStop;
-use crate::fleet::Key;
-use crate::trial::Trial;
+use crate::trial::{Beside, Trial};
 
 /// So long a neighbour would go on that nobody sends away.
 const FOR_GOOD: Span = Span::secs(86_400);
 /// How long one that has just come may take to get going before anything is measured.
 const ARRIVAL: Duration = Duration::from_millis(50);
-
-/// A neighbour that is there, on the hosts of every rig.
-pub(crate) struct Beside {
-    name: String,
-    loads: Vec<(Key, Id)>,
-}
 
 impl Trial<'_> {
     /// Lets neighbours come and go as the time says, between two slices of the latest phase.

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, Phase, Rung, cpus, sysctl};
+use plimsoll_model::frame::Id;
 use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_store::Store;
@@ -13,9 +14,8 @@ use crate::Judge;
 use crate::bench::Bench;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Key};
 use crate::ground::{Changed, Ground, ShapedLink};
-use crate::neighbour::Beside;
 use crate::standstill::Standstill;
 
 /// What a trial needs from the run that it belongs to.
@@ -320,4 +320,10 @@ impl<'t> Trial<'t> {
         }
         Over { record: self.record, stop, absent: self.fleet.absent, notes, links: self.links }
     }
+}
+
+/// A neighbour that is there, on the hosts of every rig.
+pub(crate) struct Beside {
+    pub(crate) name: String,
+    pub(crate) loads: Vec<(Key, Id)>,
 }

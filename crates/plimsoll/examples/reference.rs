@@ -9,12 +9,12 @@ use clap::CommandFactory;
 use plimsoll::args::Args;
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::experiment::{
-    BoundExpect, DeliveryExpect, DifferenceExpect, Expected, Experiment, InteractionExpect, ModesExpect,
-    PathExpect, RecoveryExpect, SearchExpect,
+    BoundExpect, DeliveryExpect, DifferenceExpect, Experiment, InteractionExpect, ModesExpect, PathExpect,
+    RecoveryExpect, SearchExpect,
 };
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::TraceReport;
-use plimsoll_model::verdict::{Outcome, Standing, Verdict};
+use plimsoll_model::verdict::{Expected, Outcome, Standing, Verdict};
 
 fn main() -> io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "docs/reference".into());

@@ -7,7 +7,7 @@ use plimsoll_model::plan::effects::{Effect, EffectKind, Need};
 use plimsoll_report::escape::terminal;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::messages;
 
 /// The list, for people.
 pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
@@ -69,7 +69,7 @@ pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
     }
-    output::ask(format_args!("plimsoll: {what}\n  Go on? [y/N] "));
+    messages::ask(format_args!("plimsoll: {what}\n  Go on? [y/N] "));
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.map_err(|error| Failure::could_not(format!("cannot read the answer: {error}")))?;

@@ -56,16 +56,19 @@ impl Noted {
     }
 }
 
-/// What a stored run was measured on.
-pub(crate) fn of(store: &Store, plan: &Plan, entry: &RunEntry) -> Result<Environment, Failure> {
+/// What a stored run was measured on, with the settings that changed its file.
+pub(crate) fn of(
+    store: &Store,
+    plan: &Plan,
+    entry: &RunEntry,
+    settings: Vec<String>,
+) -> Result<Environment, Failure> {
     let stored = store.versions(&entry.id)?.unwrap_or_default();
     let versions: Versions = serde_json::from_value(stored).unwrap_or_default();
     let Experiment { hosts, links, .. } = &plan.experiment;
     let sysctls = hosts.iter().filter(|(_, host)| !host.sysctls.is_empty()).map(|(name, host)| {
         (name.clone(), host.sysctls.iter().map(|(key, value)| (key.clone(), value.to_string())).collect())
     });
-    // The words behind `plimsoll run NAME`: what changed the file.
-    let settings = crate::command::again(entry).into_iter().skip(3).collect();
     Ok(Environment {
         plimsoll: versions.plimsoll,
         machines: machines(store.inventories(&entry.id)?),

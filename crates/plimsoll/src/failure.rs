@@ -9,7 +9,7 @@ use plimsoll_report::escape::{block, terminal};
 use plimsoll_run::RunError;
 use plimsoll_store::StoreError;
 
-use crate::output;
+use crate::messages;
 
 /// Why the program could not do what it was asked to.
 #[derive(Debug)]
@@ -46,17 +46,17 @@ impl Failure {
     /// Writes it to stderr.
     pub(crate) fn print(&self) {
         match self {
-            Self::Usage(what) => output::say(format_args!("plimsoll: {what}")),
+            Self::Usage(what) => messages::say(format_args!("plimsoll: {what}")),
             Self::File { name, error } => {
-                error.all().for_each(|error| output::drawn(&render(name, error)));
+                error.all().for_each(|error| messages::drawn(&render(name, error)));
                 if error.next.is_some() {
-                    output::say(format_args!("plimsoll: {name}: {} errors", error.all().count()));
+                    messages::say(format_args!("plimsoll: {name}: {} errors", error.all().count()));
                 }
             }
             Self::CouldNot { what, advice } => {
-                output::say(format_args!("plimsoll: {what}"));
+                messages::say(format_args!("plimsoll: {what}"));
                 if let Some(advice) = advice {
-                    output::say(format_args!("  try: {advice}"));
+                    messages::say(format_args!("  try: {advice}"));
                 }
             }
         }
@@ -77,13 +77,13 @@ fn render(name: &str, error: &FileError) -> String {
         diagnostic = diagnostic.with_label(LabeledSpan::underline(span));
     }
     let report = Report::new(diagnostic).with_source_code(NamedSource::new(terminal(name), text));
-    let theme = if output::stderr_has_colour() {
+    let theme = if messages::stderr_has_colour() {
         GraphicalTheme::unicode()
     } else {
         GraphicalTheme::unicode_nocolor()
     };
     let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(output::stderr_width());
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(messages::stderr_width());
     // Writing to a string cannot fail.
     handler.render_report(&mut text, report.as_ref()).ok();
     text

@@ -16,12 +16,14 @@ mod exit;
 mod failure;
 mod judge;
 mod measure;
+mod messages;
 mod neighbours;
 mod output;
 mod page;
 mod progress;
 mod shipped;
 mod state;
+mod width;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -76,7 +78,7 @@ fn refused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let shown: Vec<OsString> =
         args.iter().map(|word| terminal(&word.to_string_lossy()).into_owned().into()).collect();
     match (shown == args, args::parse(shown)) {
-        (false, Ok(_)) => output::say(error),
+        (false, Ok(_)) => messages::say(error),
         // A stream that is closed leaves nobody to tell.
         (false, Err(error)) => error.print().unwrap_or_default(),
         (true, _) => error.print().unwrap_or_default(),

@@ -2,8 +2,16 @@
 
 use plimsoll_model::packet::Segment;
 
-use super::half::LastData;
 use super::rtt::Rtt;
+
+/// The last data that a side sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LastData {
+    /// Bytes in it.
+    pub(super) payload: u32,
+    /// Whether it carried PSH: the sender had nothing more to add.
+    pub(super) pushed: bool,
+}
 
 /// Who has to act next in a conversation, by who spoke last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,19 +3,11 @@
 use plimsoll_model::packet::{Flags, Segment};
 
 use super::counts::Track;
+use super::gap::LastData;
 use super::ids::Ids;
 use super::recovery::Recovery;
 use super::rtt::HalfRtt;
 use super::sequence::{after, before, beyond};
-
-/// The last data that a side sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LastData {
-    /// Bytes in it.
-    pub(super) payload: u32,
-    /// Whether it carried PSH: the sender had nothing more to add.
-    pub(super) pushed: bool,
-}
 
 /// A range of sequence numbers that was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

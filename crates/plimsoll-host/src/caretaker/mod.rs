@@ -22,7 +22,7 @@ pub use journal::{Debts, Owed, debts};
 pub(crate) use stage::run as stage;
 
 use crate::error::HostError;
-use crate::{keeper, process};
+use crate::reexec;
 
 /// How the caretaker's answers begin.
 const DONE: &str = "done";
@@ -47,14 +47,14 @@ impl Caretaker {
         let failed = |source| HostError::Process { operation: "starting the caretaker of settings", source };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let theirs = OwnedFd::from(theirs);
-        let mut command = Command::new(keeper::THIS_EXECUTABLE);
+        let mut command = Command::new(reexec::THIS_EXECUTABLE);
         command
-            .args([keeper::STAGE, keeper::CARETAKER, &theirs.as_raw_fd().to_string()])
+            .args([reexec::STAGE, reexec::CARETAKER, &theirs.as_raw_fd().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             // Ctrl-C on the terminal is for the controller.
             .process_group(0);
-        let child = process::spawn_with(command, theirs).map_err(failed)?;
+        let child = reexec::spawn_with(command, theirs).map_err(failed)?;
         Ok(Self { child, socket: Some(BufReader::new(ours)) })
     }
 

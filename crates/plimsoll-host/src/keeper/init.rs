@@ -10,8 +10,9 @@ use nix::sys::signal::Signal;
 use nix::unistd::sethostname;
 
 use super::scratch::Scratch;
-use super::{Orders, errno_of, exit_like, failed, start_agent, tend};
+use super::{Orders, exit_like, start_agent, tend};
 use crate::control::{HostEnd, Word};
+use crate::reexec::{errno_of, failed};
 
 /// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own; and one
 /// that lets services without privileges have every port. The ones for `default` hold for the links that come later.

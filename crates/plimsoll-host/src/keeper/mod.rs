@@ -7,86 +7,24 @@ mod init;
 mod scratch;
 mod tend;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sched::unshare;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use crate::access;
-use crate::caretaker;
 use crate::control::{HostEnd, Word};
-use crate::guard;
+use crate::reexec::{FAILED, LOCAL, NAMESPACE, STAGE, die_with, errno_of, failed, take_control};
 use crate::volume::Mount;
-use crate::{pace, wire};
+use nix::unistd::{ForkResult, Pid, fork, getpid};
 use scratch::{SCRATCH, Scratch};
-
-/// The first argument of every stage.
-pub(crate) const STAGE: &str = "__plimsoll-host";
-/// Tries whether user namespaces work.
-pub(crate) const TRY: &str = "try";
-/// Keeps a namespace host.
-pub(crate) const NAMESPACE: &str = "namespace";
-/// Keeps a local host.
-pub(crate) const LOCAL: &str = "local";
-/// Is a wire between two hosts.
-pub(crate) const WIRE: &str = "wire";
-/// Is the agent that tries how much a wire carries.
-pub(crate) const POUR: &str = "pour";
-/// Undoes what a run did to the machine.
-pub(crate) const CARETAKER: &str = "caretaker";
-/// Ends commands when their controller dies.
-pub(crate) const GUARD: &str = "guard";
-/// How a process starts itself again, also after its file was replaced.
-pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
-/// The exit status of a stage that could not do its work; why was said over the control socket.
-const FAILED: u8 = 125;
-
-/// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
-/// to go on as what it is.
-///
-/// To be called first in `main`, before any thread is started.
-#[must_use]
-pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let mut args = args.into_iter().skip(1);
-    if args.next()? != STAGE {
-        return None;
-    }
-    let stage = args.next()?;
-    if stage == TRY {
-        return Some(try_namespaces());
-    }
-    if stage == WIRE {
-        return Some(be_wire(args));
-    }
-    if stage == POUR {
-        return Some(pace::pour());
-    }
-    if stage == CARETAKER {
-        return Some(be_caretaker(args));
-    }
-    if stage == GUARD {
-        return Some(guard::stage(args));
-    }
-    let Some(orders) = Orders::from_args(args) else {
-        return Some(ExitCode::from(FAILED));
-    };
-    stay_when_memory_runs_out();
-    Some(match stage.to_str() {
-        Some(NAMESPACE) => keep_namespace(orders),
-        Some(LOCAL) => keep_local(&orders),
-        _ => ExitCode::from(FAILED),
-    })
-}
 
 /// What a keeper has to know. All of it stands in its arguments, where `ps` shows it.
 struct Orders {
@@ -142,61 +80,10 @@ impl Orders {
     }
 }
 
-/// The control socket and the controller's process id, which every stage is told first.
-fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
-    let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
-    let (control, controller) = (number()?, number()?);
-    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
-    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
-    // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
-    let control = unsafe { OwnedFd::from_raw_fd(control) };
-    // It must not reach the agent: what the agent forks could outlive it.
-    fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
-    Some((HostEnd::new(control), Pid::from_raw(controller)))
-}
-
 /// Asks the kernel to kill others before this process, its init and its agent when memory runs out: without them nobody would tell what happened.
 /// It takes CAP_SYS_RESOURCE of the machine (proc_pid_oom_score_adj(5)); without that, what the agent starts makes itself seem worse.
 fn stay_when_memory_runs_out() {
     std::fs::write("/proc/self/oom_score_adj", "-900").ok();
-}
-
-fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some((control, controller)) = take_control(&mut args) else { return ExitCode::from(FAILED) };
-    match die_with(controller, Signal::SIGKILL) {
-        Ok(true) => wire::stage(&control, args),
-        Ok(false) => ExitCode::from(FAILED),
-        Err(errno) => failed(&control, "asking to die with the controller", errno),
-    }
-}
-
-/// It is not to die with the controller, but to notice its death.
-fn be_caretaker(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let number = args.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
-    let Some(number) = number else { return ExitCode::from(FAILED) };
-    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
-    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    match fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
-        Ok(_) => caretaker::stage(socket.into()),
-        Err(_) => ExitCode::from(FAILED),
-    }
-}
-
-fn try_namespaces() -> ExitCode {
-    match access::attempt() {
-        Ok(()) => println!("ok"),
-        Err((operation, errno)) => println!("{} {operation}", errno as i32),
-    }
-    ExitCode::SUCCESS
-}
-
-/// Dies when the parent does; false if it had died before.
-///
-/// The signal is sent when the *thread* that forked this process ends, so that has to be one that lives as long as the controller.
-fn die_with(parent: Pid, signal: Signal) -> Result<bool, Errno> {
-    prctl::set_pdeathsig(signal)?;
-    Ok(getppid() == parent)
 }
 
 fn keep_namespace(orders: Orders) -> ExitCode {
@@ -275,15 +162,6 @@ fn release_pipes() -> Result<(), Errno> {
     nix::unistd::dup2_stdout(&null)
 }
 
-pub(crate) fn failed(control: &HostEnd, operation: impl Into<String>, errno: Errno) -> ExitCode {
-    control.fail(operation, errno);
-    ExitCode::from(FAILED)
-}
-
-pub(crate) fn errno_of(error: &io::Error) -> Errno {
-    Errno::from_raw(error.raw_os_error().unwrap_or(Errno::EIO as i32))
-}
-
 /// Exits with the status of another process; as a shell does, 128 and the signal where a signal ended it.
 fn exit_like(status: Result<WaitStatus, Errno>) -> ExitCode {
     let code = match status {
@@ -292,4 +170,17 @@ fn exit_like(status: Result<WaitStatus, Errno>) -> ExitCode {
         _ => i32::from(FAILED),
     };
     ExitCode::from(u8::try_from(code & 0xff).unwrap_or(FAILED))
+}
+
+/// The stage that keeps a host of the kind that is named first.
+pub(crate) fn stage(kind: &OsStr, args: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(orders) = Orders::from_args(args) else {
+        return ExitCode::from(FAILED);
+    };
+    stay_when_memory_runs_out();
+    match kind.to_str() {
+        Some(NAMESPACE) => keep_namespace(orders),
+        Some(LOCAL) => keep_local(&orders),
+        _ => ExitCode::from(FAILED),
+    }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use plimsoll_model::experiment::Filesystem;
 
 use crate::error::HostError;
-use crate::rig::go_on;
+use crate::interrupt::go_on;
 
 /// How often it is looked whether the program has ended. Most take some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

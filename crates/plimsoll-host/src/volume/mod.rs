@@ -25,7 +25,7 @@ use crate::access::Access;
 use crate::caretaker::Caretaker;
 use crate::error::HostError;
 use crate::group::{self, Hierarchy};
-use crate::rig::go_on;
+use crate::interrupt::go_on;
 use crate::spec::VolumeSpec;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;

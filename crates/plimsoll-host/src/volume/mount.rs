@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use plimsoll_model::experiment::{Filesystem, LoopVolume};
 
-use crate::keeper::errno_of;
+use crate::reexec::errno_of;
 
 /// Where volumes are mounted that name no place: in the file system that a host has to itself.
 const OWN: &str = "/dev/shm";

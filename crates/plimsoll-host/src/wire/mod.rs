@@ -30,9 +30,8 @@ use nix::unistd::getpid;
 
 use crate::control::{ControllerEnd, HostEnd, Word, pair};
 use crate::error::HostError;
-use crate::keeper::{self, errno_of};
 use crate::leftovers;
-use crate::process::spawn_with;
+use crate::reexec::{self, errno_of, spawn_with};
 use crate::spec::{LinkShape, LinkSpec, RigSpec};
 use forward::Wire;
 use packet::PacketSocket;
@@ -51,15 +50,15 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     let seed = number();
     let mut shape = || args.next()?.to_str()?.parse::<LinkShape>().ok();
     let (Some(seed), Some(there), Some(back)) = (seed, shape(), shape()) else {
-        return keeper::failed(control, "reading what the wire is to be", Errno::EINVAL);
+        return reexec::failed(control, "reading what the wire is to be", Errno::EINVAL);
     };
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
-        return keeper::failed(control, "making its namespace", errno);
+        return reexec::failed(control, "making its namespace", errno);
     }
     // The ends are to send nothing of their own.
     match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return keeper::failed(control, "switching IPv6 off", errno_of(&error));
+            return reexec::failed(control, "switching IPv6 off", errno_of(&error));
         }
         _ => {}
     }
@@ -70,7 +69,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     let open = || Ok([PacketSocket::open(ENDS[0])?, PacketSocket::open(ENDS[1])?]);
     let ends = match open() {
         Ok(ends) => ends,
-        Err(error) => return keeper::failed(control, "opening its ends", errno_of(&error)),
+        Err(error) => return reexec::failed(control, "opening its ends", errno_of(&error)),
     };
     // Waking up late would delay every frame. The default is 50 µs (prctl(2), PR_SET_TIMERSLACK); a kernel that refuses keeps it.
     nix::sys::prctl::set_timerslack(1).ok();
@@ -81,7 +80,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     let answer = |counts: &WireCounts| control.say(&Word::Note(counts.to_string()));
     match Wire::new(ends, shapers).forward(control.stream(), answer) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => keeper::failed(control, "forwarding", errno_of(&error)),
+        Err(error) => reexec::failed(control, "forwarding", errno_of(&error)),
     }
 }
 
@@ -157,11 +156,11 @@ impl Drop for WireProcess {
 }
 
 fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<Child> {
-    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(keeper::THIS_EXECUTABLE));
+    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let [there, back] = &link.shape;
     let mut command = Command::new(executable);
     command
-        .args([keeper::STAGE, keeper::WIRE])
+        .args([reexec::STAGE, reexec::WIRE])
         .args([control.as_raw_fd().to_string(), getpid().to_string(), link.seed.to_string()])
         .args([there.to_string(), back.to_string()])
         .env(leftovers::MARKER, leftovers::own_mark()?)

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use plimsoll_model::packet::{Endpoint, Flags, Segment, TcpOptions, Transport};
 
+use super::decoded::{Decoded, Skip};
 use super::link::Network;
-use super::sink::{Decoded, Skip};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

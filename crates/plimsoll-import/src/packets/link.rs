@@ -2,7 +2,7 @@
 //!
 //! Link types have the numbers of <https://www.tcpdump.org/linktypes.html>.
 
-use super::sink::Skip;
+use super::decoded::Skip;
 
 /// What frames of an interface begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

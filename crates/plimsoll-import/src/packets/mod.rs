@@ -8,6 +8,7 @@
 //! still has its fixed part, which has to be used; what was missing has to be told with its place; and a packet must not
 //! cost more than some tens of nanoseconds (`examples/read_speed.rs` measures it).
 
+mod decoded;
 mod headers;
 mod link;
 mod pcap;

@@ -2,27 +2,11 @@
 
 use std::net::IpAddr;
 
-use plimsoll_model::packet::{CaptureSummary, Packet, Transport};
+use plimsoll_model::packet::{CaptureSummary, Packet};
 
+use super::decoded::Skip;
 use super::headers;
 use super::link::{self, LinkType};
-
-/// Why a packet of the file is not among those handed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Skip {
-    /// Neither IPv4 nor IPv6.
-    NotIp,
-    /// IP, with neither TCP nor UDP in it.
-    OtherTransport,
-    /// A fragment other than the first: it has no ports.
-    LaterFragment,
-    /// The capture kept too few bytes to see the ports and sequence numbers.
-    Cut,
-    /// The headers contradict themselves.
-    Malformed,
-    /// A link type that is not decoded here.
-    UnknownLink(u32),
-}
 
 /// Hands packets on and counts the rest.
 pub(super) struct Sink<V> {
@@ -169,13 +153,4 @@ impl<V: FnMut(&Packet)> Sink<V> {
 /// A count with its noun: `1 packet`, `2 packets`.
 pub(super) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The fields of a frame that a [`Packet`] is made of.
-pub(super) struct Decoded {
-    pub(super) source: plimsoll_model::packet::Endpoint,
-    pub(super) destination: plimsoll_model::packet::Endpoint,
-    pub(super) transport: Transport,
-    pub(super) is_fragment: bool,
-    pub(super) ip_id: Option<u16>,
 }

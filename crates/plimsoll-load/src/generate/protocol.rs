@@ -2,7 +2,7 @@
 
 use plimsoll_model::observation::ErrorKind;
 
-use super::smtp::MailTally;
+use super::mail_tally::MailTally;
 
 /// Requests and their answers on a connection, without any knowledge of sockets and clocks.
 pub(super) trait Protocol: Sized {

@@ -6,13 +6,10 @@ use hdrhistogram::Histogram;
 use plimsoll_model::observation::{ErrorKind, Histogram as Recorded, Latencies, LoadResult};
 
 use super::intervals::Intervals;
+use super::latency::{histogram, record};
+use super::mail_tally::MailTally;
 use super::offering::Offering;
-use super::smtp::MailTally;
 use crate::clock::CpuTime;
-
-/// The longest latency that is told apart, in microseconds: an hour.
-const LONGEST_US: u64 = 3_600_000_000;
-const DIGITS: u8 = 3;
 
 /// What happened so far.
 pub(super) struct Tally {
@@ -210,16 +207,6 @@ impl Tally {
             messaging: None,
         }
     }
-}
-
-/// A histogram of latencies in microseconds.
-pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST_US, DIGITS).expect("the bounds are valid")
-}
-
-/// Records a length of time in nanoseconds.
-pub(super) fn record(histogram: &mut Histogram<u64>, from: u64, to: u64) {
-    histogram.saturating_record(to.saturating_sub(from) / 1000);
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::share;
+use super::share::share;
 use crate::units::{ByteSize, Span};
 
 /// Bytes over TCP, as many as go through: streams side by side, each a connection and a thread of its own.

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DeliveryExpect, DiagnoseClaim, DifferenceExpect, Expected, GrowthClaim, HopsClaim, HysteresisClaim,
+    DeliveryExpect, DiagnoseClaim, DifferenceExpect, GrowthClaim, HopsClaim, HysteresisClaim,
     InteractionExpect, KneeClaim, LimitClaim, LoadCurveClaim, LossCurveClaim, Metric, ModesClaim,
     RecoveryExpect, SourceClaim, WinnerClaim, forget_default,
 };
 use crate::units::{Share, Span};
+use crate::verdict::Expected;
 
 kinds! {
     /// Something to be judged. Exactly one of the kinds is given.

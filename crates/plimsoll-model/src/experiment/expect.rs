@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::Outcome;
+use crate::verdict::{Expected, Outcome};
 
 /// What is expected of a claim of one kind.
 pub trait Expectation {
@@ -12,15 +12,6 @@ pub trait Expectation {
 
     /// Whether a claim holds with this outcome. Says nothing of outcomes that leave it open.
     fn holds_with(self, outcome: Outcome) -> bool;
-}
-
-/// An expectation of any kind, as verdicts carry it.
-#[derive(Clone, Copy, Debug)]
-pub struct Expected {
-    /// The public name.
-    pub name: &'static str,
-    /// The outcomes with which the claim holds.
-    pub outcomes: &'static [Outcome],
 }
 
 /// One type for each kind of claim whose outcome has sides; the first variant is the default.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::share;
+use super::share::share;
 use crate::units::{Share, Span};
 
 /// Datagrams of several sizes that expire at each router of the path in turn, so that each answers (as traceroute and pathchar do). Nothing

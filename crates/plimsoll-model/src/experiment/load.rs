@@ -13,6 +13,7 @@ use super::hops::HopsLoad;
 use super::mail::SmtpLoad;
 use super::messaging::MessagingLoad;
 use super::open_loop::OpenLoop;
+use super::share::share;
 use super::storage::StorageLoad;
 use crate::units::Span;
 
@@ -214,12 +215,6 @@ impl LoadKind {
             Self::Messaging(messaging) => Self::Messaging(messaging.lasting(duration)),
         }
     }
-}
-
-/// One of `number` parts of a whole number, at least 1.
-pub(super) fn share(all: u64, place: u32, number: u32) -> u64 {
-    let (place, number) = (u64::from(place), u64::from(number));
-    (all / number + u64::from(place < all % number)).max(1)
 }
 
 /// HTTP/1.1, in closed loop unless `open` says otherwise.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::share;
 use super::open_loop::Arrivals;
+use super::share::share;
 use crate::units::{ByteSize, Share, Span};
 
 /// An SMTP source (RFC 5321): as fast as it goes, or at a rate per minute. Every message carries an id and a checksum, so that what

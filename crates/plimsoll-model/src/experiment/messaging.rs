@@ -65,7 +65,7 @@ impl MessagingLoad {
     /// One of `number` parts of it, from 0.
     pub(super) fn part(&self, place: u32, number: u32) -> Self {
         Self {
-            rounds: self.rounds.map(|all| super::load::share(all, place, number)),
+            rounds: self.rounds.map(|all| super::share::share(all, place, number)),
             duration: self.duration.map(|all| Span(all.0 / number)),
             ..self.clone()
         }

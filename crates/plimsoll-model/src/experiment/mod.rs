@@ -23,8 +23,10 @@ pub mod loss_curve;
 pub mod mail;
 pub mod messaging;
 pub mod open_loop;
-pub mod program;
+pub mod problem;
+mod program;
 pub mod service;
+mod share;
 pub mod storage;
 pub mod sysctl;
 
@@ -42,8 +44,8 @@ pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, Recover
 pub use cpus::Cpus;
 pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
 pub use expect::{
-    BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, Expected, InteractionExpect, ModesExpect,
-    PathExpect, RecoveryExpect, SearchExpect,
+    BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, InteractionExpect, ModesExpect, PathExpect,
+    RecoveryExpect, SearchExpect,
 };
 pub use hops::{HopsClaim, HopsLoad};
 pub use hysteresis::HysteresisClaim;
@@ -55,10 +57,12 @@ pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;
 pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
 pub use messaging::{GrowthClaim, MessagingLoad};
-pub use parse::{FileError, Override, nearest, parse, parse_value};
+pub use parse::{FileError, Override, parse, parse_value};
+pub use problem::nearest;
 pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
 pub use service::{
-    BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, Take, TcpProxyService, WebService,
+    BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, ServiceKind, Take, TcpProxyService,
+    WebService,
 };
 
 pub use storage::{

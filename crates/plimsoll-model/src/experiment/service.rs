@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::bulk::SendBy;
 use super::mail::{MailRelayService, SmtpSinkService};
 use super::program::{ApacheService, HaproxyService, NginxService, PostfixService};
-use crate::frame::ServiceKind;
 use crate::units::{ByteSize, Span};
 
 /// A service on a host. Exactly one of `web`, `relay`, `bulk`, `tcp_proxy`, `smtp_sink`, `mail_relay`, `nginx`, `haproxy`, `apache`,
@@ -340,5 +339,44 @@ impl Service {
     #[must_use]
     pub fn listeners(&self) -> u32 {
         self.relay.as_ref().map_or(1, |relay| relay.listeners)
+    }
+}
+
+/// What a service is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceKind {
+    /// The built-in web server.
+    Web(WebService),
+    /// The built-in forking relay.
+    Relay(RelayService),
+    /// The built-in end of bulk loads.
+    Bulk(BulkService),
+    /// The built-in proxy for TCP.
+    TcpProxy(TcpProxyService),
+    /// The built-in sink for mail.
+    SmtpSink(SmtpSinkService),
+    /// The built-in relay for mail.
+    MailRelay(MailRelayService),
+    /// nginx, with a configuration that the agent writes.
+    Nginx(NginxService),
+    /// HAProxy, likewise.
+    Haproxy(HaproxyService),
+    /// Apache httpd, likewise.
+    Apache(ApacheService),
+    /// Postfix, likewise.
+    Postfix(PostfixService),
+    /// A program of the user's own.
+    Exec(ExecService),
+}
+
+impl ServiceKind {
+    /// Whether Plimsoll itself serves it; anything else is a program of its own.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        !matches!(
+            self,
+            Self::Nginx(_) | Self::Haproxy(_) | Self::Apache(_) | Self::Postfix(_) | Self::Exec(_)
+        )
     }
 }

@@ -236,7 +236,7 @@ impl StorageLoad {
     /// One of `number` parts of it, from 0.
     pub(super) fn part(&self, place: u32, number: u32) -> Self {
         Self {
-            operations: self.operations.map(|all| super::load::share(all, place, number)),
+            operations: self.operations.map(|all| super::share::share(all, place, number)),
             duration: self.duration.map(|all| Span(all.0 / number)),
             ..self.clone()
         }

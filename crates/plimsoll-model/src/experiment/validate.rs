@@ -23,7 +23,7 @@ use std::ops::{Bound, RangeBounds};
 
 use super::kinds::SAYS_NOTHING;
 use super::open_loop::{Arrivals, OpenLoop};
-use super::parse::{Part, Problem, nearest};
+use super::problem::{Part, Problem, nearest};
 use super::service::{Leak, WebModel};
 use super::{
     Cpus, Experiment, Factor, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase, Service, WebService,

@@ -10,10 +10,9 @@ use serde::Serialize;
 use super::Plan;
 use crate::experiment::messaging::Workers;
 use crate::experiment::{
-    Experiment, Filesystem, Host, HostKind, Load, LoadKind, Rung, Service, StorageLoad, SyncBy, Volume,
-    sysctl,
+    Experiment, Filesystem, Host, HostKind, Load, LoadKind, Rung, Service, ServiceKind, StorageLoad, SyncBy,
+    Volume, sysctl,
 };
-use crate::frame::ServiceKind;
 
 /// Something that is done to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -69,7 +69,6 @@ use serde::{Deserialize, Serialize};
 use crate::clock::raw_now_ns;
 use crate::connections;
 use crate::netlink::{RouteObject, count_route_objects};
-use crate::sampler::Series;
 use source::{Source, Tier};
 use table::Table;
 
@@ -422,4 +421,14 @@ fn cgroup_sources(root: &Path) -> Vec<Source> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What the samples of a series hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// The first holds everything; each later one what was read and has another value than before. A name that is missing has the
+    /// value of the last sample that has it. A tenth of the size, usually less.
+    Changes,
+    /// Each holds everything; what was not read again has the value that it had.
+    Full,
 }

@@ -7,7 +7,9 @@
 mod chart;
 mod packets;
 mod page;
+mod section;
 mod sections;
+mod spans;
 mod tables;
 mod timeline;
 

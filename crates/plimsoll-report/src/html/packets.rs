@@ -7,10 +7,10 @@ use plimsoll_model::report::{PacketReport, RunReport};
 use plimsoll_model::trace::{Class, ConnectionReport, Portrait, TraceReport};
 
 use super::chart::flow;
-use super::sections::Section;
+use super::section::Section;
 use super::{CONNECTION_PICKER, page};
 use crate::number::{NONE, count, figure, percent};
-use crate::{summary, wording};
+use crate::wording;
 
 /// So many connections of a file stand in the table.
 const LISTED: usize = 200;
@@ -51,7 +51,7 @@ fn of_run(packets: &[PacketReport]) -> Markup {
         tbody {
             @for of in packets {
                 tr {
-                    @if factors { th scope="row" { (summary::cell_title(&of.cell)) } }
+                    @if factors { th scope="row" { (wording::cell_title(&of.cell)) } }
                     td { (of.phase) }
                     td { (wording::captured_on(of)) }
                     td .num { (count(of.connections)) }

@@ -12,17 +12,11 @@ use super::chart::{
     Figure, bars, cpu, cycles, growth, hops, knee, latency, load, load_curve, loss_curve, modes, probes,
     rate, steps, sweep,
 };
+use super::section::Section;
 use super::{TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
 use crate::summary::{self, CellRows};
 use crate::wording;
-
-/// A section: its anchor, its heading, and what is in it.
-pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    pub(super) content: Markup,
-}
 
 /// Everything between the head and the script.
 pub(super) fn body(
@@ -340,7 +334,7 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
 fn trial_title(trial: &TrialRecord) -> String {
     let mut title = trial.number.to_string();
     if !trial.cell.is_empty() {
-        title.push_str(&format!(" ({})", summary::cell_title(&trial.cell)));
+        title.push_str(&format!(" ({})", wording::cell_title(&trial.cell)));
     }
     if !trial.faults.is_empty() {
         title.push_str(", worthless");

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use plimsoll_model::report::{CpuShares, PathReport, RunReport};
 
 use super::page;
-use super::sections::Section;
+use super::section::Section;
 use crate::diagnosis;
 use crate::environment;
 use crate::escape::block;
@@ -45,7 +45,7 @@ fn of_cell(cell: &CellRows, rate: &str) -> Markup {
     let figures = ["p50", "p90", "p99", "slowest", "errors", "user", "system", "softirq", "iowait", "idle"];
     let titles: Vec<_> = words.into_iter().chain(figures.map(|title| (title, true))).collect();
     html! {
-        @if !cell.cell.is_empty() { h3 { (summary::cell_title(&cell.cell)) } }
+        @if !cell.cell.is_empty() { h3 { (wording::cell_title(&cell.cell)) } }
         p .soft {
             "Times in milliseconds, CPU in per cent of all CPUs."
             @if trials > 1 { " Medians of " (trials) " trials; CPU: means; errors: sums; slowest: of all." }
@@ -144,7 +144,7 @@ pub(super) fn winners(report: &RunReport) -> Option<Section> {
             @for winner in &report.winners {
                 tr {
                     th .tight scope="row" { (winner.phase) }
-                    td { (summary::cell_title(&winner.row)) }
+                    td { (wording::cell_title(&winner.row)) }
                     td { strong { (winner.winner) } }
                     td .num { (figure(winner.figure)) }
                     td { (winner.next) }
@@ -166,7 +166,7 @@ pub(super) fn winners(report: &RunReport) -> Option<Section> {
             (page::table("Winners", "", &rows))
             @for winner in report.winners.iter().filter(|winner| !winner.doubts.is_empty()) {
                 p .soft {
-                    (winner.phase) " " (summary::cell_title(&winner.row)) ": " (winner.doubts.join("; ")) "."
+                    (winner.phase) " " (wording::cell_title(&winner.row)) ": " (winner.doubts.join("; ")) "."
                 }
             }
         },
@@ -284,7 +284,7 @@ fn trials(report: &RunReport) -> Markup {
                     td .num { (trial.block) }
                     td .num { (figure(trial.setup_ms)) }
                     td .num { (figure(trial.teardown_ms)) }
-                    @if factors { td { (summary::cell_title(&trial.cell)) } }
+                    @if factors { td { (wording::cell_title(&trial.cell)) } }
                     @if faults {
                         td { @for fault in &trial.faults { (wording::fault_kind(fault.kind)) " in " (fault.phase) br; } }
                     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::observation::{PhaseKind, PhaseRecord, Sample, Slice, TrialRecord, Twin};
 
-use super::chart::spans::{Shade, Span};
+use super::spans::{Shade, Span};
 use crate::number::{median, sorted};
 
 /// The trials that are drawn over time; the page says when there were more.

@@ -46,7 +46,7 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         }
         let twins = cell.rows.iter().any(|r| r.control.is_some());
         let mut title =
-            summary::titled(if twins { "Flooded against control" } else { "Figures" }, &cell.cell);
+            wording::titled(if twins { "Flooded against control" } else { "Figures" }, &cell.cell);
         let trials = cell.rows.iter().flat_map(summary::Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
         if trials > 1 {
             title.push_str(&format!(" (median of {trials} trials; errors summed)"));
@@ -83,7 +83,7 @@ pub(super) fn winners(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
     let rows = report.winners.iter().map(|winner| Row {
         cells: vec![
             winner.phase.clone(),
-            summary::cell_title(&winner.row),
+            wording::cell_title(&winner.row),
             winner.winner.clone(),
             figure(winner.figure),
             winner.next.clone(),
@@ -96,7 +96,7 @@ pub(super) fn winners(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
     table::write(page, &columns, &rows.collect::<Vec<_>>())?;
     page.item("Figures are geometric means over the blocks, and a lead is the quotient of two of them.")?;
     for winner in report.winners.iter().filter(|winner| !winner.doubts.is_empty()) {
-        let place = [winner.phase.clone(), summary::cell_title(&winner.row)];
+        let place = [winner.phase.clone(), wording::cell_title(&winner.row)];
         let place: Vec<String> = place.into_iter().filter(|part| !part.is_empty()).collect();
         page.item(&format!("{}: {}.", place.join(", "), winner.doubts.join("; ")))?;
     }
@@ -165,7 +165,7 @@ pub(super) fn steps(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
         column("errors", Align::Right),
     ];
     for stepped in crate::steps::all(report) {
-        let mut title = summary::titled(&format!("Up and down the load, {}", stepped.phase), &stepped.cell);
+        let mut title = wording::titled(&format!("Up and down the load, {}", stepped.phase), &stepped.cell);
         if stepped.trials > 1 {
             title.push_str(&format!(" (median of {} trials; errors summed)", stepped.trials));
         }
@@ -190,7 +190,7 @@ pub(super) fn steps(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
 /// The load of a host's CPUs at each step, and what each model makes of it.
 pub(super) fn load_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     for curve in &report.load_curves {
-        page.heading(&summary::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell))?;
+        page.heading(&wording::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell))?;
         let columns = [
             column("offered/s", Align::Right),
             column("CPU %", Align::Right),
@@ -222,7 +222,7 @@ pub(super) fn loss_curves(page: &mut Page<'_>, report: &RunReport) -> io::Result
         column("Padhye", Align::Right),
     ];
     for curve in &report.loss_curves {
-        page.heading(&summary::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell))?;
+        page.heading(&wording::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell))?;
         let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
         let row = |point: &LossPointReport| Row {
             cells: vec![
@@ -284,7 +284,7 @@ pub(super) fn knees(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
         column("lost %", Align::Right),
     ];
     for knee in &report.knees {
-        page.heading(&summary::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell))?;
+        page.heading(&wording::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell))?;
         let row = |point: &KneePointReport| Row {
             cells: vec![
                 figure(point.offered_bits_per_second / 1e6),
@@ -309,7 +309,7 @@ pub(super) fn growths(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         column("memory MB", Align::Right),
     ];
     for growth in &report.growths {
-        page.heading(&summary::titled(&format!("Time over workers, {}", growth.phase), &growth.cell))?;
+        page.heading(&wording::titled(&format!("Time over workers, {}", growth.phase), &growth.cell))?;
         let row = |point: &GrowthPointReport| Row {
             cells: vec![
                 count(point.workers),
@@ -460,7 +460,7 @@ pub(super) fn packets(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
     ]);
     let row = |of: &PacketReport| {
         let mut cells = Vec::new();
-        cells.extend(factors.then(|| summary::cell_title(&of.cell)));
+        cells.extend(factors.then(|| wording::cell_title(&of.cell)));
         cells.extend([
             of.phase.clone(),
             wording::captured_on(of),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use crate::output;
+use crate::messages;
 
 /// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program of the user's own.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
@@ -12,7 +12,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         None => match plimsoll_agent::run(&mut io::stdin().lock(), io::stdout()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                output::say(format_args!("plimsoll agent: {error}"));
+                messages::say(format_args!("plimsoll agent: {error}"));
                 ExitCode::FAILURE
             }
         },
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         Some((word, [])) if word == "load" => plimsoll_agent::load_main(),
         Some((word, argv)) if word == "exec" => plimsoll_agent::exec_main(argv),
         Some(_) => {
-            output::say(
+            messages::say(
                 "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout",
             );
             ExitCode::from(2)

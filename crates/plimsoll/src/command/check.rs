@@ -5,7 +5,7 @@ use plimsoll_model::experiment::Experiment;
 use crate::args::{CheckArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{command, effects, output, shipped};
+use crate::{command, effects, messages, output, shipped};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.schema {
@@ -37,6 +37,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     plimsoll_assess::shortfalls(&plan)
         .iter()
-        .for_each(|shortfall| output::say(format_args!("note: {shortfall}")));
+        .for_each(|shortfall| messages::say(format_args!("note: {shortfall}")));
     Ok(Exit::Holds)
 }

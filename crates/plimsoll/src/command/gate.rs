@@ -4,7 +4,7 @@ use crate::args::GateArgs;
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::messages;
 use crate::state;
 
 /// What a gate is worth that has nothing to decide.
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let (plan, report, trials) = show::load(&store, &args.run)?;
     show::print(args.format, &store, &plan, &report, &trials)?;
     if plan.experiment.claims.is_empty() {
-        output::say(format_args!("warning: {NOTHING_CLAIMED}"));
+        messages::say(format_args!("warning: {NOTHING_CLAIMED}"));
     }
     Ok(Exit::of_run(&report))
 }

@@ -63,6 +63,12 @@ pub(crate) fn report_of(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -
     plimsoll_assess::report(plan, &run, trials)
 }
 
+/// What of the command line changed the file of a stored run.
+pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
+    // The words behind `plimsoll run NAME`.
+    again(entry).into_iter().skip(3).collect()
+}
+
 /// The command line that carries out a stored run again.
 pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     // Settings that cannot be read any more are told where the run is planned from them.

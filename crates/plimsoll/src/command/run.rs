@@ -22,7 +22,7 @@ use crate::judge::Judge;
 use crate::neighbours::Neighbours;
 use crate::page::Page;
 use crate::progress::ProgressLine;
-use crate::{captures, command, effects, output, shipped, state};
+use crate::{captures, command, effects, messages, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
@@ -118,7 +118,7 @@ fn finish(
     ended: Ended,
 ) -> Result<Exit, Failure> {
     let mut report = command::report_of(plan, &ended.entry, &ended.trials);
-    match environment::of(store, plan, &ended.entry) {
+    match environment::of(store, plan, &ended.entry, command::settings_of_run(&ended.entry)) {
         Ok(environment) => report.environment = environment,
         // The first error is the one to tell.
         Err(_) if ended.error.is_some() => {}
@@ -137,7 +137,7 @@ fn finish(
     told?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
-            output::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
+            messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
             Exit::Interrupted
         }
         RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
@@ -157,9 +157,9 @@ fn tell(
     page.write(|out| show::page(out, store, plan, report, trials))
         .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
-        output::say(format_args!("charts: {}", path.display()));
+        messages::say(format_args!("charts: {}", path.display()));
         if let Some(captured) = captures::of_run(store, &report.run) {
-            output::say(format_args!("packets: {captured}"));
+            messages::say(format_args!("packets: {captured}"));
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<Tria
     let trials = store.trials(&entry.id)?;
     let plan = plan_of(&entry)?;
     let mut report = command::report_of(&plan, &entry, &trials);
-    report.environment = environment::of(store, &plan, &entry)?;
+    report.environment = environment::of(store, &plan, &entry, command::settings_of_run(&entry))?;
     Ok((plan, report, trials))
 }
 

@@ -154,8 +154,8 @@ pub(super) mod fixture {
 
     use plimsoll_model::packet::{Flags, Segment};
 
+    use crate::stalls::gap::LastData;
     use crate::stalls::gap::{Gap, LastWord};
-    use crate::stalls::half::LastData;
     use crate::stalls::rtt::Rtt;
     use crate::stalls::time::MILLISECOND;
 

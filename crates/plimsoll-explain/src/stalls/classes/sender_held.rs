@@ -71,7 +71,7 @@ pub(super) fn judge(gap: &Gap) -> Option<Held> {
 mod tests {
     use super::super::fixture::gap;
     use super::*;
-    use crate::stalls::half::LastData;
+    use crate::stalls::gap::LastData;
     use plimsoll_model::trace::Actor;
 
     /// 300 bytes of the server's with PSH, so many ms after its own data.

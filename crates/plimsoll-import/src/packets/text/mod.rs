@@ -18,7 +18,8 @@ use std::io::Read;
 use plimsoll_model::packet::{Endpoint, Packet, Segment, Transport};
 
 use super::ReadError;
-use super::sink::{Sink, Skip, counted};
+use super::decoded::Skip;
+use super::sink::{Sink, counted};
 use super::window::Window;
 use clock::Clock;
 use line::{Body, Line};

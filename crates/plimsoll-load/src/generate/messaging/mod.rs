@@ -22,7 +22,8 @@ use self::crew::{Crew, Processes, Threads};
 use self::gate::Gate;
 use self::memory::Memory;
 use super::Control;
-use super::tally::{self, Tally};
+use super::latency;
+use super::tally::Tally;
 use super::teller::Teller;
 use crate::clock::{self, CpuTime};
 use crate::process::require_single_thread;
@@ -45,7 +46,7 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
         facts.rounds += 1;
         facts.memory = facts.memory.or(round.memory);
         spent_ns += round.end - round.start;
-        tally::record(&mut tally.total, round.start, round.end);
+        latency::record(&mut tally.total, round.start, round.end);
         tally.messages(load.messages_in_a_round(), load.size.0, round.end);
         teller.tell(tally.requests, 0);
     }

@@ -1,14 +1,13 @@
 //! SMTP: what is sent, and what the replies mean.
 
 mod size;
-mod tally;
 
 use plimsoll_model::experiment::SmtpLoad;
 use plimsoll_model::observation::ErrorKind;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-pub(super) use self::tally::MailTally;
+use super::mail_tally::MailTally;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
 use crate::date;
 use crate::smtp::dialog::{Dialog, Next, Refusal};

@@ -7,11 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::flushes::Flushes;
-use super::segment::{self, Job};
-use super::writers::Mail;
-
-/// The extension of files with messages that are held.
-pub(super) const HELD: &str = "held";
+use super::segment::{self, Job, Mail};
 
 /// A queue.
 #[derive(Debug)]

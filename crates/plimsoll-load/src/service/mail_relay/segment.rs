@@ -15,8 +15,22 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crc32fast::Hasher;
 
 use super::flushes::Flushes;
-use super::writers::Mail;
-use crate::service::smtp::Envelope;
+use crate::service::smtp::{Envelope, Ticket};
+
+/// The extension of files with messages that are held.
+pub(super) const HELD: &str = "held";
+
+/// A message that is to be stored.
+#[derive(Debug)]
+pub(super) struct Mail {
+    /// Whose client waits for it.
+    pub(super) ticket: Ticket,
+    pub(super) envelope: Envelope,
+    /// The headers that this relay puts before it.
+    pub(super) trace: Vec<u8>,
+    /// The message as it came, with its end.
+    pub(super) text: Vec<u8>,
+}
 
 const MARK: [u8; 4] = *b"PLQ1";
 const HEADER: usize = 24;
@@ -87,7 +101,7 @@ impl Job {
             return Ok(());
         }
         match segment.holds.load(Ordering::Acquire) {
-            true => std::fs::rename(&segment.path, segment.path.with_extension(super::queue::HELD)),
+            true => std::fs::rename(&segment.path, segment.path.with_extension(HELD)),
             false => std::fs::remove_file(&segment.path),
         }
     }
@@ -255,7 +269,7 @@ mod tests {
                 .unwrap();
         jobs.remove(1).hold().unwrap();
         jobs.remove(0).done().unwrap();
-        assert!(!path.exists() && path.with_extension(super::super::queue::HELD).exists());
+        assert!(!path.exists() && path.with_extension(HELD).exists());
     }
 
     #[test]

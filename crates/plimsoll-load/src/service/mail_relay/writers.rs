@@ -10,7 +10,8 @@ use plimsoll_model::experiment::mail::Durability;
 
 use super::courier::Post;
 use super::queue::Queue;
-use crate::service::smtp::{Envelope, Reply, Ticket};
+use super::segment::Mail;
+use crate::service::smtp::{Reply, Ticket};
 
 /// The most messages that are flushed together.
 const MOST_TOGETHER: usize = 1024;
@@ -20,18 +21,6 @@ const MOST_BYTES: usize = 16 << 20;
 const STORED: Reply = "250 2.0.0 stored";
 const NO_ROOM: Reply = "452 4.3.1 there is no room for it";
 const BROKEN: Reply = "451 4.3.0 it could not be stored";
-
-/// A message that is to be stored.
-#[derive(Debug)]
-pub(super) struct Mail {
-    /// Whose client waits for it.
-    pub(super) ticket: Ticket,
-    pub(super) envelope: Envelope,
-    /// The headers that this relay puts before it.
-    pub(super) trace: Vec<u8>,
-    /// The message as it came, with its end.
-    pub(super) text: Vec<u8>,
-}
 
 /// What intake, writers and courier share.
 pub(super) struct Writers {

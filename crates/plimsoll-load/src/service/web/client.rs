@@ -1,6 +1,6 @@
 //! A connection of the event loop: what it has said, and what it has yet to be told.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -10,7 +10,6 @@ use nix::sys::socket::{MsgFlags, send};
 
 use super::answer::{Answers, Body, CHUNK, TEXT};
 use super::conversation::{HEAD_WITHIN, LINGER, MORE};
-use super::event_loop::read;
 use super::request;
 use super::response::{self, Afterwards};
 
@@ -215,6 +214,18 @@ impl Client {
             }
             Some(_) => Ok(true),
             None => Ok(false),
+        }
+    }
+}
+
+/// Reads what there is; `None` when there is nothing yet.
+fn read(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        match stream.read(into) {
+            Ok(length) => return Ok(Some(length)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The event-loop model: a few processes, each with many connections that it serves whenever something can be done for one.
 
 use std::convert::Infallible;
-use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -159,17 +158,5 @@ impl<'a> Worker<'a> {
     /// Takes leave of clients that have kept silent for too long.
     fn sweep(&mut self, now: Instant) {
         self.clients.retain(|_, client| !client.is_overdue(now, self.silence));
-    }
-}
-
-/// Reads what there is; `None` when there is nothing yet.
-pub(super) fn read(mut stream: &TcpStream, into: &mut [u8]) -> std::io::Result<Option<usize>> {
-    loop {
-        match stream.read(into) {
-            Ok(length) => return Ok(Some(length)),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
-        }
     }
 }

@@ -10,7 +10,7 @@ use plimsoll_model::frame::Failure;
 
 use super::answer::Terms;
 use super::conversation::Conversations;
-use super::prefork::{accept, prepare};
+use super::prefork::{accept, is_transient, prepare};
 use super::site::Site;
 use crate::process::{Parent, SHORTAGE};
 
@@ -42,11 +42,6 @@ pub(super) fn serve(
             Err(_) => sleep(SHORTAGE),
         }
     }
-}
-
-/// Errors of accept that concern one connection, or nothing.
-pub(super) fn is_transient(error: Errno) -> bool {
-    matches!(error, Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED)
 }
 
 /// Takes leave of processes that have ended, and waits for at least one if `wait`; says how many they were.

@@ -11,6 +11,7 @@ mod prefork;
 mod request;
 mod response;
 mod site;
+mod status;
 mod threads;
 
 use std::convert::Infallible;

@@ -15,7 +15,6 @@ use plimsoll_model::frame::Failure;
 
 use super::answer::Terms;
 use super::conversation::Conversations;
-use super::fork::is_transient;
 use super::site::Site;
 use crate::failure::{other, refused};
 use crate::process::{Parent, SHORTAGE};
@@ -135,4 +134,9 @@ impl Lock {
         };
         fcntl(&self.0, FcntlArg::F_SETLKW(&whole)).map(drop)
     }
+}
+
+/// Errors of accept that concern one connection, or nothing.
+pub(super) fn is_transient(error: Errno) -> bool {
+    matches!(error, Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED)
 }

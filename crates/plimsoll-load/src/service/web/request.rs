@@ -1,6 +1,6 @@
 //! Requests: the head of one, read from what has arrived so far.
 
-use super::response::Status;
+use super::status::Status;
 use crate::text::{decimal, has_token};
 
 /// The longest head of a request, in bytes.

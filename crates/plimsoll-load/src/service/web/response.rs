@@ -3,35 +3,8 @@
 use std::io::Write;
 
 use super::site::Document;
+use super::status::Status;
 use crate::date::Clock;
-
-/// What is said about a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    BadRequest,
-    Forbidden,
-    NotFound,
-    MethodNotAllowed,
-    ContentTooLarge,
-    HeadTooLarge,
-    NotImplemented,
-    Unavailable,
-}
-
-impl Status {
-    fn line(self) -> &'static str {
-        match self {
-            Self::BadRequest => "400 Bad Request",
-            Self::Forbidden => "403 Forbidden",
-            Self::NotFound => "404 Not Found",
-            Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::ContentTooLarge => "413 Content Too Large",
-            Self::HeadTooLarge => "431 Request Header Fields Too Large",
-            Self::NotImplemented => "501 Not Implemented",
-            Self::Unavailable => "503 Service Unavailable",
-        }
-    }
-}
 
 /// What becomes of the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

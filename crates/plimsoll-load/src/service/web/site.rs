@@ -13,7 +13,7 @@ use plimsoll_model::experiment::SendBy;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::ByteSize;
 
-use super::response::Status;
+use super::status::Status;
 use crate::failure::refused;
 
 /// A site.

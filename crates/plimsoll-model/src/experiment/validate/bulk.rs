@@ -1,7 +1,7 @@
 //! What must hold of bulk and UDP loads, and of the services that they aim at.
 
 use super::{Checked, declared, in_range, problem};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::service::WebModel;
 use crate::experiment::{BulkLoad, Direction, Experiment, Load, SendBy, Service, UdpLoad};
 use crate::units::Span;

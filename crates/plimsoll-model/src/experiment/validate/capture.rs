@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, declared, in_range, measured, problem};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{Experiment, HostKind, Metric};
 
 pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {

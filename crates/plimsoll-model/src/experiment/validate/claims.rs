@@ -6,7 +6,7 @@ use super::{
     Checked, check_cell, declared, diagnose, hops, limit, mail_sink, margin, measured, measured_load,
     messaging, one_of, points_of, problem, random_steps, storage,
 };
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{
     Claim, DifferenceClaim, Direction, Experiment, HysteresisClaim, InteractionClaim, KneeClaim,
     LoadCurveClaim, LossCurveClaim, RecoveryClaim, hysteresis,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Checked, in_range, measured_load, problem, up_to, within};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{DiagnoseClaim, Experiment, Load};
 use crate::units::Span;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, in_range, margin, measured_load, problem, up_to, within};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{Experiment, HopsClaim, Load};
 use crate::units::Span;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::open_loop::OpenLoop;
-use super::super::parse::Part;
+use super::super::problem::Part;
 use super::super::{BoundClaim, Experiment, HttpLoad, LimitClaim, Predict, Search, SearchClaim};
 use super::{
     Checked, check_rate, declared, in_range, margin, measured, measured_load, problem, random_steps,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Checked, declared, in_range, problem};
 use crate::experiment::mail::{MessageSize, SizeShape};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::program::postfix;
 use crate::experiment::{Experiment, Load, ProxyMode, Service, SmtpLoad};
 

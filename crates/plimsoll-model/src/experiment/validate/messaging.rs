@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, in_range, measured_load, points_of, problem};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{Experiment, GrowthClaim, Load, MessagingLoad};
 
 /// The largest message, in bytes.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::parse::{Part, nearest};
+use super::super::problem::{Part, nearest};
 use super::super::{Claim, Experiment, Metric};
 use super::{Checked, problem};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, check_open, declared, in_range, margin, measured, measured_load, one_of, problem};
-use crate::experiment::parse::Part;
+use crate::experiment::problem::Part;
 use crate::experiment::{
     Experiment, Filesystem, HostKind, Load, LoopVolume, ModesClaim, Neighbour, SourceClaim, StorageEngine,
     StorageLoad, SyncBy, Volume, WinnerClaim,

@@ -5,10 +5,11 @@ use plotly::common::{DashType, HoverInfo, Line, LineShape, Marker, MarkerSymbol,
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Layout, Scatter, Trace};
 
-use super::spans::{self, Shade, Span};
+use super::spans;
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn};
 use crate::escape::chart as plain;
 use crate::html::CONNECTION_PICKER;
+use crate::html::spans::{Shade, Span};
 use crate::number::figure;
 
 const HEIGHT: usize = 440;

@@ -7,7 +7,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
 use crate::number::figure;
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 420;
 
@@ -22,7 +22,7 @@ pub(in crate::html) fn chart(number: usize, growth: &GrowthReport) -> Figure {
         .y_axis(axis("ms for a round").type_(AxisType::Log));
     Figure {
         id: format!("growth-{number}"),
-        title: summary::titled(&format!("Time over workers, {}", growth.phase), &growth.cell),
+        title: wording::titled(&format!("Time over workers, {}", growth.phase), &growth.cell),
         description: description(growth),
         caption: CAPTION.into(),
         height: HEIGHT,

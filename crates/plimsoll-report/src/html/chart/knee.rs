@@ -7,7 +7,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::{figure, percent};
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 400;
 
@@ -28,7 +28,7 @@ pub(in crate::html) fn chart(number: usize, knee: &KneeReport) -> Figure {
         .y_axis(axis("lost, %").range_mode(RangeMode::ToZero));
     Figure {
         id: format!("knee-{number}"),
-        title: summary::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell),
+        title: wording::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell),
         description: description(knee),
         caption: CAPTION.into(),
         height: HEIGHT,

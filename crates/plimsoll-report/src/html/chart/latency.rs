@@ -9,6 +9,7 @@ use super::places::{ASIDE, Places, hover};
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn};
 use crate::number::millis;
 use crate::summary::{self, CellRows, Figures, Row};
+use crate::wording;
 
 const HEIGHT: usize = 400;
 
@@ -39,7 +40,7 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     let y_axis = axis("request time, ms").type_(AxisType::Log).tick_values(ticks).tick_text(labels);
     Some(Figure {
         id,
-        title: summary::titled("Request time by phase and cycle", &cell.cell),
+        title: wording::titled("Request time by phase and cycle", &cell.cell),
         description: description(&places),
         caption: CAPTION.into(),
         height: HEIGHT,

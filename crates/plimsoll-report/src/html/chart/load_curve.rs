@@ -7,7 +7,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::figure;
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 440;
 
@@ -28,7 +28,7 @@ pub(in crate::html) fn chart(number: usize, curve: &LoadCurveReport) -> Figure {
         .y_axis(axis("load").type_(AxisType::Log));
     Figure {
         id: format!("load-curve-{number}"),
-        title: summary::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell),
+        title: wording::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell),
         description: description(curve),
         caption: CAPTION.into(),
         height: HEIGHT,

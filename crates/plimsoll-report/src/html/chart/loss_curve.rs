@@ -7,7 +7,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::figure;
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 420;
 
@@ -27,7 +27,7 @@ pub(in crate::html) fn chart(number: usize, curve: &LossCurveReport) -> Figure {
         .y_axis(axis("Mbit/s").type_(AxisType::Log));
     Figure {
         id: format!("loss-curve-{number}"),
-        title: summary::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell),
+        title: wording::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell),
         description: description(curve),
         caption: CAPTION.into(),
         height: HEIGHT,

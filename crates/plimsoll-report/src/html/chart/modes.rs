@@ -7,7 +7,7 @@ use plotly::{Bar, Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::figure;
-use crate::{summary, wording};
+use crate::wording;
 
 const HEIGHT: usize = 320;
 /// The fewest and the most bars.
@@ -22,7 +22,7 @@ pub(in crate::html) fn charts(number: usize, facts: &ModesFacts) -> Vec<Figure> 
     if facts.values.is_empty() {
         return Vec::new();
     }
-    let titled = |what: &str| summary::titled(&format!("{what}, {}", facts.phase), &facts.cell);
+    let titled = |what: &str| wording::titled(&format!("{what}, {}", facts.phase), &facts.cell);
     let (bars, highest) = bars(facts);
     let figure = |id: &str, what: &str, caption: &str, traces, layout| Figure {
         id: format!("{id}-{number}"),

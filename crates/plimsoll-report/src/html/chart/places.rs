@@ -4,9 +4,10 @@ use plimsoll_model::observation::PhaseKind;
 use plotly::Layout;
 use plotly::layout::Axis;
 
-use super::spans::{self, Shade, Span};
+use super::spans;
 use super::{axis, shortened};
 use crate::escape::chart;
+use crate::html::spans::{Shade, Span};
 use crate::summary::{Row, place};
 use crate::wording;
 

@@ -62,7 +62,7 @@ pub(in crate::html) fn chart(
     let y_axis = axis(&wording::metric(metric.name())).range_mode(RangeMode::ToZero);
     Some(Figure {
         id,
-        title: summary::titled("Rate by phase and cycle", &cell.cell),
+        title: wording::titled("Rate by phase and cycle", &cell.cell),
         description: description(&places, metric),
         caption: CAPTION.into(),
         height: HEIGHT,

@@ -6,25 +6,7 @@ use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType
 
 use super::{SOFT, shortened};
 use crate::escape::chart;
-
-/// A stretch that is shaded and named.
-pub(in crate::html) struct Span {
-    pub(in crate::html) name: String,
-    pub(in crate::html) start: f64,
-    pub(in crate::html) end: f64,
-    pub(in crate::html) shade: Shade,
-}
-
-/// How a stretch is shaded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::html) enum Shade {
-    /// Not at all.
-    None,
-    /// To tell it from its neighbours.
-    Plain,
-    /// Under the flood.
-    Flood,
-}
+use crate::html::spans::{Shade, Span};
 
 /// The axis of the narrowest page, in pixels.
 const NARROWEST: f64 = 330.0;

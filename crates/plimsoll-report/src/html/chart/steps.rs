@@ -8,7 +8,7 @@ use plotly::{Scatter, Trace};
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
 use crate::number::{figure, millis};
 use crate::steps::Stepped;
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 400;
 
@@ -35,7 +35,7 @@ fn ways(stepped: &Stepped) -> [Way<'_>; 2] {
 
 /// The two charts of one phase.
 pub(in crate::html) fn charts(number: usize, stepped: &Stepped) -> [Figure; 2] {
-    let place = |what: &str| summary::titled(&format!("{what}, {}", stepped.phase), &stepped.cell);
+    let place = |what: &str| wording::titled(&format!("{what}, {}", stepped.phase), &stepped.cell);
     let both = ways(stepped);
     let answered = both.iter().map(|way| line(way, "answered/s", MarkerSymbol::Circle, answered));
     let offered = axis("offered requests per second").range_mode(RangeMode::ToZero);

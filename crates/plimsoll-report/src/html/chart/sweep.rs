@@ -10,7 +10,7 @@ use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
 use crate::number::{figure, median, median_interval, sorted};
-use crate::summary;
+use crate::wording;
 
 const HEIGHT: usize = 360;
 /// Lines beyond these colours begin again with another dash.
@@ -113,7 +113,7 @@ fn chart(
                 format!("{} at {}", figure(middle), figure(*x))
             })
             .collect();
-        description.push_str(&format!(" {}: {} {unit}.", summary::cell_title(others), told.join(", ")));
+        description.push_str(&format!(" {}: {} {unit}.", wording::cell_title(others), told.join(", ")));
     }
     let xs = axis(factor).type_(AxisType::Category);
     let ys = axis(unit).range_mode(RangeMode::ToZero);
@@ -133,7 +133,7 @@ fn trace(
     points: &[(f64, Vec<f64>)],
     unit: &str,
 ) -> Box<dyn Trace> {
-    let name = if others.is_empty() { "all".to_owned() } else { summary::cell_title(others) };
+    let name = if others.is_empty() { "all".to_owned() } else { wording::cell_title(others) };
     let color = COLORS[nth % COLORS.len()];
     let dash = if nth < COLORS.len() { DashType::Solid } else { DashType::Dash };
     let told: Vec<(String, f64, (f64, f64))> = points

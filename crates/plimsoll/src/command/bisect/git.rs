@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::versions::Version;
+use super::Version;
 use crate::failure::Failure;
 use crate::measure::MeasureError;
 

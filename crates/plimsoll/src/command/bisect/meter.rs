@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Version;
 use super::git::Worktrees;
-use super::versions::Version;
 use crate::args::BisectArgs;
 use crate::failure::Failure;
 use crate::measure::{

@@ -15,7 +15,7 @@ use crate::args::{BisectArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::measure::{Gauge, Interrupts, MeasureError, Runner};
-use crate::output;
+use crate::{messages, output};
 
 use git::{Repository, Worktrees};
 use meter::VersionMeter;
@@ -23,7 +23,6 @@ use progress::Lines;
 use report::Report;
 use search::{Limits, Stop};
 use state::{Question, State};
-use versions::Version;
 
 /// Differences up to this share count as none.
 const MARGIN: f64 = 0.01;
@@ -81,7 +80,7 @@ fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
     let kept = state.keep();
     if let Ok(Some(path)) = &kept {
         let path = plimsoll_report::escape::shell_word(&path.to_string_lossy()).into_owned();
-        output::say(format_args!(
+        messages::say(format_args!(
             "what was measured is kept; go on with the same command and --state {path}"
         ));
     }
@@ -90,4 +89,15 @@ fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
         Stop::Measure(error) => Err(error.into()),
         Stop::Other(failure) => Err(failure),
     }
+}
+
+/// One version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    /// What stands for `{}`.
+    name: String,
+    /// What it is called in a line of progress.
+    label: String,
+    /// What there is to say of it besides, such as the subject of a commit.
+    about: Option<String>,
 }

@@ -3,14 +3,14 @@
 use plimsoll_judge::bisect::{Bisection, Culprit};
 use plimsoll_report::escape::terminal;
 
+use super::Version;
 use super::histogram;
 use super::search::Observer;
 use super::state::State;
-use super::versions::Version;
 use crate::amount;
 use crate::contest::Contest;
 use crate::measure::Gauge;
-use crate::output;
+use crate::messages;
 
 /// Labels longer than this push the rest of the line away, and are cut.
 const LABEL: usize = 20;
@@ -24,14 +24,14 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(versions: &'a [Version], gauge: &'a Gauge, state: &State) -> Self {
-        output::say(format_args!(
+        messages::say(format_args!(
             "{} versions, from {} to {}",
             versions.len(),
             label(&versions[0]),
             label(&versions[versions.len() - 1])
         ));
         if !state.measurements.is_empty() {
-            output::say(format_args!("going on after {} measurements", state.measurements.len()));
+            messages::say(format_args!("going on after {} measurements", state.measurements.len()));
         }
         let width = versions.iter().map(|version| label(version).chars().count()).max().unwrap_or(0);
         Self { versions, gauge, width }
@@ -54,7 +54,7 @@ impl Observer for Lines<'_> {
         let best = bisection.best().map_or_else(String::new, |best| {
             format!("  {} {:.1} %", label(&self.versions[best.version]), 100.0 * best.probability)
         });
-        output::say(format_args!(
+        messages::say(format_args!(
             "{:4}  {:width$}  {:>9}  [{}]  90 % in {place}{best}",
             bisection.observations().len(),
             label(&self.versions[version]),
@@ -65,7 +65,7 @@ impl Observer for Lines<'_> {
     }
 
     fn skipped(&mut self, version: usize) {
-        output::say(format_args!(
+        messages::say(format_args!(
             "{} cannot be measured (exit status 125), and is left out",
             label(&self.versions[version])
         ));
@@ -82,7 +82,7 @@ impl Observer for Lines<'_> {
                 amount::interval(verdict.interval?, verdict.confidence)
             ))
         });
-        output::say(format_args!(
+        messages::say(format_args!(
             "pair {:3}  {good} {}  {bad} {}  {}",
             contest.blocks().len(),
             amount::amount(block.values[0], self.gauge.unit()),

@@ -9,10 +9,10 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
 use serde_json::{Value, json};
 
+use super::Version;
 use super::histogram;
 use super::search::{Found, Limits};
 use super::state::State;
-use super::versions::Version;
 use crate::amount;
 use crate::failure::Failure;
 use crate::measure::Gauge;

@@ -3,20 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::Version;
 use super::git::Repository;
 use crate::args::BisectArgs;
 use crate::failure::Failure;
-
-/// One version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version {
-    /// What stands for `{}`.
-    pub(super) name: String,
-    /// What it is called in a line of progress.
-    pub(super) label: String,
-    /// What there is to say of it besides, such as the subject of a commit.
-    pub(super) about: Option<String>,
-}
 
 /// The versions that the arguments name, and the repository where they are commits.
 pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>), Failure> {

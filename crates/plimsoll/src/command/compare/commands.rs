@@ -1,11 +1,11 @@
 //! Commands against each other: measured in turns until the answer is known.
 
 use plimsoll_host::Guard;
-use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::sequential::SequentialSettings;
 use plimsoll_model::verdict::Verdict;
 
+use super::answer::Answer;
 use super::cells::{self, Cell};
 use super::progress::ProgressLine;
 use super::{json, text};
@@ -17,21 +17,6 @@ use crate::measure::{
     Figure, Gauge, Interrupts, Invocation, MeasureError, Meter, Place, Runner, invocations,
 };
 use crate::output;
-
-/// All that an answer is written from.
-pub(super) struct Answer<'a> {
-    pub(super) cells: &'a [Cell],
-    pub(super) gauge: &'a Gauge,
-    pub(super) settings: SequentialSettings,
-    pub(super) seed: u64,
-    pub(super) contest: &'a Contest,
-    /// Every cell but the first against the first.
-    pub(super) comparisons: Vec<Comparison>,
-    /// Every cell against every other.
-    pub(super) ranking: Vec<(usize, usize, Comparison)>,
-    /// Whether the user has seen enough before it was decided.
-    pub(super) interrupted: bool,
-}
 
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let cells = cells::of(args)?;

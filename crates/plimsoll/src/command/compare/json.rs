@@ -8,7 +8,7 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::verdict::VERDICT_SCHEMA;
 use serde_json::{Map, Value, json};
 
-use super::commands::Answer;
+use super::answer::Answer;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
 pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";

@@ -1,5 +1,6 @@
 //! `plimsoll compare`: commands against each other, in turns, or two stored runs.
 
+mod answer;
 mod cells;
 mod commands;
 mod json;

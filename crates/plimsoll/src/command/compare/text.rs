@@ -7,8 +7,8 @@ use plimsoll_judge::stats::{median, quantile};
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
 
+use super::answer::Answer;
 use super::cells::Cell;
-use super::commands::Answer;
 use crate::amount;
 use crate::measure::Gauge;
 

@@ -1,0 +1,111 @@
+//! How a process starts itself again as something else: the stages, and what all of them do first.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::{Child, Command, ExitCode};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
+use std::os::unix::process::CommandExt;
+
+use crate::control::HostEnd;
+
+/// The first argument of every stage.
+pub(crate) const STAGE: &str = "__plimsoll-host";
+/// Tries whether user namespaces work.
+pub(crate) const TRY: &str = "try";
+/// Keeps a namespace host.
+pub(crate) const NAMESPACE: &str = "namespace";
+/// Keeps a local host.
+pub(crate) const LOCAL: &str = "local";
+/// Is a wire between two hosts.
+pub(crate) const WIRE: &str = "wire";
+/// Is the agent that tries how much a wire carries.
+pub(crate) const POUR: &str = "pour";
+/// Undoes what a run did to the machine.
+pub(crate) const CARETAKER: &str = "caretaker";
+/// Ends commands when their controller dies.
+pub(crate) const GUARD: &str = "guard";
+/// How a process starts itself again, also after its file was replaced.
+pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
+/// The exit status of a stage that could not do its work; why was said over the control socket.
+pub(crate) const FAILED: u8 = 125;
+
+/// The control socket and the controller's process id, which every stage is told first.
+pub(crate) fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
+    let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
+    let (control, controller) = (number()?, number()?);
+    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
+    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
+    // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
+    let control = unsafe { OwnedFd::from_raw_fd(control) };
+    // It must not reach the agent: what the agent forks could outlive it.
+    fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+    Some((HostEnd::new(control), Pid::from_raw(controller)))
+}
+
+/// Dies when the parent does; false if it had died before.
+///
+/// The signal is sent when the *thread* that forked this process ends, so that has to be one that lives as long as the controller.
+pub(crate) fn die_with(parent: Pid, signal: Signal) -> Result<bool, Errno> {
+    prctl::set_pdeathsig(signal)?;
+    Ok(getppid() == parent)
+}
+
+pub(crate) fn failed(control: &HostEnd, operation: impl Into<String>, errno: Errno) -> ExitCode {
+    control.fail(operation, errno);
+    ExitCode::from(FAILED)
+}
+
+pub(crate) fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(Errno::EIO as i32))
+}
+
+/// Starts a process that inherits the socket.
+pub(crate) fn spawn_with(mut command: Command, control: OwnedFd) -> io::Result<Child> {
+    // Done in the child, so that no other child that is started meanwhile inherits the socket.
+    let inherit = move || Ok(fcntl(&control, FcntlArg::F_SETFD(FdFlag::empty())).map(drop)?);
+    #[expect(unsafe_code, reason = "only the child itself can let itself inherit a descriptor")]
+    // SAFETY: the closure makes one system call, fcntl(2), which is async-signal-safe, and allocates nothing.
+    unsafe {
+        command.pre_exec(inherit);
+    }
+    spawn(command)
+}
+
+type Order = (Command, mpsc::Sender<io::Result<Child>>);
+
+/// Starts a process from a thread that lives as long as this process: PR_SET_PDEATHSIG tells of the end of the thread that forked,
+/// and the caller's thread may end long before.
+fn spawn(command: Command) -> io::Result<Child> {
+    static SPAWNER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
+    let gone = || io::Error::other("the thread that starts processes has ended");
+    let spawner = match SPAWNER.get() {
+        Some(spawner) => spawner,
+        None => {
+            let fresh = start_spawner()?;
+            SPAWNER.get_or_init(|| Mutex::new(fresh))
+        }
+    };
+    let (answer, answered) = mpsc::channel();
+    let order = (command, answer);
+    spawner.lock().unwrap_or_else(PoisonError::into_inner).send(order).map_err(|_| gone())?;
+    answered.recv().map_err(|_| gone())?
+}
+
+fn start_spawner() -> io::Result<mpsc::Sender<Order>> {
+    let (orders, queue) = mpsc::channel::<Order>();
+    thread::Builder::new().name("host-spawner".into()).spawn(move || {
+        for (mut command, answer) in queue {
+            // Who asked has stopped waiting only if it died; then the child's control socket is closed, and it ends.
+            let _unheard = answer.send(command.spawn());
+        }
+    })?;
+    Ok(orders)
+}

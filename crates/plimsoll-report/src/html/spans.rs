@@ -1,0 +1,20 @@
+//! Named stretches of a horizontal axis.
+
+/// A stretch that is shaded and named.
+pub(super) struct Span {
+    pub(super) name: String,
+    pub(super) start: f64,
+    pub(super) end: f64,
+    pub(super) shade: Shade,
+}
+
+/// How a stretch is shaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shade {
+    /// Not at all.
+    None,
+    /// To tell it from its neighbours.
+    Plain,
+    /// Under the flood.
+    Flood,
+}

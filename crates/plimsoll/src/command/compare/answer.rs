@@ -1,0 +1,23 @@
+//! All that the answer of a comparison is written from.
+
+use plimsoll_judge::compare::Comparison;
+use plimsoll_judge::sequential::SequentialSettings;
+
+use super::cells::Cell;
+use crate::contest::Contest;
+use crate::measure::Gauge;
+
+/// All that an answer is written from.
+pub(super) struct Answer<'a> {
+    pub(super) cells: &'a [Cell],
+    pub(super) gauge: &'a Gauge,
+    pub(super) settings: SequentialSettings,
+    pub(super) seed: u64,
+    pub(super) contest: &'a Contest,
+    /// Every cell but the first against the first.
+    pub(super) comparisons: Vec<Comparison>,
+    /// Every cell against every other.
+    pub(super) ranking: Vec<(usize, usize, Comparison)>,
+    /// Whether the user has seen enough before it was decided.
+    pub(super) interrupted: bool,
+}
