@@ -56,7 +56,7 @@ impl Found {
     fn of(cell: &Cell, claim: &DiagnoseClaim, trials: &[&TrialRecord]) -> Result<Self, String> {
         let phase = cell.experiment.all_phases().find(|phase| phase.name == claim.phase);
         let load =
-            phase.and_then(|phase| cell.experiment.loads.get(phase.measure.as_ref()?)?.diagnose.as_ref());
+            phase.and_then(|phase| cell.experiment.loads.get(phase.measure.as_ref()?)?.kind.diagnose());
         let target = target(load.ok_or("nothing looks at a path")?);
         let slices = slices::of_sound(trials, &claim.phase);
         let results: Vec<&LoadResult> = slices.into_iter().map(|slice| &slice.result).collect();

@@ -29,7 +29,7 @@ impl<'e> Task<'e> {
         let claim = claims.find(|claim| claim.phase == phase)?;
         let named = experiment.all_phases().find(|other| other.name == phase && other.search.is_some())?;
         let search = named.search.as_ref()?;
-        let open = experiment.loads.get(&search.load)?.http.as_ref()?.open.as_ref()?;
+        let open = experiment.loads.get(&search.load)?.kind.http()?.open.as_ref()?;
         let settings =
             LimitSettings { precision: claim.precision.0, ..LimitSettings::between(open.rate, search.to) };
         Some(Self { claim, settings })

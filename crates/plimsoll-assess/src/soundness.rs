@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::experiment::{Experiment, Load, LoadKind, Metric};
+use plimsoll_model::experiment::{Experiment, Metric};
 use plimsoll_model::observation::{
     ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
 };
@@ -207,19 +207,6 @@ fn names(experiment: &Experiment, phase: &str) -> (String, String) {
     (load, to)
 }
 
-/// What a load tries, in the plural.
-fn noun(experiment: &Experiment, load: &str) -> &'static str {
-    match experiment.loads.get(load).and_then(Load::kind) {
-        Some(LoadKind::Http(http)) if http.requests_per_connection == 1 => "connections",
-        Some(LoadKind::Bulk(_)) => "streams",
-        Some(LoadKind::Udp(_)) => "datagrams",
-        Some(LoadKind::Hops(_) | LoadKind::Diagnose(_)) => "probes",
-        Some(LoadKind::Smtp(_) | LoadKind::Messaging(_)) => "messages",
-        Some(LoadKind::Storage(_)) => "operations",
-        Some(LoadKind::Http(_)) | None => "requests",
-    }
-}
-
 /// What to try next, by what failed most.
 fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
     match kind {
@@ -302,6 +289,11 @@ fn place(phase: &str, cell: &BTreeMap<String, String>, twin: Twin) -> String {
     let rig = if twin == Twin::Control { " on the control twin" } else { "" };
     let cell = if cell.is_empty() { String::new() } else { format!(" ({})", cell_text(cell)) };
     format!("`{phase}`{rig}{cell}")
+}
+
+/// What a load tries, in the plural.
+fn noun(experiment: &Experiment, load: &str) -> &'static str {
+    experiment.loads.get(load).map_or("requests", |load| load.kind.operations())
 }
 
 #[cfg(test)]

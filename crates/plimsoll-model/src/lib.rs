@@ -5,6 +5,7 @@
 
 pub mod cause;
 pub mod documents;
+pub mod effect;
 pub mod experiment;
 pub mod frame;
 pub mod ids;

@@ -181,7 +181,7 @@ levels = ["/", "/?s=64k", "/?s=1M"]
             .find(|cell| cell.levels["clients"] == "2" && cell.levels["path"] == "/?s=1M")
             .unwrap();
         assert_eq!(cell.experiment.services["web"].web.as_ref().unwrap().clients, 2);
-        assert_eq!(cell.experiment.loads["some"].http.as_ref().unwrap().path, "/?s=1M");
+        assert_eq!(cell.experiment.loads["some"].kind.http().unwrap().path, "/?s=1M");
     }
 
     #[test]
@@ -225,8 +225,8 @@ levels = ["/", "/?s=64k", "/?s=1M"]
         let quick = Settings { quick: true, ..Settings::default() };
         let connections = |settings: &Settings| {
             Plan::read("test", TEXT, settings).unwrap().experiment.loads["some"]
-                .http
-                .as_ref()
+                .kind
+                .http()
                 .unwrap()
                 .connections
         };

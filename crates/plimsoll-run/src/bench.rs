@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{Experiment, HostKind, Load, Service};
+use plimsoll_model::experiment::{Experiment, HostKind, Load, Service, Target};
 use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
 
@@ -215,15 +215,10 @@ impl<'e> Bench<'e> {
             HostKind::Local => vec![self.hosts.address(&load.from, &load.from)?],
             HostKind::Namespace => self.hosts.own_addresses(&load.from)?,
         };
-        let (volume, targets) = match kind {
-            LoadKind::Storage(_) => (Some(self.hosts.volume(&load.to)?), Vec::new()),
-            LoadKind::Messaging(_) => (None, Vec::new()),
-            LoadKind::Http(_)
-            | LoadKind::Bulk(_)
-            | LoadKind::Udp(_)
-            | LoadKind::Hops(_)
-            | LoadKind::Diagnose(_)
-            | LoadKind::Smtp(_) => (None, self.reach(&load.from, &load.to)?),
+        let (volume, targets) = match kind.target() {
+            Target::Volume => (Some(self.hosts.volume(&load.to)?), Vec::new()),
+            Target::Nothing => (None, Vec::new()),
+            Target::Service => (None, self.reach(&load.from, &load.to)?),
         };
         Ok(LoadSpec { name: name.to_owned(), targets, sources, volume, kind })
     }

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use plimsoll_model::effect::{Effect, EffectKind, Need};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::plan::effects::{Effect, EffectKind, Need};
 use plimsoll_report::escape::terminal;
 
 use crate::failure::Failure;

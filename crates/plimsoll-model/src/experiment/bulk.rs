@@ -1,10 +1,16 @@
-//! Bulk and UDP loads: bytes and datagrams, as many as go through or at a rate.
+//! Bulk loads: bytes over TCP, as many as go through.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::load::{LoadKind, LoadPlace, LoadType, count};
+use super::problem::{Checked, Part, in_range, problem};
 use super::share::share;
+use super::{Experiment, Metric};
 use crate::units::{ByteSize, Span};
+
+/// The largest buffer that may be asked for, in bytes.
+pub(super) const LARGEST_BUFFER: u64 = 1 << 30;
 
 /// Bytes over TCP, as many as go through: streams side by side, each a connection and a thread of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,71 +115,97 @@ impl SendBy {
     }
 }
 
-/// Datagrams at a rate, counted where they arrive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UdpLoad {
-    /// How many flows there are, each a socket and a thread of its own (1 to 64).
-    pub flows: u32,
-    /// Datagrams per second of each flow (1 to 100000000); without it, as many as the system takes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packets_per_second: Option<u64>,
-    /// The length of a datagram in bytes, without headers (32 to 65507).
-    pub size: u32,
-    /// How long it goes on.
-    pub duration: Span,
-    /// How many datagrams are handed over in one call, at most (`sendmmsg`; 1 to 1024).
-    pub batch: u32,
-    /// Whether the kernel, or the network card, cuts datagrams of equal length out of larger ones (`UDP_SEGMENT`).
-    pub gso: bool,
-    /// The send and receive buffers (`SO_SNDBUF`, `SO_RCVBUF`); by default the kernel's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<ByteSize>,
-}
-
-impl Default for UdpLoad {
-    fn default() -> Self {
-        Self {
-            flows: 1,
-            packets_per_second: None,
-            size: 1448,
-            duration: Span::secs(5),
-            batch: 64,
-            gso: true,
-            buffer: None,
-        }
-    }
-}
-
-impl BulkLoad {
-    /// One of `number` parts of it, from 0.
-    pub(super) fn part(&self, place: u32, number: u32) -> Self {
-        Self {
-            total: self.total.map(|all| ByteSize(share(all.0, place, number))),
-            duration: self.duration.map(|all| Span(all.0 / number)),
-            ..self.clone()
-        }
+impl LoadType for BulkLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let total = self.total.map(|all| ByteSize(share(all.0, place, number)));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { total, duration, ..self.clone() }.into()
     }
 
     /// So many messages of it, or as many bytes as so many calls hand over.
-    pub(super) fn window(&self, calls: u64) -> Self {
+    fn window(&self, calls: u64) -> LoadKind {
         let each = self.message.unwrap_or(self.chunk).0;
-        Self { total: Some(ByteSize(calls.saturating_mul(each))), duration: None, ..self.clone() }
+        Self { total: Some(ByteSize(calls.saturating_mul(each))), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { total: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::BitsPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::BitsPerSecond, Metric::MegabytesPerSecond]
+    }
+
+    fn operations(&self) -> &'static str {
+        "streams"
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.aims_at_a_service()?;
+        let here = |key: &str| path!["loads", at.name, "bulk", key];
+        if self.total.is_some() == self.duration.is_some() {
+            return Err(problem(
+                here("total")[..3].to_vec(),
+                "the load does not say how long it goes on",
+                "either `total` or `duration`",
+            ));
+        }
+        in_range(u64::from(self.streams), 1, 256, here("streams"))?;
+        in_range(self.chunk.0, 1, 16 << 20, here("chunk"))?;
+        for (key, bytes) in [("send_buffer", self.send_buffer), ("receive_buffer", self.receive_buffer)] {
+            if let Some(bytes) = bytes {
+                in_range(bytes.0, 1, LARGEST_BUFFER, here(key))?;
+            }
+        }
+        if self.pause > Span::secs(10) {
+            return Err(problem(
+                here("pause"),
+                format!("{} is too long for a pause", self.pause),
+                "at most 10 s",
+            ));
+        }
+        if let Some(message) = self.message {
+            in_range(message.0, 1, 1 << 30, here("message"))?;
+            if self.direction != Direction::Send {
+                return Err(problem(
+                    here("message"),
+                    "messages go from the load to the service",
+                    "it only beside `direction = \"send\"`",
+                ));
+            }
+        }
+        ends_at_bulk(at.experiment, at.name, &at.load.to)
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let total = self.total.map(|total| total.to_string());
+        let long = total.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let (from, to) = (&at.load.from, &at.load.to);
+        format!("bytes over TCP between {from} and {to}, {}, {long}", count(self.streams, "stream"))
     }
 }
 
-impl UdpLoad {
-    /// How long a window is where no rate says how long its datagrams take.
-    const WINDOW: Span = Span::millis(100);
-
-    /// One of `number` equal parts of it.
-    pub(super) fn part(&self, number: u32) -> Self {
-        Self { duration: Span(self.duration.0 / number), ..self.clone() }
+/// A bulk load may pass any number of services that pass bytes on, but ends at one of its kind.
+fn ends_at_bulk(experiment: &Experiment, name: &String, to: &str) -> Checked {
+    let mut at = to;
+    // A chain that leads back to itself is found when the services are checked.
+    for _ in 0..=experiment.services.len() {
+        match experiment.services.get(at) {
+            Some(service) if service.bulk.is_some() => return Ok(()),
+            Some(service) => match service.onward() {
+                Some(onward) => at = onward,
+                None => break,
+            },
+            None => return Ok(()),
+        }
     }
-
-    /// As long as so many datagrams of a flow take.
-    pub(super) fn window(&self, datagrams: u64) -> Self {
-        let length = |rate: u64| Span(std::time::Duration::from_secs_f64(datagrams as f64 / rate as f64));
-        Self { duration: self.packets_per_second.map_or(Self::WINDOW, length), ..self.clone() }
-    }
+    Err(problem(
+        path!["loads", name, "to"],
+        format!("bulk loads that go to `{to}` end at `{at}`, which is not of their kind"),
+        "a service of kind `bulk`, or one that passes connections on to such a service",
+    ))
 }

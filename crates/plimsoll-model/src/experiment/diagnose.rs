@@ -1,10 +1,17 @@
 //! Whether a path is good enough for TCP at a rate: what is measured of it, and the claim.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PathExpect;
+use super::load::{LoadKind, LoadPlace, LoadType};
+use super::problem::{Checked, Part, in_range, problem, up_to, within};
+use super::{Metric, PathExpect};
 use crate::units::{BitRate, Span};
+
+/// The most datagrams of a burst.
+const LONGEST_BURST: u32 = 100_000;
 
 /// What a path, and the hosts at its ends, have for TCP: losses among datagrams that are far apart, what arrives at the rate that is wanted, the
 /// longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one: its round-trip time is then
@@ -65,6 +72,65 @@ impl DiagnoseLoad {
     #[must_use]
     pub fn burst(&self) -> u32 {
         (2.0 * self.window() / f64::from(self.segment)).ceil() as u32 + 4
+    }
+}
+
+impl LoadType for DiagnoseLoad {
+    /// A part of a diagnosis is none.
+    fn part(&self, _place: u32, _number: u32) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn window(&self, _operations: u64) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn lasting(&self, _duration: Span) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::BitsPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::BitsPerSecond, Metric::MegabytesPerSecond]
+    }
+
+    fn operations(&self) -> &'static str {
+        "probes"
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.aims_at_a_service()?;
+        let here = |key: &str| path!["loads", at.name, "diagnose", key];
+        if at.experiment.services[&at.load.to].bulk.is_none() {
+            return Err(problem(
+                path!["loads", at.name, "to"],
+                format!("the service `{}` tells nothing of what arrives", at.load.to),
+                "a service of kind `bulk`",
+            ));
+        }
+        in_range(self.rate.0, 10_000, 10_000_000_000, here("rate"))?;
+        in_range(u64::from(self.segment), 256, 8948, here("segment"))?;
+        in_range(u64::from(self.packets), 100, 10_000_000, here("packets"))?;
+        in_range(u64::from(self.bursts), 1, 1000, here("bursts"))?;
+        let shortest = Span(Duration::from_micros(100));
+        within(self.rtt, shortest..=Span::secs(10), here("rtt"), "from 100us to 10s")?;
+        within(self.duration, up_to(Span::secs(600)), here("duration"), "a length of time of at most 10m")?;
+        within(self.constant, 0.1..=10.0, here("constant"), "a number from 0.1 to 10")?;
+        if self.burst() > LONGEST_BURST {
+            return Err(problem(
+                here("rtt"),
+                "a queue for that rate and that time takes more than a burst can show",
+                format!("at most {LONGEST_BURST} segments under way"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        format!("the path {} is looked at for TCP at {} over {}", at.from_to(), self.rate, self.rtt)
     }
 }
 

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Metric;
+use super::load::{LoadKind, LoadPlace, LoadType};
+use super::problem::{Checked, Part, in_range, up_to, within};
 use super::share::share;
 use crate::units::{Share, Span};
 
@@ -48,16 +51,6 @@ impl HopsLoad {
     /// The smallest probe: the headers of IP and UDP.
     pub const SMALLEST: u32 = 28;
 
-    /// One of `number` parts of it, from 0.
-    pub(super) fn part(&self, place: u32, number: u32) -> Self {
-        self.window(share(self.probes.into(), place, number))
-    }
-
-    /// So many probes of each size.
-    pub(super) fn window(&self, probes: u64) -> Self {
-        Self { probes: u32::try_from(probes).unwrap_or(u32::MAX), ..self.clone() }
-    }
-
     /// The sizes in rising order, in bytes with the IP header.
     #[must_use]
     pub fn ladder(&self) -> Vec<u32> {
@@ -68,6 +61,51 @@ impl HopsLoad {
         // The largest that is quoted whole stands on both lines.
         let large = (1..=above).map(|nth| step(Self::QUOTED_WHOLE, self.largest, nth, above + 1));
         small.chain(large).collect()
+    }
+}
+
+impl LoadType for HopsLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        self.window(share(self.probes.into(), place, number))
+    }
+
+    fn window(&self, probes: u64) -> LoadKind {
+        Self { probes: u32::try_from(probes).unwrap_or(u32::MAX), ..self.clone() }.into()
+    }
+
+    /// It ends when its probes are answered; a neighbour of that kind begins anew.
+    fn lasting(&self, _duration: Span) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::RequestsPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    fn operations(&self) -> &'static str {
+        "probes"
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.aims_at_a_service()?;
+        let here = |key: &str| path!["loads", at.name, "hops", key];
+        in_range(u64::from(self.probes), 1, 100_000, here("probes"))?;
+        in_range(u64::from(self.sizes), 6, 64, here("sizes"))?;
+        in_range(u64::from(self.largest), 700, 65_535, here("largest"))?;
+        in_range(u64::from(self.most_hops), 1, 64, here("most_hops"))?;
+        in_range(u64::from(self.port), 1024, 49_152, here("port"))?;
+        let expected = "a length of time of at most 10 s";
+        within(self.spacing, ..=Span::secs(10), here("spacing"), expected)?;
+        within(self.timeout, up_to(Span::secs(10)), here("timeout"), expected)
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let probes = u64::from(self.probes) * u64::from(self.sizes);
+        format!("{probes} probes to each hop of the path {}", at.from_to())
     }
 }
 

@@ -30,16 +30,8 @@ macro_rules! kinds {
                 let table = $table::deserialize(deserializer)?;
                 let mut given: Vec<(&str, Self)> = Vec::new();
                 $(given.extend(table.$key.map(|it| (stringify!($key), Self::$kind(it))));)+
-                let known = [$(concat!("`", stringify!($key), "`")),+].join(", ");
-                let wrong = match given.as_slice() {
-                    [_] => return Ok(given.remove(0).1),
-                    [] => format!("{} {}", $what, $crate::experiment::kinds::SAYS_NOTHING),
-                    several => {
-                        let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
-                        format!("{} is {} at once", $what, names.join(" and "))
-                    }
-                };
-                Err(::serde::de::Error::custom(format_args!("{wrong}, expected exactly one of {known}")))
+                let only = $crate::experiment::kinds::only($what, &[$(stringify!($key)),+], given);
+                only.map_err(::serde::de::Error::custom)
             }
         }
 
@@ -56,4 +48,92 @@ macro_rules! kinds {
             )+
         }
     };
+    (
+        $(#[$doc:meta])*
+        pub enum $name:ident, a table that is $what:literal, each a dyn $of_every:ident {
+            $($(#[$of_kind:meta])* $key:ident: $kind:ident($type:ty),)+
+        }
+
+        $(#[$of_whole:meta])*
+        pub struct $whole:ident, read as $table:ident {
+            $($(#[$of_field:meta])* pub $field:ident: $of_type:ty,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$of_kind])* $kind($type),)+
+        }
+
+        $(#[$of_whole])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        pub struct $whole {
+            $($(#[$of_field])* pub $field: $of_type,)+
+            /// What it is.
+            #[serde(flatten)]
+            pub kind: $name,
+        }
+
+        #[derive(::serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct $table {
+            $($(#[$of_field])* $field: $of_type,)+
+            $(#[serde(default)] $key: Option<$type>,)+
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $whole {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let table = $table::deserialize(deserializer)?;
+                let mut given: Vec<(&str, $name)> = Vec::new();
+                $(given.extend(table.$key.map(|it| (stringify!($key), $name::$kind(it))));)+
+                let kind = $crate::experiment::kinds::only($what, &[$(stringify!($key)),+], given);
+                let kind = kind.map_err(::serde::de::Error::custom)?;
+                Ok(Self { $($field: table.$field,)+ kind })
+            }
+        }
+
+        $(
+            impl From<$type> for $name {
+                fn from(it: $type) -> Self {
+                    Self::$kind(it)
+                }
+            }
+        )+
+
+        impl $name {
+            /// What every kind answers.
+            fn as_dyn(&self) -> &dyn $of_every {
+                match self {
+                    $(Self::$kind(it) => it,)+
+                }
+            }
+
+            $(
+                #[doc = concat!("What it says, where it is of the kind `", stringify!($key), "`.")]
+                #[must_use]
+                pub fn $key(&self) -> Option<&$type> {
+                    match self {
+                        Self::$kind(it) => Some(it),
+                        _ => None,
+                    }
+                }
+            )+
+        }
+    };
+}
+
+/// The only kind that a table names, or what is wrong with it.
+pub(super) fn only<T>(what: &str, known: &[&str], mut given: Vec<(&str, T)>) -> Result<T, String> {
+    let wrong = match given.as_slice() {
+        [_] => return Ok(given.remove(0).1),
+        [] => format!("{what} {SAYS_NOTHING}"),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
+            format!("{what} is {} at once", names.join(" and "))
+        }
+    };
+    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    Err(format!("{wrong}, expected exactly one of {}", known.join(", ")))
 }

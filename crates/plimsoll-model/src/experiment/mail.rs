@@ -1,11 +1,19 @@
 //! Mail: the SMTP source, its sink, and relays between the two.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use super::open_loop::Arrivals;
+use super::problem::{Checked, Part, in_range, problem};
 use super::share::share;
+use super::{Experiment, Metric, ProxyMode};
 use crate::units::{ByteSize, Share, Span};
+
+/// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
+const LONGEST_ADDRESS: usize = 254;
 
 /// An SMTP source (RFC 5321): as fast as it goes, or at a rate per minute. Every message carries an id and a checksum, so that what
 /// was acknowledged can be found again at the sink.
@@ -65,24 +73,6 @@ impl Default for SmtpLoad {
             timeout: Span::secs(60),
             seed: None,
         }
-    }
-}
-
-impl SmtpLoad {
-    /// One of `number` parts of it, from 0.
-    #[must_use]
-    pub(super) fn part(&self, place: u32, number: u32) -> Self {
-        Self {
-            messages: self.messages.map(|all| share(all, place, number)),
-            duration: self.duration.map(|all| Span(all.0 / number)),
-            ..self.clone()
-        }
-    }
-
-    /// The same with so many messages.
-    #[must_use]
-    pub(super) fn window(&self, messages: u64) -> Self {
-        Self { messages: Some(messages), duration: None, ..self.clone() }
     }
 }
 
@@ -267,4 +257,159 @@ pub enum Durability {
     Fsync,
     /// Messages that arrive while a flush is under way share the next file and the next flush.
     GroupCommit,
+}
+
+impl LoadType for SmtpLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let messages = self.messages.map(|all| share(all, place, number));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { messages, duration, ..self.clone() }.into()
+    }
+
+    fn window(&self, messages: u64) -> LoadKind {
+        Self { messages: Some(messages), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { messages: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::MessagesPerMinute
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let rates = [
+            Metric::ConnectionsPerSecond,
+            Metric::RequestsPerSecond,
+            Metric::CpuUsPerRequest,
+            Metric::MessagesPerMinute,
+            Metric::MegabytesPerSecond,
+        ];
+        [&rates[..], LATENCIES].concat()
+    }
+
+    fn operations(&self) -> &'static str {
+        "messages"
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.aims_at_a_service()?;
+        let here = |key: &str| path!["loads", at.name, "smtp", key];
+        if self.messages.is_some() == self.duration.is_some() {
+            return Err(problem(
+                here("messages")[..3].to_vec(),
+                "the load does not say how long it goes on",
+                "either `messages` or `duration`",
+            ));
+        }
+        if let Some(messages) = self.messages {
+            in_range(messages, 1, 1_000_000_000, here("messages"))?;
+        }
+        in_range(u64::from(self.generators), 1, 64, here("generators"))?;
+        in_range(u64::from(self.sessions), 1, 100_000, here("sessions"))?;
+        if self.per_minute.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {
+            return Err(problem(
+                here("per_minute"),
+                "this is no rate",
+                "messages per minute: more than 0, at most 600 million",
+            ));
+        }
+        check_size(&self.size, |key| [here("size").as_slice(), &path![key]].concat())?;
+        in_range(u64::from(self.recipients_per_message), 1, 100, here("recipients_per_message"))?;
+        for (key, list) in [("senders", &self.senders), ("recipients", &self.recipients)] {
+            if list.is_empty() {
+                return Err(problem(here(key), "the list is empty", "at least one address"));
+            }
+            for (index, address) in list.iter().enumerate() {
+                if !is_address(address) {
+                    let here = [here(key).as_slice(), &path![index]].concat();
+                    return Err(problem(
+                        here,
+                        format!("`{address}` is no address"),
+                        "such as `someone@plimsoll.example`",
+                    ));
+                }
+            }
+        }
+        if takes_mail(at.experiment, &at.load.to) {
+            return Ok(());
+        }
+        Err(problem(
+            path!["loads", at.name, "to"],
+            format!("the service `{}` takes no mail", at.load.to),
+            "a service of kind `smtp_sink`, `mail_relay`, `postfix` or `exec`, or one that passes bytes on to such a service",
+        ))
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let many = self.messages.map(|n| format!("{n} messages"));
+        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let rate = self.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
+        let (generators, sessions) = (self.generators, count(self.sessions, "session"));
+        format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.from_to())
+    }
+}
+
+/// Whether mail that goes to this service comes to one that takes it: at once, or by services that pass bytes on.
+fn takes_mail(experiment: &Experiment, name: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut name = name;
+    while let Some(service) = experiment.services.get(name).filter(|_| seen.insert(name)) {
+        let is_server = service.smtp_sink.is_some()
+            || service.mail_relay.is_some()
+            || service.postfix.is_some()
+            || service.exec.is_some();
+        let passes_bytes = service.relay.is_some()
+            || service.tcp_proxy.is_some()
+            || service.haproxy.as_ref().is_some_and(|proxy| proxy.mode == ProxyMode::Tcp);
+        match service.onward().filter(|_| passes_bytes && !is_server) {
+            Some(next) => name = next,
+            None => return is_server,
+        }
+    }
+    false
+}
+
+fn check_size(size: &MessageSize, here: impl Fn(&str) -> Vec<Part>) -> Checked {
+    in_range(size.least.0, 128, 64 << 20, here("least"))?;
+    in_range(size.most.0, size.least.0, 64 << 20, here("most"))?;
+    match (size.shape, size.mean) {
+        (SizeShape::Exponential, Some(mean)) => in_range(mean.0, size.least.0, size.most.0, here("mean")),
+        (SizeShape::Exponential, None) => {
+            Err(problem(here("shape"), "this shape has a mean", "`mean` beside it"))
+        }
+        (_, Some(_)) => Err(problem(
+            here("mean"),
+            "the mean follows from the ends",
+            "it only beside `shape = \"exponential\"`",
+        )),
+        (_, None) => Ok(()),
+    }
+}
+
+/// Whether an address can stand in a command as it is: printable ASCII without what SMTP gives a meaning to.
+fn is_address(address: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_graphic() && !b"<>()[],;:\\\"".contains(&b);
+    let (local, domain) = address.rsplit_once('@').unwrap_or_default();
+    !local.is_empty()
+        && !domain.is_empty()
+        && !local.contains('@')
+        && address.len() <= LONGEST_ADDRESS
+        && address.bytes().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_two_parts_and_nothing_that_would_end_a_command() {
+        for good in ["a@b", "first.last+tag@mail.example"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c", "a@b>\r\nQUIT", "<a@b>", "ü@b"] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
 }

@@ -1,9 +1,17 @@
-//! Messaging: workers that send each other messages, as hackbench does; and the claim on how its time grows with their number.
+//! Messaging: workers that send each other messages, as hackbench does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Metric;
+use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
+use super::problem::{Checked, Part, in_range, problem};
+use super::share::share;
+use crate::effect::{Effect, EffectKind};
 use crate::units::{ByteSize, Span};
+
+/// The largest message, in bytes.
+const LARGEST_MESSAGE: u64 = 1 << 20;
 
 /// Groups of workers that send each other messages. A round is as one of hackbench (rt-tests): all workers are started and wait; at a signal
 /// each sender writes its messages to every receiver of its group; the round is over when the last worker has ended. Its time does not contain
@@ -61,25 +69,6 @@ impl MessagingLoad {
     pub fn messages_in_a_round(&self) -> u64 {
         u64::from(self.groups) * u64::from(self.pairs).pow(2) * u64::from(self.messages)
     }
-
-    /// One of `number` parts of it, from 0.
-    pub(super) fn part(&self, place: u32, number: u32) -> Self {
-        Self {
-            rounds: self.rounds.map(|all| super::share::share(all, place, number)),
-            duration: self.duration.map(|all| Span(all.0 / number)),
-            ..self.clone()
-        }
-    }
-
-    /// So many rounds of it.
-    pub(super) fn window(&self, rounds: u64) -> Self {
-        Self { rounds: Some(rounds), duration: None, ..self.clone() }
-    }
-
-    /// The same for as long as told.
-    pub(super) fn lasting(&self, duration: Span) -> Self {
-        Self { rounds: None, duration: Some(duration), ..self.clone() }
-    }
 }
 
 /// What messages go through.
@@ -104,22 +93,108 @@ pub enum Workers {
     Threads,
 }
 
-/// How the time of a messaging load grows with the number of its workers: not at all, in proportion, by a power of it, or in proportion up to a
-/// knee and faster from there on. The estimate is by what the time is multiplied when the workers are doubled, at the most that were measured:
-/// 1 is constant, 2 linear.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GrowthClaim {
-    /// The measured phase; its load is of kind `messaging`.
-    pub phase: String,
-    /// The factors whose levels are points of one curve, such as the number of groups. Every combination of levels of the others, such as
-    /// processes and threads, is a curve of its own.
-    pub over: Vec<String>,
+impl LoadType for MessagingLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let rounds = self.rounds.map(|all| share(all, place, number));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { rounds, duration, ..self.clone() }.into()
+    }
+
+    fn window(&self, rounds: u64) -> LoadKind {
+        Self { rounds: Some(rounds), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { rounds: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::RequestsPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let rates = [
+            Metric::RequestsPerSecond,
+            Metric::CpuUsPerRequest,
+            Metric::MessagesPerMinute,
+            Metric::MegabytesPerSecond,
+        ];
+        [&rates[..], LATENCIES].concat()
+    }
+
+    fn operations(&self) -> &'static str {
+        "messages"
+    }
+
+    fn target(&self) -> Target {
+        Target::Nothing
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        let here = |key: &str| path!["loads", at.name, "messaging", key];
+        if !at.load.to.is_empty() {
+            return Err(problem(
+                path!["loads", at.name, "to"],
+                "the workers of a messaging load send to each other",
+                "no `to` beside `messaging`",
+            ));
+        }
+        if self.rounds.is_some() == self.duration.is_some() {
+            return Err(problem(
+                path!["loads", at.name, "messaging"],
+                format!("the load `{}` does not say how long it goes on", at.name),
+                "either `rounds` or `duration`",
+            ));
+        }
+        in_range(u64::from(self.groups), 1, 1000, here("groups"))?;
+        in_range(u64::from(self.pairs), 1, 500, here("pairs"))?;
+        in_range(u64::from(self.messages), 1, 1_000_000, here("messages"))?;
+        in_range(self.size.0, 1, LARGEST_MESSAGE, here("size"))?;
+        if self.workers() > MessagingLoad::MOST_WORKERS {
+            return Err(problem(
+                here("groups"),
+                format!("these are {} workers", self.workers()),
+                format!("at most {} in all: 2 x groups x pairs", MessagingLoad::MOST_WORKERS),
+            ));
+        }
+        match self.rounds {
+            Some(rounds) => in_range(rounds, 1, 1_000_000, here("rounds")),
+            None => Ok(()),
+        }
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let over = match self.over {
+            Channel::Sockets => "sockets",
+            Channel::Pipes => "pipes",
+        };
+        let many = self.rounds.map(|n| format!("{n} rounds"));
+        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let groups = count(self.groups, "group");
+        format!(
+            "messages of {} bytes over {over}, {groups} of {pairs} sending and {pairs} receiving {}, {} each to each, {amount} on {}",
+            self.size.0,
+            self.workers.name(),
+            self.messages,
+            at.load.from,
+            pairs = self.pairs,
+        )
+    }
+
+    fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect> {
+        let what = format!("{} {} at a time", self.workers(), self.workers.name());
+        let effect = Effect::new(EffectKind::Machine, format!("loads.{}.messaging", at.name), what);
+        vec![effect.on(&at.load.from)]
+    }
 }
 
-impl GrowthClaim {
-    /// The fewest levels, over all of its factors, that tell kinds of growth apart.
-    pub const LEAST_LEVELS: usize = 5;
+impl Workers {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+        }
+    }
 }
 
 #[cfg(test)]

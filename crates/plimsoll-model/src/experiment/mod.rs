@@ -5,6 +5,8 @@
 
 #[macro_use]
 mod kinds;
+#[macro_use]
+pub mod problem;
 
 pub mod bulk;
 pub mod capture;
@@ -12,7 +14,9 @@ pub mod claim;
 pub mod cpus;
 pub mod diagnose;
 pub mod expect;
+pub mod growth;
 pub mod hops;
+pub mod http;
 pub mod hysteresis;
 pub mod knee;
 pub mod limit;
@@ -23,12 +27,12 @@ pub mod loss_curve;
 pub mod mail;
 pub mod messaging;
 pub mod open_loop;
-pub mod problem;
 mod program;
 pub mod service;
 mod share;
 pub mod storage;
 pub mod sysctl;
+pub mod udp;
 
 mod parse;
 mod validate;
@@ -38,7 +42,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use bulk::{BulkLoad, Direction, SendBy, UdpLoad};
+pub use bulk::{BulkLoad, Direction, SendBy};
 pub use capture::Capture;
 pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, RecoveryClaim};
 pub use cpus::Cpus;
@@ -47,16 +51,18 @@ pub use expect::{
     BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, InteractionExpect, ModesExpect, PathExpect,
     RecoveryExpect, SearchExpect,
 };
+pub use growth::GrowthClaim;
 pub use hops::{HopsClaim, HopsLoad};
+pub use http::HttpLoad;
 pub use hysteresis::HysteresisClaim;
 pub use knee::KneeClaim;
 pub use limit::{Amount, BoundClaim, LimitClaim, Predict, Search, SearchClaim, Side};
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
-pub use load::{HttpLoad, Load, LoadKind};
+pub use load::{Load, LoadKind, Target};
 pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;
 pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
-pub use messaging::{GrowthClaim, MessagingLoad};
+pub use messaging::MessagingLoad;
 pub use parse::{FileError, Override, parse, parse_value};
 pub use problem::nearest;
 pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
@@ -64,6 +70,7 @@ pub use service::{
     BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, ServiceKind, Take, TcpProxyService,
     WebService,
 };
+pub use udp::UdpLoad;
 
 pub use storage::{
     Access, CacheState, DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing,
@@ -143,7 +150,7 @@ impl Experiment {
     pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
         let mut named = self.all_phases().filter(|it| it.name == phase);
         let load = named.find_map(|phase| phase.measure.as_ref())?;
-        Some(self.loads.get(load)?.kind()?.usual_metric())
+        Some(self.loads.get(load)?.kind.usual_metric())
     }
 }
 

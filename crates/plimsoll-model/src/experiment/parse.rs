@@ -352,7 +352,7 @@ measure = "some"
     #[test]
     fn a_small_experiment_is_read() {
         let experiment = parse(SMALL, &[]).unwrap();
-        assert_eq!(experiment.loads["some"].http.as_ref().unwrap().connections, Some(10));
+        assert_eq!(experiment.loads["some"].kind.http().unwrap().connections, Some(10));
     }
 
     #[test]
@@ -386,7 +386,7 @@ measure = "some"
             set("hosts.a.sysctls.\"net.ipv4.tcp_tw_reuse\"", "1"),
         ];
         let experiment = parse(&SMALL.replace("[hosts.a]", "[hosts.a]\nsysctls = {}"), &overrides).unwrap();
-        assert_eq!(experiment.loads["some"].http.as_ref().unwrap().connections, Some(20));
+        assert_eq!(experiment.loads["some"].kind.http().unwrap().connections, Some(20));
         assert_eq!(experiment.phases[0].slices, Some(4));
         assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");
     }

@@ -1,4 +1,15 @@
-//! What is wrong with an experiment, and where.
+//! What is wrong with an experiment, and where; and what is asked of values of any kind.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::{Bound, RangeBounds};
+
+use super::kinds::SAYS_NOTHING;
+
+/// A path into the file, such as `path!["services", name, "on"]`.
+macro_rules! path {
+    ($($part:expr),* $(,)?) => { [$(Part::from($part)),*] };
+}
 
 /// The candidate that is most like `given`, if any is like it at all.
 #[must_use]
@@ -29,4 +40,102 @@ pub(super) struct Problem {
     pub(super) message: String,
     pub(super) expected: Option<String>,
     pub(super) nearest: Option<String>,
+}
+
+pub(in crate::experiment) type Checked = Result<(), Problem>;
+
+impl From<&str> for Part {
+    fn from(key: &str) -> Self {
+        Self::Key(key.into())
+    }
+}
+
+impl From<&String> for Part {
+    fn from(key: &String) -> Self {
+        Self::Key(key.clone())
+    }
+}
+
+impl From<usize> for Part {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// A problem with what stands at a path.
+pub(in crate::experiment) fn problem(
+    path: impl Into<Vec<Part>>,
+    message: impl Into<String>,
+    expected: impl Into<String>,
+) -> Problem {
+    Problem { path: path.into(), message: message.into(), expected: Some(expected.into()), nearest: None }
+}
+
+pub(in crate::experiment) fn declared<T>(
+    name: &str,
+    known: &BTreeMap<String, T>,
+    what: &str,
+    path: impl Into<Vec<Part>>,
+) -> Checked {
+    if known.contains_key(name) {
+        return Ok(());
+    }
+    let names = known.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+    let expected =
+        if names.is_empty() { format!("a {what}, but none is declared") } else { format!("one of {names}") };
+    let nearest = nearest(name, known.keys().map(String::as_str));
+    Err(Problem { nearest, ..problem(path, format!("there is no {what} `{name}`"), expected) })
+}
+
+pub(in crate::experiment) fn in_range(
+    value: u64,
+    least: u64,
+    most: u64,
+    path: impl Into<Vec<Part>>,
+) -> Checked {
+    within(value, least..=most, path, format!("a number from {least} to {most}"))
+}
+
+/// A value lies in a range, which `expected` says in words.
+pub(in crate::experiment) fn within<T: Copy + PartialOrd + Display>(
+    value: T,
+    range: impl RangeBounds<T>,
+    path: impl Into<Vec<Part>>,
+    expected: impl Into<String>,
+) -> Checked {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(problem(path, format!("{value} is out of range"), expected))
+}
+
+/// More than nothing, and at most so much.
+pub(in crate::experiment) fn up_to<T: Default>(most: T) -> impl RangeBounds<T> {
+    (Bound::Excluded(T::default()), Bound::Included(most))
+}
+
+/// Exactly one of the named choices is made.
+pub(in crate::experiment) fn one_of(
+    choices: &[(&str, bool)],
+    what: &str,
+    path: impl Into<Vec<Part>>,
+) -> Checked {
+    let made: Vec<&str> = choices.iter().filter(|(_, made)| *made).map(|(name, _)| *name).collect();
+    let all = choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match made.as_slice() {
+        [_] => Ok(()),
+        [] => Err(problem(path, format!("{what} {SAYS_NOTHING}"), format!("exactly one of {all}"))),
+        several => Err(problem(
+            path,
+            format!("{what} is {} at once", several.join(" and ")),
+            format!("exactly one of {all}"),
+        )),
+    }
+}
+
+pub(in crate::experiment) fn margin(margin: f64, path: impl Into<Vec<Part>>) -> Checked {
+    if margin > 0.0 && margin < 1.0 {
+        return Ok(());
+    }
+    Err(problem(path, "margin must be between 0 and 1", "a share of more than 0 and less than 1"))
 }

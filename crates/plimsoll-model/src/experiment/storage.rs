@@ -3,8 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use super::open_loop::OpenLoop;
+use super::open_loop::check_open;
+use super::problem::{Checked, Part, declared, in_range, problem};
+use super::share::share;
 use super::{Metric, ModesExpect};
+use crate::effect::{Effect, EffectKind, word};
 use crate::units::{ByteSize, Share, Span};
 
 /// A place to store. Exactly one of `folder`, `loop` and `device` says what it is.
@@ -232,25 +237,6 @@ impl StorageLoad {
         let each = self.size.0 / u64::from(self.threads.max(1));
         (each / self.block.0.max(1)).max(1) * self.block.0
     }
-
-    /// One of `number` parts of it, from 0.
-    pub(super) fn part(&self, place: u32, number: u32) -> Self {
-        Self {
-            operations: self.operations.map(|all| super::share::share(all, place, number)),
-            duration: self.duration.map(|all| Span(all.0 / number)),
-            ..self.clone()
-        }
-    }
-
-    /// So many operations of it.
-    pub(super) fn window(&self, operations: u64) -> Self {
-        Self { operations: Some(operations), duration: None, ..self.clone() }
-    }
-
-    /// The same for as long as told.
-    pub(super) fn lasting(&self, duration: Span) -> Self {
-        Self { operations: None, duration: Some(duration), ..self.clone() }
-    }
 }
 
 /// How operations are handed to the kernel.
@@ -391,6 +377,161 @@ impl WinnerClaim {
 
 fn of_bytes() -> Metric {
     Metric::MegabytesPerSecond
+}
+
+impl LoadType for StorageLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let operations = self.operations.map(|all| share(all, place, number));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { operations, duration, ..self.clone() }.into()
+    }
+
+    fn window(&self, operations: u64) -> LoadKind {
+        Self { operations: Some(operations), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { operations: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::MegabytesPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let rates = [
+            Metric::RequestsPerSecond,
+            Metric::CpuUsPerRequest,
+            Metric::MegabytesPerSecond,
+            Metric::DeviceShare,
+        ];
+        [&rates[..], LATENCIES].concat()
+    }
+
+    fn operations(&self) -> &'static str {
+        "operations"
+    }
+
+    fn target(&self) -> Target {
+        Target::Volume
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.says_what_it_aims_at()?;
+        declared(&at.load.to, &at.experiment.volumes, "volume", path!["loads", at.name, "to"])?;
+        let on = &at.experiment.volumes[&at.load.to].on;
+        if *on != at.load.from {
+            return Err(problem(
+                path!["loads", at.name, "from"],
+                format!("the volume `{}` is on `{on}`", at.load.to),
+                format!("\"{on}\""),
+            ));
+        }
+        let here = |key: &str| path!["loads", at.name, "storage", key];
+        if self.operations.is_some() == self.duration.is_some() {
+            return Err(problem(
+                path!["loads", at.name, "storage"],
+                format!("the load `{}` does not say how long it goes on", at.name),
+                "either `operations` or `duration`",
+            ));
+        }
+        in_range(u64::from(self.threads), 1, 64, here("threads"))?;
+        in_range(u64::from(self.depth), 1, 1024, here("depth"))?;
+        in_range(self.block.0, 512, 16 << 20, here("block"))?;
+        if self.touch_every.0 != 0 {
+            in_range(self.touch_every.0, 64, 16 << 20, here("touch_every"))?;
+        }
+        in_range(self.size.0, self.block.0 * u64::from(self.threads), 1 << 40, here("size"))?;
+        if self.depth > 1 && self.engine != StorageEngine::IoUring {
+            return Err(problem(
+                here("depth"),
+                "this engine carries out one operation after the other",
+                "1, or `engine = \"io_uring\"`",
+            ));
+        }
+        if self.direct && self.engine == StorageEngine::Mmap {
+            return Err(problem(
+                here("direct"),
+                "memory that stands for a file is the page cache",
+                "`false`, or another engine",
+            ));
+        }
+        if self.direct && !self.block.0.is_multiple_of(512) {
+            return Err(problem(
+                here("block"),
+                "direct operations are of whole blocks of the device",
+                "a multiple of 512",
+            ));
+        }
+        let target = &at.experiment.volumes[&at.load.to];
+        if self.sync_by == SyncBy::Syncfs && !target.has_files() {
+            let expected = "another way, or a volume with files";
+            return Err(problem(
+                here("sync_by"),
+                format!("the volume `{}` has no file system", at.load.to),
+                expected,
+            ));
+        }
+        if let Some(operations) = self.operations {
+            in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
+        }
+        match &self.open {
+            Some(_) if self.think.is_some() => Err(problem(
+                here("think"),
+                "operations of an open loop begin when they are due",
+                "either `think` or `open`",
+            )),
+            Some(open) => check_open(at.name, "storage", open),
+            None => Ok(()),
+        }
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let access = match self.access {
+            Access::Sequential => "sequential",
+            Access::Random => "random",
+        };
+        let what = match self.reads.0 {
+            1.0 => "reads".to_owned(),
+            0.0 => "writes".to_owned(),
+            _ => format!("{} reads among writes", self.reads),
+        };
+        let many = self.operations.map(|n| format!("{n} operations"));
+        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let threads = count(self.threads, "thread");
+        let direct = if self.direct { ", past the page cache" } else { "" };
+        format!(
+            "{access} {what} of {} in {}, {threads} x {} x {amount}{direct} on {}",
+            self.block, self.size, self.depth, at.load.to
+        )
+    }
+
+    fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect> {
+        let effect = |kind: EffectKind, key: &str, what: String| {
+            Effect::new(kind, format!("loads.{}.storage.{key}", at.name), what).on(&at.load.from)
+        };
+        let device = at.experiment.volumes.get(&at.load.to).and_then(|volume| volume.device.as_ref());
+        let written = device.filter(|_| self.writes()).map(|device| {
+            let what = format!("{} is written to: what is on it is lost", word(device));
+            effect(EffectKind::Device, "reads", what).needs_root()
+        });
+        let flushed = flushed(self).map(|what| effect(EffectKind::Machine, "sync_by", what.into()));
+        written.into_iter().chain(flushed).collect()
+    }
+}
+
+/// Whose writes a storage load waits for beside its own.
+fn flushed(storage: &StorageLoad) -> Option<&'static str> {
+    let flushes = storage.sync_at_end || storage.sync_every > 0;
+    match storage.sync_by {
+        SyncBy::Sync if flushes => {
+            Some("all that is to be written to any file system is written, whoever wrote it")
+        }
+        SyncBy::Syncfs if flushes => {
+            Some("all that is to be written to the volume's file system is written, whoever wrote it")
+        }
+        SyncBy::Fdatasync | SyncBy::Fsync | SyncBy::Syncfs | SyncBy::Sync => None,
+    }
 }
 
 #[cfg(test)]

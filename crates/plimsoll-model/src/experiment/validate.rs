@@ -1,10 +1,5 @@
 //! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
 
-/// A path into the file, such as `path!["services", name, "on"]`.
-macro_rules! path {
-    ($($part:expr),* $(,)?) => { [$(Part::from($part)),*] };
-}
-
 mod bulk;
 mod capture;
 mod claims;
@@ -18,38 +13,14 @@ mod metrics;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use std::ops::{Bound, RangeBounds};
 
-use super::kinds::SAYS_NOTHING;
-use super::open_loop::{Arrivals, OpenLoop};
-use super::problem::{Part, Problem, nearest};
+use super::open_loop::Arrivals;
+use super::problem::{Checked, Part, Problem, declared, in_range, margin, one_of, problem};
 use super::service::{Leak, WebModel};
 use super::{
-    Cpus, Experiment, Factor, Host, HostKind, HttpLoad, Link, LinkShaper, Load, Phase, Service, WebService,
-    sysctl,
+    Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Load, Phase, Service, WebService, sysctl,
 };
 use crate::units::Span;
-
-type Checked = Result<(), Problem>;
-
-impl From<&str> for Part {
-    fn from(key: &str) -> Self {
-        Self::Key(key.into())
-    }
-}
-
-impl From<&String> for Part {
-    fn from(key: &String) -> Self {
-        Self::Key(key.clone())
-    }
-}
-
-impl From<usize> for Part {
-    fn from(index: usize) -> Self {
-        Self::Index(index)
-    }
-}
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -69,7 +40,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     }
     found.note(storage::volumes(experiment));
     for (name, load) in &experiment.loads {
-        found.note(check_load(experiment, name, load));
+        found.note(load.check(experiment, name));
     }
     let mut names = BTreeMap::new();
     check_phases(experiment, &experiment.phases, &path!["phases"], &mut names, &mut found);
@@ -103,59 +74,6 @@ impl Found {
     /// Notes what a check found, and goes on.
     fn note(&mut self, checked: Checked) {
         self.0.extend(checked.err());
-    }
-}
-
-/// A problem with what stands at a path.
-fn problem(path: impl Into<Vec<Part>>, message: impl Into<String>, expected: impl Into<String>) -> Problem {
-    Problem { path: path.into(), message: message.into(), expected: Some(expected.into()), nearest: None }
-}
-
-fn declared<T>(name: &str, known: &BTreeMap<String, T>, what: &str, path: impl Into<Vec<Part>>) -> Checked {
-    if known.contains_key(name) {
-        return Ok(());
-    }
-    let names = known.keys().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-    let expected =
-        if names.is_empty() { format!("a {what}, but none is declared") } else { format!("one of {names}") };
-    let nearest = nearest(name, known.keys().map(String::as_str));
-    Err(Problem { nearest, ..problem(path, format!("there is no {what} `{name}`"), expected) })
-}
-
-fn in_range(value: u64, least: u64, most: u64, path: impl Into<Vec<Part>>) -> Checked {
-    within(value, least..=most, path, format!("a number from {least} to {most}"))
-}
-
-/// A value lies in a range, which `expected` says in words.
-fn within<T: Copy + PartialOrd + Display>(
-    value: T,
-    range: impl RangeBounds<T>,
-    path: impl Into<Vec<Part>>,
-    expected: impl Into<String>,
-) -> Checked {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    Err(problem(path, format!("{value} is out of range"), expected))
-}
-
-/// More than nothing, and at most so much.
-fn up_to<T: Default>(most: T) -> impl RangeBounds<T> {
-    (Bound::Excluded(T::default()), Bound::Included(most))
-}
-
-/// Exactly one of the named choices is made.
-fn one_of(choices: &[(&str, bool)], what: &str, path: impl Into<Vec<Part>>) -> Checked {
-    let made: Vec<&str> = choices.iter().filter(|(_, made)| *made).map(|(name, _)| *name).collect();
-    let all = choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match made.as_slice() {
-        [_] => Ok(()),
-        [] => Err(problem(path, format!("{what} {SAYS_NOTHING}"), format!("exactly one of {all}"))),
-        several => Err(problem(
-            path,
-            format!("{what} is {} at once", several.join(" and ")),
-            format!("exactly one of {all}"),
-        )),
     }
 }
 
@@ -488,145 +406,6 @@ fn service_cycle(experiment: &Experiment) -> Checked {
     Ok(())
 }
 
-fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
-    declared(&load.from, &experiment.hosts, "host", path!["loads", name, "from"])?;
-    let kinds = [
-        ("http", load.http.is_some()),
-        ("bulk", load.bulk.is_some()),
-        ("udp", load.udp.is_some()),
-        ("hops", load.hops.is_some()),
-        ("diagnose", load.diagnose.is_some()),
-        ("smtp", load.smtp.is_some()),
-        ("storage", load.storage.is_some()),
-        ("messaging", load.messaging.is_some()),
-    ];
-    one_of(&kinds, &format!("the load `{name}`"), path!["loads", name])?;
-    if let Some(messaging) = &load.messaging {
-        return messaging::check_load(name, load, messaging);
-    }
-    if load.to.is_empty() {
-        let message = format!("the load `{name}` does not say what it aims at");
-        return Err(problem(path!["loads", name], message, "`to`: a service, or a volume"));
-    }
-    if let Some(storage) = &load.storage {
-        return storage::check_load(experiment, name, load, storage);
-    }
-    declared(&load.to, &experiment.services, "service", path!["loads", name, "to"])?;
-    bulk::check_load(experiment, name, load)?;
-    hops::check_load(name, load)?;
-    diagnose::check_load(experiment, name, load)?;
-    mail::check_load(experiment, name, load)?;
-    let Some(http) = &load.http else { return Ok(()) };
-    if http.connections.is_some() == http.duration.is_some() {
-        return Err(problem(
-            path!["loads", name, "http"],
-            format!("the load `{name}` does not say how long it goes on"),
-            "either `connections` or `duration`",
-        ));
-    }
-    if let Some(connections) = http.connections {
-        in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
-    }
-    in_range(u64::from(http.generators), 1, 64, path!["loads", name, "http", "generators"])?;
-    in_range(u64::from(http.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
-    if http.requests_per_connection == 0 && http.connections.is_some() {
-        return Err(problem(
-            path!["loads", name, "http", "requests_per_connection"],
-            "connections that are kept for good never come to a number",
-            "`duration` instead of `connections`, or at least one request per connection",
-        ));
-    }
-    check_pipeline(name, http)?;
-    if let Some(open) = &http.open {
-        check_open(name, "http", open)?;
-    }
-    if let Some(mix) = &http.mix {
-        let here = path!["loads", name, "http", "mix"];
-        match mix.rate {
-            Some(rate) => check_rate(rate, here)?,
-            None if http.open.is_none() => {
-                return Err(problem(
-                    here,
-                    "how many documents there are follows from a rate",
-                    "`rate`, or `open`",
-                ));
-            }
-            None => {}
-        }
-    }
-    if !http.path.starts_with('/') || http.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
-        return Err(problem(
-            path!["loads", name, "http", "path"],
-            "this is no path",
-            "a path that starts with `/`, without spaces",
-        ));
-    }
-    Ok(())
-}
-
-/// Requests that are sent at a time are of one kind, sent when there is time for them, and no more than a connection may carry.
-fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
-    let here = || path!["loads", name, "http", "pipeline"];
-    in_range(u64::from(http.pipeline), 1, 64, here())?;
-    if http.pipeline == 1 {
-        return Ok(());
-    }
-    let carried = http.requests_per_connection;
-    if carried != 0 && carried < u64::from(http.pipeline) {
-        return Err(problem(
-            here(),
-            format!("a connection of the load `{name}` is closed before it has carried so many requests"),
-            format!("at most {carried}, or a larger `requests_per_connection` (0 keeps connections)"),
-        ));
-    }
-    let other = [("open", http.open.is_some()), ("mix", http.mix.is_some())];
-    match other.into_iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((key, _)) => Err(problem(
-            here(),
-            format!("requests of a load with `{key}` go out one by one"),
-            format!("`pipeline` without `{key}`, in closed loop and for one path"),
-        )),
-    }
-}
-
-/// An open loop has one form, and rates that can be meant.
-fn check_open(name: &String, kind: &str, open: &OpenLoop) -> Checked {
-    let here = |key: &str| path!["loads", name, kind, "open", key];
-    let forms = [
-        ("rate", open.rate > 0.0 && open.ramp_to.is_none() && open.sine.is_none()),
-        ("ramp_to", open.ramp_to.is_some()),
-        ("sine", open.sine.is_some()),
-        ("steps", !open.steps.is_empty()),
-    ];
-    one_of(&forms, &format!("the rate of the load `{name}`"), path!["loads", name, kind, "open"])?;
-    for (index, rate) in open.steps.iter().enumerate() {
-        check_rate(*rate, [here("steps").as_slice(), &path![index]].concat())?;
-    }
-    if let Some(to) = open.ramp_to {
-        // Either end may be nothing, but not both.
-        check_rate(to.max(open.rate), here("ramp_to"))?;
-        check_rate(if to.min(open.rate) == 0.0 { 1.0 } else { to.min(open.rate) }, here("ramp_to"))?;
-    } else if open.steps.is_empty() {
-        check_rate(open.highest_rate(), here("rate"))?;
-    }
-    match &open.sine {
-        Some(sine) if !(0.0..=open.rate).contains(&sine.amplitude) || open.rate <= 0.0 => Err(problem(
-            here("sine"),
-            "the rate would fall below nothing",
-            "an amplitude from 0 to `rate`, and a `rate` of more than 0",
-        )),
-        Some(sine) if sine.period.0.is_zero() => {
-            Err(problem(here("sine"), "the period is empty", "a length of time of more than 0"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_rate(rate: f64, path: impl Into<Vec<Part>>) -> Checked {
-    within(rate, up_to(1e7), path, "requests per second: more than 0, at most 10 million")
-}
-
 /// Checks phases and the steps inside them, and notes which measured load stands behind each name.
 fn check_phases<'e>(
     experiment: &'e Experiment,
@@ -691,7 +470,7 @@ fn check_phase(
     if let Some(sink) = &phase.until_delivered {
         mail_sink(experiment, sink, here("until_delivered"))?;
         let load = phase.measure.as_ref().and_then(|load| experiment.loads.get(load));
-        if load.is_none_or(|load| load.smtp.is_none()) {
+        if load.is_none_or(|load| load.kind.smtp().is_none()) {
             return Err(problem(
                 here("until_delivered"),
                 "no mail is measured",
@@ -857,7 +636,7 @@ fn check_cell(experiment: &Experiment, cell: &BTreeMap<String, serde_json::Value
 
 /// How many different steps a load has whose requests come at random.
 fn random_steps(load: Option<&Load>) -> usize {
-    let open = load.and_then(|load| load.http.as_ref()?.open.as_ref());
+    let open = load.and_then(|load| load.kind.http()?.open.as_ref());
     let random = open.filter(|open| open.arrivals == Arrivals::Poisson);
     let mut steps = random.map_or_else(Vec::new, |open| open.steps.clone());
     steps.sort_unstable_by(f64::total_cmp);
@@ -873,11 +652,4 @@ fn points_of(experiment: &Experiment, over: &[String], at: &[Part]) -> Checked {
     over.iter().enumerate().try_for_each(|(place, factor)| {
         declared(factor, &experiment.factors, "factor", [at, &path![place]].concat())
     })
-}
-
-fn margin(margin: f64, path: impl Into<Vec<Part>>) -> Checked {
-    if margin > 0.0 && margin < 1.0 {
-        return Ok(());
-    }
-    Err(problem(path, "margin must be between 0 and 1", "a share of more than 0 and less than 1"))
 }

@@ -5,131 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use super::Plan;
-use crate::experiment::messaging::Workers;
-use crate::experiment::{
-    Experiment, Filesystem, Host, HostKind, Load, LoadKind, Rung, Service, ServiceKind, StorageLoad, SyncBy,
-    Volume, sysctl,
-};
-
-/// Something that is done to the machine.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Effect {
-    /// What kind of thing it is.
-    pub kind: EffectKind,
-    /// What is done, in words.
-    pub what: String,
-    /// Which part of the file asks for it: a path into it.
-    pub by: String,
-    /// The host that it is done for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-    /// As whom a program runs.
-    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
-    pub as_whom: Option<AsWhom>,
-    /// What it takes that an ordinary user has not got.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub needs: Option<Need>,
-    /// Whether `run` asks before it begins.
-    pub asks: bool,
-}
-
-/// What kind of thing an experiment does to a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectKind {
-    /// A program that is not Plimsoll is started.
-    Program,
-    /// Files of the machine are read, or variables of the environment.
-    Reads,
-    /// Files or folders of the machine are written.
-    Writes,
-    /// A device is made, read or written.
-    Device,
-    /// A setting of the whole machine is changed, and put back afterwards.
-    Setting,
-    /// Everything on the machine notices it.
-    Machine,
-    /// The machine's own network is used.
-    Network,
-}
-
-impl EffectKind {
-    /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] =
-        [Self::Program, Self::Reads, Self::Writes, Self::Device, Self::Setting, Self::Machine, Self::Network];
-
-    /// What stands above them in a list.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Program => "programs",
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Device => "devices",
-            Self::Setting => "settings of the whole machine",
-            Self::Machine => "the whole machine",
-            Self::Network => "network",
-        }
-    }
-}
-
-/// As whom a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AsWhom {
-    /// As nobody (user 65534) for root; else as the user in a user namespace of its own, where the kernel allows that. Without capabilities,
-    /// with the machine's files read-only.
-    Nobody,
-    /// As root and as the users that its distribution made for it, with few capabilities and the machine's files read-only.
-    SeveralUsers,
-    /// As whoever runs Plimsoll, with all of his rights on its host.
-    Caller,
-    /// As root, before the trial begins.
-    Root,
-}
-
-impl AsWhom {
-    /// In words.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Nobody => "as nobody, the machine's files read-only",
-            Self::SeveralUsers => "as root with few capabilities, the machine's files read-only",
-            Self::Caller => "with all rights of whoever runs this",
-            Self::Root => "as root",
-        }
-    }
-}
-
-/// What an ordinary user has not got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Need {
-    /// To be root of the machine.
-    Root,
-}
-
-impl Effect {
-    fn new(kind: EffectKind, by: String, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), by, host: None, as_whom: None, needs: None, asks: false }
-    }
-
-    fn on(self, host: &str) -> Self {
-        Self { host: Some(host.to_owned()), ..self }
-    }
-
-    fn run_as(self, whom: AsWhom) -> Self {
-        let asks = whom == AsWhom::Caller;
-        Self { as_whom: Some(whom), asks, ..self }
-    }
-
-    fn needs_root(self) -> Self {
-        Self { needs: Some(Need::Root), ..self }
-    }
-}
+use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::experiment::{Experiment, Filesystem, Host, HostKind, Rung, Service, ServiceKind, Volume, sysctl};
 
 impl Plan {
     /// What carrying it out does to the machine, in all of its cells; each thing once.
@@ -162,7 +40,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
         found.extend(of_volume(name, volume));
     }
     for (name, load) in &experiment.loads {
-        found.extend(of_load(experiment, name, load));
+        found.extend(load.effects(experiment, name));
     }
     if let Some(capture) = &experiment.capture {
         let hosts = capture.hosts(&experiment.loads).join(", ");
@@ -304,54 +182,6 @@ fn of_volume(name: &str, volume: &Volume) -> Vec<Effect> {
     found
 }
 
-fn of_load(experiment: &Experiment, name: &str, load: &Load) -> Vec<Effect> {
-    let effect = |kind: EffectKind, key: &str, what: String| {
-        Effect::new(kind, format!("loads.{name}.{key}"), what).on(&load.from)
-    };
-    let Some(kind) = load.kind() else { return Vec::new() };
-    match kind {
-        // They aim at services of the same experiment alone.
-        LoadKind::Http(_)
-        | LoadKind::Bulk(_)
-        | LoadKind::Udp(_)
-        | LoadKind::Hops(_)
-        | LoadKind::Diagnose(_)
-        | LoadKind::Smtp(_) => Vec::new(),
-        LoadKind::Storage(storage) => {
-            let device = experiment.volumes.get(&load.to).and_then(|volume| volume.device.as_ref());
-            let written = device.filter(|_| storage.writes()).map(|device| {
-                let what = format!("{} is written to: what is on it is lost", word(device));
-                effect(EffectKind::Device, "storage.reads", what).needs_root()
-            });
-            let flushed =
-                flushed(&storage).map(|what| effect(EffectKind::Machine, "storage.sync_by", what.into()));
-            written.into_iter().chain(flushed).collect()
-        }
-        LoadKind::Messaging(messaging) => {
-            let number = u64::from(messaging.groups) * u64::from(messaging.pairs) * 2;
-            let workers = match messaging.workers {
-                Workers::Processes => "processes",
-                Workers::Threads => "threads",
-            };
-            vec![effect(EffectKind::Machine, "messaging", format!("{number} {workers} at a time"))]
-        }
-    }
-}
-
-/// Whose writes a storage load waits for beside its own.
-fn flushed(storage: &StorageLoad) -> Option<&'static str> {
-    let flushes = storage.sync_at_end || storage.sync_every > 0;
-    match storage.sync_by {
-        SyncBy::Sync if flushes => {
-            Some("all that is to be written to any file system is written, whoever wrote it")
-        }
-        SyncBy::Syncfs if flushes => {
-            Some("all that is to be written to the volume's file system is written, whoever wrote it")
-        }
-        SyncBy::Fdatasync | SyncBy::Fsync | SyncBy::Syncfs | SyncBy::Sync => None,
-    }
-}
-
 fn of_rung(rung: Rung) -> Option<Effect> {
     match rung {
         Rung::WaitLonger | Rung::RestartService | Rung::RebuildHost => None,
@@ -360,15 +190,6 @@ fn of_rung(rung: Rung) -> Option<Effect> {
             Some(Effect::new(EffectKind::Machine, "remedies.ladder".into(), what).needs_root())
         }
     }
-}
-
-/// A word of a command as a reader can tell it from its neighbours: in quotes where it has blanks or quotes, and with what a terminal would
-/// not show as it is (control characters, changes of the direction of writing) by its number.
-#[must_use]
-pub fn word(text: &str) -> String {
-    let quoted = format!("{text:?}");
-    let plain = quoted.len() == text.len() + 2 && !text.is_empty() && !text.contains([' ', '\'', '\u{a0}']);
-    if plain { text.to_owned() } else { quoted }
 }
 
 #[cfg(test)]

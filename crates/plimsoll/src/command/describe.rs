@@ -4,11 +4,8 @@ mod claims;
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::messaging::{Channel, Workers};
 use plimsoll_model::experiment::service::WebModel;
-use plimsoll_model::experiment::{
-    Access, Experiment, Filesystem, MessagingLoad, Phase, ProxyMode, Service, StorageLoad, WebService,
-};
+use plimsoll_model::experiment::{Experiment, Filesystem, Phase, ProxyMode, Service, WebService};
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::{shell_word, terminal};
 
@@ -138,103 +135,6 @@ fn count(n: u32, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }
 
-fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
-    writeln!(out, "\nLoads")?;
-    for (name, load) in &experiment.loads {
-        let (from, to) = (&load.from, &load.to);
-        if let Some(bulk) = &load.bulk {
-            let long =
-                bulk.total.map(|total| total.to_string()).or(bulk.duration.map(|span| span.to_string()));
-            let (streams, long) = (count(bulk.streams, "stream"), long.unwrap_or_default());
-            writeln!(out, "  {name}: bytes over TCP between {from} and {to}, {streams}, {long}")?;
-        }
-        if let Some(udp) = &load.udp {
-            let flows = count(udp.flows, "flow");
-            writeln!(out, "  {name}: datagrams from {from} to {to}, {flows}, {}", udp.duration)?;
-        }
-        if let Some(hops) = &load.hops {
-            let probes = u64::from(hops.probes) * u64::from(hops.sizes);
-            writeln!(out, "  {name}: {probes} probes to each hop of the path from {from} to {to}")?;
-        }
-        if let Some(diagnose) = &load.diagnose {
-            writeln!(
-                out,
-                "  {name}: the path from {from} to {to} is looked at for TCP at {} over {}",
-                diagnose.rate, diagnose.rtt
-            )?;
-        }
-        if let Some(smtp) = &load.smtp {
-            let many = smtp.messages.map(|n| format!("{n} messages"));
-            let amount = many.or(smtp.duration.map(|span| span.to_string())).unwrap_or_default();
-            let rate = smtp.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
-            let sessions = count(smtp.sessions, "session");
-            writeln!(
-                out,
-                "  {name}: mail from {from} to {to}, {} x {amount}, up to {sessions}{rate}",
-                smtp.generators
-            )?;
-        }
-        if let Some(storage) = &load.storage {
-            writeln!(out, "  {name}: {} on {}", of_storage(storage), load.to)?;
-        }
-        if let Some(messaging) = &load.messaging {
-            writeln!(out, "  {name}: {} on {from}", of_messaging(messaging))?;
-        }
-        let Some(http) = &load.http else { continue };
-        let many = http.connections.map(|n| format!("{n} connections"));
-        let long = http.duration.map(|span| span.to_string());
-        let amount = many.or(long).unwrap_or_default();
-        writeln!(
-            out,
-            "  {name}: HTTP from {from} to {to}, {} x {amount}, {} at a time",
-            http.generators, http.concurrency
-        )?;
-    }
-    Ok(())
-}
-
-/// A storage load in words.
-fn of_storage(storage: &StorageLoad) -> String {
-    let access = match storage.access {
-        Access::Sequential => "sequential",
-        Access::Random => "random",
-    };
-    let what = match storage.reads.0 {
-        1.0 => "reads".to_owned(),
-        0.0 => "writes".to_owned(),
-        _ => format!("{} reads among writes", storage.reads),
-    };
-    let many = storage.operations.map(|n| format!("{n} operations"));
-    let amount = many.or(storage.duration.map(|span| span.to_string())).unwrap_or_default();
-    let threads = count(storage.threads, "thread");
-    let direct = if storage.direct { ", past the page cache" } else { "" };
-    format!(
-        "{access} {what} of {} in {}, {threads} x {} x {amount}{direct}",
-        storage.block, storage.size, storage.depth
-    )
-}
-
-/// A messaging load in words.
-fn of_messaging(messaging: &MessagingLoad) -> String {
-    let workers = match messaging.workers {
-        Workers::Processes => "processes",
-        Workers::Threads => "threads",
-    };
-    let over = match messaging.over {
-        Channel::Sockets => "sockets",
-        Channel::Pipes => "pipes",
-    };
-    let many = messaging.rounds.map(|n| format!("{n} rounds"));
-    let amount = many.or(messaging.duration.map(|span| span.to_string())).unwrap_or_default();
-    let groups = count(messaging.groups, "group");
-    format!(
-        "messages of {} bytes over {over}, {groups} of {pairs} sending and {pairs} receiving {workers}, {} each to each, {amount}",
-        messaging.size.0,
-        messaging.messages,
-        pairs = messaging.pairs
-    )
-}
-
 /// What loads store on, and who else is there.
 fn storage(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
     if !experiment.volumes.is_empty() {
@@ -301,6 +201,14 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
         };
         writeln!(out, "{}{}: {}", "  ".repeat(depth), terminal(&phase.name), terminal(&what))?;
         self::phases(out, &phase.steps, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn loads(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
+    writeln!(out, "\nLoads")?;
+    for (name, load) in &experiment.loads {
+        writeln!(out, "  {name}: {}", load.describe(experiment, name))?;
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     for experiment in plan.cells.iter().map(|cell| &cell.experiment) {
         for (name, load) in &experiment.loads {
             let device = experiment.volumes.get(&load.to).and_then(|volume| volume.device.as_deref());
-            let (Some(device), Some(storage)) = (device, &load.storage) else { continue };
+            let (Some(device), Some(storage)) = (device, load.kind.storage()) else { continue };
             if storage.writes() && !args.destroy.iter().any(|allowed| allowed.as_os_str() == device) {
                 return Err(Failure::Usage(format!(
                     "the load `{name}` writes to {device}, and what is on it would be lost; `--destroy {device}` allows that"

@@ -85,7 +85,7 @@ fn hysteresis_claim(
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "hysteresis", key];
     let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    let steps = load.and_then(|load| Some(&load.http.as_ref()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
+    let steps = load.and_then(|load| Some(&load.kind.http()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
     let (up, down) = hysteresis::ways(steps, |rate| *rate);
     if up.len() < 2 || down.len() < 2 {
         return Err(problem(
@@ -124,7 +124,7 @@ fn loss_curve_claim(
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "loss_curve", key];
     let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    if load.and_then(|load| load.bulk.as_ref()).is_none_or(|bulk| bulk.direction != Direction::Send) {
+    if load.and_then(|load| load.kind.bulk()).is_none_or(|bulk| bulk.direction != Direction::Send) {
         return Err(problem(
             here("phase"),
             "this phase does not send a stream",
@@ -142,7 +142,7 @@ fn knee_claim(
 ) -> Checked {
     let here = |key: &str| path!["claims", index, "knee", key];
     let load = measured_load(experiment, &claim.phase, names, here("phase"))?;
-    if load.is_none_or(|load| load.udp.is_none()) {
+    if load.is_none_or(|load| load.kind.udp().is_none()) {
         return Err(problem(here("phase"), "this phase does not send datagrams", "a load with `udp`"));
     }
     points_of(experiment, &claim.over, &here("over"))

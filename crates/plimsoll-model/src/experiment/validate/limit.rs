@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::open_loop::OpenLoop;
+use super::super::open_loop::{OpenLoop, check_rate};
 use super::super::problem::Part;
 use super::super::{BoundClaim, Experiment, HttpLoad, LimitClaim, Predict, Search, SearchClaim};
-use super::{
-    Checked, check_rate, declared, in_range, margin, measured, measured_load, problem, random_steps,
-};
+use super::{Checked, declared, in_range, margin, measured, measured_load, problem, random_steps};
 
 /// The fewest requests that a probe has at the least rate that is tried.
 const FEWEST_REQUESTS: f64 = 20.0;
@@ -162,7 +160,7 @@ fn check_prediction(
 
 /// The load of a search and its rate; nothing where it cannot be set.
 fn offered<'e>(experiment: &'e Experiment, search: &Search) -> Option<(&'e HttpLoad, &'e OpenLoop)> {
-    let http = experiment.loads.get(&search.load)?.http.as_ref()?;
+    let http = experiment.loads.get(&search.load)?.kind.http()?;
     let open = http.open.as_ref().filter(|open| open.is_constant())?;
     http.duration.map(|_| (http, open))
 }

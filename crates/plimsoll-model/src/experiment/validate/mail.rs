@@ -1,15 +1,10 @@
 //! What must hold of loads of mail, and of the services that they go through.
 
-use std::collections::BTreeSet;
-
 use super::{Checked, declared, in_range, problem};
-use crate::experiment::mail::{MessageSize, SizeShape};
 use crate::experiment::problem::Part;
 use crate::experiment::program::postfix;
-use crate::experiment::{Experiment, Load, ProxyMode, Service, SmtpLoad};
+use crate::experiment::{Experiment, Service};
 
-/// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
-const LONGEST_ADDRESS: usize = 254;
 /// The longest message that a service can be asked to take, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 30;
 
@@ -103,120 +98,4 @@ fn check_queue(
     }
     let expected = "a `folder`, or a `loop` with a `filesystem`";
     Err(problem(here, format!("the volume `{name}` holds no files"), expected))
-}
-
-pub(super) fn check_load(experiment: &Experiment, name: &String, load: &Load) -> Checked {
-    let Some(smtp) = &load.smtp else { return Ok(()) };
-    check_smtp(smtp, |key| path!["loads", name, "smtp", key].to_vec())?;
-    if takes_mail(experiment, &load.to) {
-        return Ok(());
-    }
-    Err(problem(
-        path!["loads", name, "to"],
-        format!("the service `{}` takes no mail", load.to),
-        "a service of kind `smtp_sink`, `mail_relay`, `postfix` or `exec`, or one that passes bytes on to such a service",
-    ))
-}
-
-/// Whether mail that goes to this service comes to one that takes it: at once, or by services that pass bytes on.
-fn takes_mail(experiment: &Experiment, name: &str) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut name = name;
-    while let Some(service) = experiment.services.get(name).filter(|_| seen.insert(name)) {
-        let is_server = service.smtp_sink.is_some()
-            || service.mail_relay.is_some()
-            || service.postfix.is_some()
-            || service.exec.is_some();
-        let passes_bytes = service.relay.is_some()
-            || service.tcp_proxy.is_some()
-            || service.haproxy.as_ref().is_some_and(|proxy| proxy.mode == ProxyMode::Tcp);
-        match service.onward().filter(|_| passes_bytes && !is_server) {
-            Some(next) => name = next,
-            None => return is_server,
-        }
-    }
-    false
-}
-
-fn check_smtp(smtp: &SmtpLoad, here: impl Fn(&str) -> Vec<Part>) -> Checked {
-    if smtp.messages.is_some() == smtp.duration.is_some() {
-        return Err(problem(
-            here("messages")[..3].to_vec(),
-            "the load does not say how long it goes on",
-            "either `messages` or `duration`",
-        ));
-    }
-    if let Some(messages) = smtp.messages {
-        in_range(messages, 1, 1_000_000_000, here("messages"))?;
-    }
-    in_range(u64::from(smtp.generators), 1, 64, here("generators"))?;
-    in_range(u64::from(smtp.sessions), 1, 100_000, here("sessions"))?;
-    if smtp.per_minute.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {
-        return Err(problem(
-            here("per_minute"),
-            "this is no rate",
-            "messages per minute: more than 0, at most 600 million",
-        ));
-    }
-    check_size(&smtp.size, |key| [here("size").as_slice(), &path![key]].concat())?;
-    in_range(u64::from(smtp.recipients_per_message), 1, 100, here("recipients_per_message"))?;
-    for (key, list) in [("senders", &smtp.senders), ("recipients", &smtp.recipients)] {
-        if list.is_empty() {
-            return Err(problem(here(key), "the list is empty", "at least one address"));
-        }
-        for (index, address) in list.iter().enumerate() {
-            if !is_address(address) {
-                let here = [here(key).as_slice(), &path![index]].concat();
-                return Err(problem(
-                    here,
-                    format!("`{address}` is no address"),
-                    "such as `someone@plimsoll.example`",
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_size(size: &MessageSize, here: impl Fn(&str) -> Vec<Part>) -> Checked {
-    in_range(size.least.0, 128, 64 << 20, here("least"))?;
-    in_range(size.most.0, size.least.0, 64 << 20, here("most"))?;
-    match (size.shape, size.mean) {
-        (SizeShape::Exponential, Some(mean)) => in_range(mean.0, size.least.0, size.most.0, here("mean")),
-        (SizeShape::Exponential, None) => {
-            Err(problem(here("shape"), "this shape has a mean", "`mean` beside it"))
-        }
-        (_, Some(_)) => Err(problem(
-            here("mean"),
-            "the mean follows from the ends",
-            "it only beside `shape = \"exponential\"`",
-        )),
-        (_, None) => Ok(()),
-    }
-}
-
-/// Whether an address can stand in a command as it is: printable ASCII without what SMTP gives a meaning to.
-fn is_address(address: &str) -> bool {
-    let fits = |b: u8| b.is_ascii_graphic() && !b"<>()[],;:\\\"".contains(&b);
-    let (local, domain) = address.rsplit_once('@').unwrap_or_default();
-    !local.is_empty()
-        && !domain.is_empty()
-        && !local.contains('@')
-        && address.len() <= LONGEST_ADDRESS
-        && address.bytes().all(fits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_has_two_parts_and_nothing_that_would_end_a_command() {
-        for good in ["a@b", "first.last+tag@mail.example"] {
-            assert!(is_address(good), "{good}");
-        }
-        for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c", "a@b>\r\nQUIT", "<a@b>", "ü@b"] {
-            assert!(!is_address(bad), "{bad}");
-        }
-    }
 }

@@ -16,7 +16,7 @@ pub(super) fn check(
     for (kind, phase, metric) in claim.figures() {
         let load = names.get(phase).copied().flatten();
         let Some((name, kind_of_load)) =
-            load.and_then(|name| Some((name, experiment.loads.get(name)?.kind()?)))
+            load.and_then(|name| Some((name, &experiment.loads.get(name)?.kind)))
         else {
             continue;
         };

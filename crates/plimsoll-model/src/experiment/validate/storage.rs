@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Checked, check_open, declared, in_range, margin, measured, measured_load, one_of, problem};
+use super::{Checked, declared, in_range, margin, measured, measured_load, one_of, problem};
 use crate::experiment::problem::Part;
 use crate::experiment::{
-    Experiment, Filesystem, HostKind, Load, LoopVolume, ModesClaim, Neighbour, SourceClaim, StorageEngine,
-    StorageLoad, SyncBy, Volume, WinnerClaim,
+    Experiment, Filesystem, HostKind, LoopVolume, ModesClaim, Neighbour, SourceClaim, Volume, WinnerClaim,
 };
 
 /// The smallest XFS that its mkfs makes, in bytes.
@@ -113,80 +112,6 @@ fn check_loop(experiment: &Experiment, name: &String, volume: &Volume, image: &L
     }
 }
 
-pub(super) fn check_load(
-    experiment: &Experiment,
-    name: &String,
-    load: &Load,
-    storage: &StorageLoad,
-) -> Checked {
-    declared(&load.to, &experiment.volumes, "volume", path!["loads", name, "to"])?;
-    let on = &experiment.volumes[&load.to].on;
-    if *on != load.from {
-        return Err(problem(
-            path!["loads", name, "from"],
-            format!("the volume `{}` is on `{on}`", load.to),
-            format!("\"{on}\""),
-        ));
-    }
-    let here = |key: &str| path!["loads", name, "storage", key];
-    if storage.operations.is_some() == storage.duration.is_some() {
-        return Err(problem(
-            path!["loads", name, "storage"],
-            format!("the load `{name}` does not say how long it goes on"),
-            "either `operations` or `duration`",
-        ));
-    }
-    in_range(u64::from(storage.threads), 1, 64, here("threads"))?;
-    in_range(u64::from(storage.depth), 1, 1024, here("depth"))?;
-    in_range(storage.block.0, 512, 16 << 20, here("block"))?;
-    if storage.touch_every.0 != 0 {
-        in_range(storage.touch_every.0, 64, 16 << 20, here("touch_every"))?;
-    }
-    in_range(storage.size.0, storage.block.0 * u64::from(storage.threads), 1 << 40, here("size"))?;
-    if storage.depth > 1 && storage.engine != StorageEngine::IoUring {
-        return Err(problem(
-            here("depth"),
-            "this engine carries out one operation after the other",
-            "1, or `engine = \"io_uring\"`",
-        ));
-    }
-    if storage.direct && storage.engine == StorageEngine::Mmap {
-        return Err(problem(
-            here("direct"),
-            "memory that stands for a file is the page cache",
-            "`false`, or another engine",
-        ));
-    }
-    if storage.direct && !storage.block.0.is_multiple_of(512) {
-        return Err(problem(
-            here("block"),
-            "direct operations are of whole blocks of the device",
-            "a multiple of 512",
-        ));
-    }
-    let target = &experiment.volumes[&load.to];
-    if storage.sync_by == SyncBy::Syncfs && !target.has_files() {
-        let expected = "another way, or a volume with files";
-        return Err(problem(
-            here("sync_by"),
-            format!("the volume `{}` has no file system", load.to),
-            expected,
-        ));
-    }
-    if let Some(operations) = storage.operations {
-        in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
-    }
-    match &storage.open {
-        Some(_) if storage.think.is_some() => Err(problem(
-            here("think"),
-            "operations of an open loop begin when they are due",
-            "either `think` or `open`",
-        )),
-        Some(open) => check_open(name, "storage", open),
-        None => Ok(()),
-    }
-}
-
 pub(super) fn neighbours(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
     for (name, neighbour) in &experiment.neighbours {
         let here = |key: &str| path!["neighbours", name, key];
@@ -233,7 +158,7 @@ pub(super) fn check_source(
 ) -> Checked {
     let here = path!["claims", index, "source", "phase"];
     let load = measured_load(experiment, &claim.phase, names, here.clone())?;
-    if load.and_then(|load| load.storage.as_ref()).is_none_or(|storage| storage.reads.0 == 0.0) {
+    if load.and_then(|load| load.kind.storage()).is_none_or(|storage| storage.reads.0 == 0.0) {
         return Err(problem(
             here,
             "nothing is read from a volume in this phase",

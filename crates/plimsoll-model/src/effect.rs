@@ -1,0 +1,129 @@
+//! What is done to the machine that an experiment is carried out on.
+
+use serde::Serialize;
+
+/// Something that is done to the machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Effect {
+    /// What kind of thing it is.
+    pub kind: EffectKind,
+    /// What is done, in words.
+    pub what: String,
+    /// Which part of the file asks for it: a path into it.
+    pub by: String,
+    /// The host that it is done for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// As whom a program runs.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub as_whom: Option<AsWhom>,
+    /// What it takes that an ordinary user has not got.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Need>,
+    /// Whether `run` asks before it begins.
+    pub asks: bool,
+}
+
+/// What kind of thing an experiment does to a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// A program that is not Plimsoll is started.
+    Program,
+    /// Files of the machine are read, or variables of the environment.
+    Reads,
+    /// Files or folders of the machine are written.
+    Writes,
+    /// A device is made, read or written.
+    Device,
+    /// A setting of the whole machine is changed, and put back afterwards.
+    Setting,
+    /// Everything on the machine notices it.
+    Machine,
+    /// The machine's own network is used.
+    Network,
+}
+
+impl EffectKind {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 7] =
+        [Self::Program, Self::Reads, Self::Writes, Self::Device, Self::Setting, Self::Machine, Self::Network];
+
+    /// What stands above them in a list.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Program => "programs",
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Device => "devices",
+            Self::Setting => "settings of the whole machine",
+            Self::Machine => "the whole machine",
+            Self::Network => "network",
+        }
+    }
+}
+
+/// As whom a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AsWhom {
+    /// As nobody (user 65534) for root; else as the user in a user namespace of its own, where the kernel allows that. Without capabilities,
+    /// with the machine's files read-only.
+    Nobody,
+    /// As root and as the users that its distribution made for it, with few capabilities and the machine's files read-only.
+    SeveralUsers,
+    /// As whoever runs Plimsoll, with all of his rights on its host.
+    Caller,
+    /// As root, before the trial begins.
+    Root,
+}
+
+impl AsWhom {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Nobody => "as nobody, the machine's files read-only",
+            Self::SeveralUsers => "as root with few capabilities, the machine's files read-only",
+            Self::Caller => "with all rights of whoever runs this",
+            Self::Root => "as root",
+        }
+    }
+}
+
+/// What an ordinary user has not got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Need {
+    /// To be root of the machine.
+    Root,
+}
+
+impl Effect {
+    pub(crate) fn new(kind: EffectKind, by: String, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), by, host: None, as_whom: None, needs: None, asks: false }
+    }
+
+    pub(crate) fn on(self, host: &str) -> Self {
+        Self { host: Some(host.to_owned()), ..self }
+    }
+
+    pub(crate) fn run_as(self, whom: AsWhom) -> Self {
+        let asks = whom == AsWhom::Caller;
+        Self { as_whom: Some(whom), asks, ..self }
+    }
+
+    pub(crate) fn needs_root(self) -> Self {
+        Self { needs: Some(Need::Root), ..self }
+    }
+}
+
+/// A word of a command as a reader can tell it from its neighbours: in quotes where it has blanks or quotes, and with what a terminal would
+/// not show as it is (control characters, changes of the direction of writing) by its number.
+#[must_use]
+pub fn word(text: &str) -> String {
+    let quoted = format!("{text:?}");
+    let plain = quoted.len() == text.len() + 2 && !text.is_empty() && !text.contains([' ', '\'', '\u{a0}']);
+    if plain { text.to_owned() } else { quoted }
+}

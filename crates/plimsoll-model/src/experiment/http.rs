@@ -1,0 +1,216 @@
+//! HTTP loads: requests in closed or open loop.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Metric;
+use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType};
+use super::open_loop::{OpenLoop, check_open, check_rate};
+use super::problem::{Checked, Part, in_range, problem};
+use super::share::share;
+use crate::units::Span;
+
+/// HTTP/1.1, in closed loop unless `open` says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpLoad {
+    /// How many generators work side by side, each a thread of its own (1 to 64).
+    pub generators: u32,
+    /// How many connections each generator makes in all (how many requests it sends, in open loop). Give this or `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
+    /// How long each generator works. Give this or `connections`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+    /// How many connections each generator keeps going at a time (1 to 100000). In open loop it is the most that it may; a request for
+    /// which none is free waits, and its latency counts all the same.
+    pub concurrency: u32,
+    /// Send requests at a rate, each when it is due, and time each from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
+    /// How many requests are sent on a connection before it is closed; 0 keeps it for good.
+    pub requests_per_connection: u64,
+    /// How many requests are sent at a time on a connection, in closed loop (1 to 64): pipelining, RFC 9112, section 9.3.2. The next
+    /// follow when all are answered. The latency of each counts from when they were sent until its answer is taken in, for most when the
+    /// last is there.
+    pub pipeline: u32,
+    /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute.
+    pub close_first: Side,
+    /// The path that is asked for.
+    pub path: String,
+    /// Ask for documents of many sizes instead, as the clients of SPECweb96 did. The built-in web server has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
+    /// How long a connection or a request may take before it counts as an error.
+    pub timeout: Span,
+    /// Where the random numbers of `open` and `mix` begin; by default somewhere else each time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for HttpLoad {
+    fn default() -> Self {
+        Self {
+            generators: 1,
+            connections: None,
+            duration: None,
+            concurrency: 1,
+            open: None,
+            requests_per_connection: 1,
+            pipeline: 1,
+            close_first: Side::Server,
+            path: "/".into(),
+            mix: None,
+            timeout: Span::secs(10),
+            seed: None,
+        }
+    }
+}
+
+/// Documents of four classes of size: 35 % below 1 KB, 50 % below 10 KB, 14 % below 100 KB, 1 % below 1 MB. Inside of a class the n-th
+/// most popular document is asked for in proportion to 1/n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mix {
+    /// The rate that the server is to carry, in requests per second: there are 10·√(rate/5) directories of 36 documents and 5 MB. By
+    /// default it is the highest rate of `open`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The server: the last request on a connection asks it to close (`Connection: close`).
+    #[default]
+    Server,
+    /// The client: it closes as soon as it has the last answer, without having told the server that it would.
+    Client,
+}
+
+impl LoadType for HttpLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let connections = self.connections.map(|all| share(all, place, number));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { connections, duration, ..self.clone() }.into()
+    }
+
+    fn window(&self, connections: u64) -> LoadKind {
+        Self { connections: Some(connections), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { connections: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn at_rate(&self, rate: f64) -> Option<LoadKind> {
+        let open = self.open.as_ref().filter(|open| open.is_constant())?;
+        Some(Self { open: Some(OpenLoop { rate, ..open.clone() }), ..self.clone() }.into())
+    }
+
+    fn usual_metric(&self) -> Metric {
+        match self.requests_per_connection {
+            1 => Metric::ConnectionsPerSecond,
+            _ => Metric::RequestsPerSecond,
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let rates = [
+            Metric::ConnectionsPerSecond,
+            Metric::RequestsPerSecond,
+            Metric::CpuUsPerRequest,
+            Metric::BitsPerSecond,
+            Metric::MegabytesPerSecond,
+        ];
+        [&rates[..], LATENCIES].concat()
+    }
+
+    fn operations(&self) -> &'static str {
+        if self.requests_per_connection == 1 { "connections" } else { "requests" }
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        let name = at.name;
+        at.aims_at_a_service()?;
+        if self.connections.is_some() == self.duration.is_some() {
+            return Err(problem(
+                path!["loads", name, "http"],
+                format!("the load `{name}` does not say how long it goes on"),
+                "either `connections` or `duration`",
+            ));
+        }
+        if let Some(connections) = self.connections {
+            in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
+        }
+        in_range(u64::from(self.generators), 1, 64, path!["loads", name, "http", "generators"])?;
+        in_range(u64::from(self.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
+        if self.requests_per_connection == 0 && self.connections.is_some() {
+            return Err(problem(
+                path!["loads", name, "http", "requests_per_connection"],
+                "connections that are kept for good never come to a number",
+                "`duration` instead of `connections`, or at least one request per connection",
+            ));
+        }
+        check_pipeline(name, self)?;
+        if let Some(open) = &self.open {
+            check_open(name, "http", open)?;
+        }
+        if let Some(mix) = &self.mix {
+            let here = path!["loads", name, "http", "mix"];
+            match mix.rate {
+                Some(rate) => check_rate(rate, here)?,
+                None if self.open.is_none() => {
+                    return Err(problem(
+                        here,
+                        "how many documents there are follows from a rate",
+                        "`rate`, or `open`",
+                    ));
+                }
+                None => {}
+            }
+        }
+        if !self.path.starts_with('/') || self.path.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return Err(problem(
+                path!["loads", name, "http", "path"],
+                "this is no path",
+                "a path that starts with `/`, without spaces",
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let many = self.connections.map(|n| format!("{n} connections"));
+        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let (generators, concurrency) = (self.generators, self.concurrency);
+        format!("HTTP {}, {generators} x {amount}, {concurrency} at a time", at.from_to())
+    }
+}
+
+/// Requests that are sent at a time are of one kind, sent when there is time for them, and no more than a connection may carry.
+fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
+    let here = || path!["loads", name, "http", "pipeline"];
+    in_range(u64::from(http.pipeline), 1, 64, here())?;
+    if http.pipeline == 1 {
+        return Ok(());
+    }
+    let carried = http.requests_per_connection;
+    if carried != 0 && carried < u64::from(http.pipeline) {
+        return Err(problem(
+            here(),
+            format!("a connection of the load `{name}` is closed before it has carried so many requests"),
+            format!("at most {carried}, or a larger `requests_per_connection` (0 keeps connections)"),
+        ));
+    }
+    let other = [("open", http.open.is_some()), ("mix", http.mix.is_some())];
+    match other.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((key, _)) => Err(problem(
+            here(),
+            format!("requests of a load with `{key}` go out one by one"),
+            format!("`pipeline` without `{key}`, in closed loop and for one path"),
+        )),
+    }
+}
