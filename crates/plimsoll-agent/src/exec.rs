@@ -6,8 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use plimsoll_model::experiment::ExecService;
-use plimsoll_model::frame::Failure;
+use plimsoll_model::frame::{Failure, ServiceSpec};
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
 use crate::{child, memory, other};
@@ -51,18 +50,17 @@ pub fn main(argv: &[OsString]) -> ExitCode {
 
 /// The command of a service, with its placeholders replaced. It may write to `scratch`.
 pub(crate) fn command(
-    service: &ExecService,
-    privileged: bool,
+    argv: &[String],
+    spec: &ServiceSpec,
     listen: SocketAddr,
-    to: &[SocketAddr],
     scratch: &Path,
 ) -> Result<Command, Failure> {
-    let argv: Vec<String> = service.argv.iter().map(|word| fill(word, listen, to, scratch)).collect();
+    let argv: Vec<String> = argv.iter().map(|word| fill(word, listen, &spec.to, scratch)).collect();
     let (program, arguments) =
         argv.split_first().ok_or_else(|| other("start the service", "its command is empty"))?;
     let missing = || Failure::NoProgram { program: program.clone(), package: package_of(program) };
-    let found = if privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
-    let confinement = if privileged {
+    let found = if spec.privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
+    let confinement = if spec.privileged {
         None
     } else {
         let here = std::env::current_dir().map_err(|error| other("find the working folder", error))?;
@@ -71,13 +69,13 @@ pub(crate) fn command(
         Some(Confinement { identity: Identity::Nobody, writable, visible: Vec::new(), opened })
     };
     let mut command = stage(confinement.as_ref(), &found, arguments)?;
-    clean_environment(&mut command, &service.pass_env);
-    if !privileged {
+    clean_environment(&mut command, &spec.pass_env);
+    if !spec.privileged {
         command.env("HOME", scratch).env("TMPDIR", scratch);
     } else if let Some(home) = std::env::var_os("HOME") {
         command.env("HOME", home);
     }
-    command.envs(&service.env);
+    command.envs(&spec.env);
     Ok(command)
 }
 
@@ -143,16 +141,19 @@ fn package_of(program: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn service(argv: &[&str]) -> ExecService {
-        let argv = argv.iter().map(ToString::to_string).collect();
-        ExecService { argv, env: Default::default(), pass_env: Vec::new() }
+    fn command_of(argv: &[&str], to: &[&str], scratch: &str) -> Result<Command, Failure> {
+        let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
+        let spec = serde_json::json!({
+            "name": "it", "listen": [], "to": to, "kind": { "exec": argv }, "privileged": false, "ready": {},
+        });
+        let spec = serde_json::from_value(spec).unwrap();
+        command(&argv, &spec, "10.0.0.2:80".parse().unwrap(), Path::new(scratch))
     }
 
     #[test]
     fn placeholders_are_replaced_inside_words() {
-        let (listen, to) = ("10.0.0.2:80".parse().unwrap(), ["10.0.0.6:8080".parse().unwrap()]);
-        let service = service(&["sh", "--bind={address}:{port}", "{to}", "{scratch}/db"]);
-        let command = command(&service, false, listen, &to, Path::new("/dev/shm/x")).unwrap();
+        let argv = ["sh", "--bind={address}:{port}", "{to}", "{scratch}/db"];
+        let command = command_of(&argv, &["10.0.0.6:8080"], "/dev/shm/x").unwrap();
         let words: Vec<_> =
             command.get_args().skip(4).map(|word| word.to_str().unwrap().to_owned()).collect();
         assert_eq!(words, ["--bind=10.0.0.2:80", "10.0.0.6:8080", "/dev/shm/x/db"]);
@@ -160,8 +161,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_named_with_its_package() {
-        let (service, listen) = (service(&["/nowhere/nginx"]), "10.0.0.2:80".parse().unwrap());
-        let error = command(&service, false, listen, &[], Path::new("/x")).unwrap_err();
+        let error = command_of(&["/nowhere/nginx"], &[], "/x").unwrap_err();
         assert!(error.to_string().contains("nginx-light"), "{error}");
     }
 }

@@ -75,17 +75,8 @@ fn needed_by(kind: &ServiceKind) -> CapabilitySet {
         ServiceKind::MailRelay(relay) if relay.queue.is_some() => all.union(CapabilitySet::DAC_OVERRIDE),
         // A congestion control that the machine does not leave to everybody (tcp_allowed_congestion_control).
         ServiceKind::Bulk(_) => all.union(CapabilitySet::NET_ADMIN),
-        ServiceKind::Web(_)
-        | ServiceKind::Relay(_)
-        | ServiceKind::TcpProxy(_)
-        | ServiceKind::SmtpSink(_)
-        | ServiceKind::MailRelay(_) => all,
-        // These are no built-in services.
-        ServiceKind::Nginx(_)
-        | ServiceKind::Haproxy(_)
-        | ServiceKind::Apache(_)
-        | ServiceKind::Postfix(_)
-        | ServiceKind::Exec(_) => CapabilitySet::empty(),
+        kind if kind.is_builtin() => all,
+        _ => CapabilitySet::empty(),
     }
 }
 
@@ -136,7 +127,7 @@ impl Services {
     /// Starts a service. The process is made by the calling thread, which must live as long as the agent: the kernel takes the end of
     /// the thread for the end of the parent (prctl(2), PR_SET_PDEATHSIG).
     pub(crate) fn start(&mut self, id: Id, mut spec: ServiceSpec) -> io::Result<()> {
-        if keeps_files(&spec.kind) {
+        if spec.kind.keeps_files() {
             match self.keep(&spec.name) {
                 Ok(folder) => spec.folder = Some(folder),
                 Err(why) => return self.outbox.fail(Some(id), why),
@@ -273,23 +264,6 @@ impl Running {
     }
 }
 
-/// Whether a service has files that outlive a restart of it.
-fn keeps_files(kind: &ServiceKind) -> bool {
-    match kind {
-        ServiceKind::SmtpSink(_)
-        | ServiceKind::MailRelay(_)
-        | ServiceKind::Postfix(_)
-        | ServiceKind::Exec(_) => true,
-        ServiceKind::Web(_)
-        | ServiceKind::Bulk(_)
-        | ServiceKind::Relay(_)
-        | ServiceKind::TcpProxy(_)
-        | ServiceKind::Nginx(_)
-        | ServiceKind::Haproxy(_)
-        | ServiceKind::Apache(_) => false,
-    }
-}
-
 fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
     let (mut command, listen, folder) =
         if spec.kind.is_builtin() { (child::answering("service"), Vec::new(), None) } else { foreign(spec)? };
@@ -312,7 +286,7 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
             if !spec.privileged {
                 program::give_to_nobody(scratch)?;
             }
-            (exec::command(service, spec.privileged, first, &spec.to, scratch)?, None)
+            (exec::command(&service.argv, spec, first, scratch)?, None)
         }
         _ => {
             let prepared = program::prepare(spec, first)?;

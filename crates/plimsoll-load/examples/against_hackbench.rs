@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::MessagingLoad;
-use plimsoll_model::experiment::messaging::{Channel, Workers};
+use plimsoll_model::experiment::load::messaging::{Channel, Workers};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 
 use pairs::{Answer, report};

@@ -10,7 +10,7 @@ mod shared;
 use std::time::Duration;
 
 use plimsoll_model::experiment::HttpLoad;
-use plimsoll_model::experiment::http::Mix;
+use plimsoll_model::experiment::load::http::Mix;
 use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::LoadKind;
 use plimsoll_model::observation::LoadResult;

@@ -2,6 +2,7 @@
 //!
 //! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -360,6 +361,12 @@ pub struct ServiceSpec {
     pub to: Vec<SocketAddr>,
     /// What it is.
     pub kind: ServiceKind,
+    /// Additional environment variables of a program of the user's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Variables of the agent's own environment that it gets, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_env: Vec<String>,
     /// Whether it keeps the agent's rights, where it is a program of its own.
     pub privileged: bool,
     /// Where it may keep files that outlive a restart of it. The agent chooses the place.

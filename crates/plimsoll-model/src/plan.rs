@@ -180,7 +180,7 @@ levels = ["/", "/?s=64k", "/?s=1M"]
             .iter()
             .find(|cell| cell.levels["clients"] == "2" && cell.levels["path"] == "/?s=1M")
             .unwrap();
-        assert_eq!(cell.experiment.services["web"].web.as_ref().unwrap().clients, 2);
+        assert_eq!(cell.experiment.services["web"].kind.web().unwrap().clients, 2);
         assert_eq!(cell.experiment.loads["some"].kind.http().unwrap().path, "/?s=1M");
     }
 
@@ -207,7 +207,7 @@ levels = ["/", "/?s=64k", "/?s=1M"]
         let text = TEXT.replace("set = \"services.web.web.clients\"", both);
         let plan = Plan::read("test", &text, &Settings::default()).unwrap();
         for cell in &plan.cells {
-            let web = cell.experiment.services["web"].web.as_ref().unwrap();
+            let web = cell.experiment.services["web"].kind.web().unwrap();
             assert_eq!(web.clients, web.backlog);
         }
     }

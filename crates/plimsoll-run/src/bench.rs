@@ -240,7 +240,8 @@ impl<'e> Bench<'e> {
 
     /// What relays for mail have flushed since this was asked last, by the relay's name.
     pub(crate) fn flushes(&self, fleet: &mut Fleet<'_>) -> Result<BTreeMap<String, FlushFacts>, TrialStop> {
-        let relays = self.experiment.services.iter().filter(|(_, service)| service.mail_relay.is_some());
+        let relays =
+            self.experiment.services.iter().filter(|(_, service)| service.kind.mail_relay().is_some());
         let mut all = BTreeMap::new();
         for (name, relay) in relays {
             let service = self.services[name].id;
@@ -267,17 +268,10 @@ impl<'e> Bench<'e> {
 
     /// What a service is, with its queue on the volume that it names, in a folder of its own.
     fn on_its_volume(&self, name: &str, service: &Service) -> Result<ServiceKind, TrialStop> {
-        let mut kind = service.kind().expect("a file whose services do not say what they are is refused");
-        if let Some(volume) = service.volume() {
-            let folder = self.hosts.volume(volume)?.path.join(format!("queue-{name}"));
-            let folder = Some(folder.to_string_lossy().into_owned());
-            match &mut kind {
-                ServiceKind::MailRelay(relay) => relay.queue = folder,
-                ServiceKind::Postfix(postfix) => postfix.queue = folder,
-                _ => {}
-            }
-        }
-        Ok(kind)
+        let kind = service.kind.clone();
+        let Some(volume) = service.volume() else { return Ok(kind) };
+        let folder = self.hosts.volume(volume)?.path.join(format!("queue-{name}"));
+        Ok(kind.with_queue_in(folder.to_string_lossy().into_owned()))
     }
 
     /// A service with its names resolved. It listens on every address of a namespace, which is its host's own, and on the one address
@@ -299,6 +293,8 @@ impl<'e> Bench<'e> {
             listen: (0..service.listeners()).map(|n| SocketAddr::new(address, port(n))).collect(),
             to,
             kind: self.on_its_volume(name, service)?,
+            env: service.env.clone(),
+            pass_env: service.pass_env.clone(),
             privileged: service.privileged,
             folder: None,
             ready: service.ready.clone(),
@@ -308,7 +304,7 @@ impl<'e> Bench<'e> {
 
     /// Who reaches a program of the user's own: Plimsoll's own services, and the programs that it configures, listen where they are told.
     fn approaches(&self, name: &str, service: &Service) -> Result<Vec<Approach>, TrialStop> {
-        if service.exec.is_none() {
+        if service.kind.exec().is_none() {
             return Ok(Vec::new());
         }
         let loads = self.experiment.loads.values().filter(|load| load.to == name).map(|load| &load.from);

@@ -51,7 +51,7 @@ impl Trial<'_> {
     /// Balances the mail of every rig, once all loads have ended.
     pub(crate) fn balance_mail(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;
-        let sinks = experiment.services.iter().filter(|(_, service)| service.smtp_sink.is_some());
+        let sinks = experiment.services.iter().filter(|(_, service)| service.kind.smtp_sink().is_some());
         for (sink, _) in sinks {
             let claims = experiment.claims.iter().filter_map(|claim| claim.delivery());
             let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();

@@ -72,13 +72,7 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
         ServiceKind::Haproxy(options) => haproxy::recipe(options, &place),
         ServiceKind::Apache(options) => apache::recipe(options, &place)?,
         ServiceKind::Postfix(options) => postfix::recipe(options, &place)?,
-        ServiceKind::Web(_)
-        | ServiceKind::Relay(_)
-        | ServiceKind::Bulk(_)
-        | ServiceKind::TcpProxy(_)
-        | ServiceKind::SmtpSink(_)
-        | ServiceKind::MailRelay(_)
-        | ServiceKind::Exec(_) => {
+        _ => {
             return Err(other("start the service", "it is no program with a configuration of its own"));
         }
     };

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use plimsoll_model::experiment::Service;
+use plimsoll_model::experiment::{Service, ServiceKind};
 use plimsoll_model::report::ProgramVersion;
 
 use crate::exec;
@@ -11,18 +11,17 @@ use crate::exec;
 /// command of the user's own is named, and not asked: nobody knows what it would do.
 #[must_use]
 pub fn program_version(service: &Service) -> Option<ProgramVersion> {
-    let asked: (&[&str], &str) = if service.nginx.is_some() {
-        (&["nginx"], "-v")
-    } else if service.haproxy.is_some() {
-        (&["haproxy"], "-v")
-    } else if service.apache.is_some() {
-        (&["apache2", "httpd"], "-v")
-    } else if service.postfix.is_some() {
+    let asked: (&[&str], &str) = match &service.kind {
+        ServiceKind::Nginx(_) => (&["nginx"], "-v"),
+        ServiceKind::Haproxy(_) => (&["haproxy"], "-v"),
+        ServiceKind::Apache(_) => (&["apache2", "httpd"], "-v"),
         // postfix(1) itself tells no version.
-        (&["postconf"], "-dh mail_version")
-    } else {
-        let program = exec::find(service.exec.as_ref()?.first()?)?;
-        return Some(ProgramVersion { path: program.display().to_string(), version: None });
+        ServiceKind::Postfix(_) => (&["postconf"], "-dh mail_version"),
+        ServiceKind::Exec(exec) => {
+            let program = exec::find(exec.argv.first()?)?;
+            return Some(ProgramVersion { path: program.display().to_string(), version: None });
+        }
+        _ => return None,
     };
     let program = asked.0.iter().find_map(|name| exec::find(name))?;
     let answer = Command::new(&program).args(asked.1.split(' ')).stdin(Stdio::null()).output().ok();

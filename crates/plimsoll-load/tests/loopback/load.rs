@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::HttpLoad;
-use plimsoll_model::experiment::http::Side;
+use plimsoll_model::experiment::load::http::Side;
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 use plimsoll_model::units::Span;

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_load::LedgerReader;
-use plimsoll_model::experiment::mail::{Durability, MessageSize, Outage, SizeShape};
+use plimsoll_model::experiment::load::mail::{MessageSize, SizeShape};
+use plimsoll_model::experiment::{Durability, Outage};
 use plimsoll_model::experiment::{MailRelayService, SmtpLoad, SmtpSinkService};
 use plimsoll_model::frame::{LoadKind, ServiceKind, ServiceSpec};
 use plimsoll_model::ids::IdSet;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::http::Mix;
+use plimsoll_model::experiment::load::http::Mix;
 use plimsoll_model::experiment::service::WebModel;
 use plimsoll_model::experiment::{HttpLoad, WebService};
 use plimsoll_model::units::{ByteSize, Span};

@@ -90,6 +90,8 @@ pub(crate) fn spec(
         to,
         kind,
         folder,
+        env: Default::default(),
+        pass_env: Vec::new(),
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

@@ -148,6 +148,8 @@ fn an_address_in_use_is_named() {
         listen: web.addresses.clone(),
         to: Vec::new(),
         kind,
+        env: Default::default(),
+        pass_env: Vec::new(),
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

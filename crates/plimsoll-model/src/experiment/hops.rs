@@ -1,113 +1,9 @@
-//! Probes of a path, hop by hop, and the claim about what they find.
+//! The claim about the hops of a path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
-use super::load::{LoadKind, LoadPlace, LoadType};
-use super::problem::{Checked, Part, in_range, up_to, within};
-use super::share::share;
-use crate::units::{Share, Span};
-
-/// Datagrams of several sizes that expire at each router of the path in turn, so that each answers (as traceroute and pathchar do). Nothing
-/// but IP is needed on the way, and no privilege. Routers limit how often they answer; for hosts of the experiment's own that is the setting
-/// `"net.ipv4.icmp_ratemask" = 0`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HopsLoad {
-    /// How many probes of each size go to each hop (1 to 100000).
-    pub probes: u32,
-    /// How many sizes there are (6 to 64): half of them below what an answer quotes of a probe, half above.
-    pub sizes: u32,
-    /// The largest probe, in bytes with its IP header (700 to 65535). No link of the path may have a smaller MTU.
-    pub largest: u32,
-    /// How many hops are looked for, at most (1 to 64).
-    pub most_hops: u32,
-    /// The first of the ports that probes go to, one after the other (1024 to 49152). Nobody should listen there.
-    pub port: u16,
-    /// The shortest time between two probes. It is longer on a path on which probes would else queue behind each other.
-    pub spacing: Span,
-    /// How long an answer may take (at most 10 s).
-    pub timeout: Span,
-}
-
-impl Default for HopsLoad {
-    fn default() -> Self {
-        Self {
-            probes: 64,
-            sizes: 14,
-            largest: 1500,
-            most_hops: 30,
-            port: 33_434,
-            spacing: Span::millis(1),
-            timeout: Span::secs(1),
-        }
-    }
-}
-
-impl HopsLoad {
-    /// The largest probe that is quoted whole: an answer has at most 576 bytes (RFC 1812, section 4.3.2.3), 28 of them its own headers.
-    pub const QUOTED_WHOLE: u32 = 548;
-    /// The smallest probe: the headers of IP and UDP.
-    pub const SMALLEST: u32 = 28;
-
-    /// The sizes in rising order, in bytes with the IP header.
-    #[must_use]
-    pub fn ladder(&self) -> Vec<u32> {
-        let below = self.sizes / 2;
-        let above = self.sizes - below;
-        let step = |from: u32, to: u32, nth: u32, of: u32| from + (to - from) * nth / (of - 1).max(1);
-        let small = (0..below).map(|nth| step(Self::SMALLEST, Self::QUOTED_WHOLE, nth, below));
-        // The largest that is quoted whole stands on both lines.
-        let large = (1..=above).map(|nth| step(Self::QUOTED_WHOLE, self.largest, nth, above + 1));
-        small.chain(large).collect()
-    }
-}
-
-impl LoadType for HopsLoad {
-    fn part(&self, place: u32, number: u32) -> LoadKind {
-        self.window(share(self.probes.into(), place, number))
-    }
-
-    fn window(&self, probes: u64) -> LoadKind {
-        Self { probes: u32::try_from(probes).unwrap_or(u32::MAX), ..self.clone() }.into()
-    }
-
-    /// It ends when its probes are answered; a neighbour of that kind begins anew.
-    fn lasting(&self, _duration: Span) -> LoadKind {
-        self.clone().into()
-    }
-
-    fn usual_metric(&self) -> Metric {
-        Metric::RequestsPerSecond
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        Vec::new()
-    }
-
-    fn operations(&self) -> &'static str {
-        "probes"
-    }
-
-    fn check(&self, at: &LoadPlace<'_>) -> Checked {
-        at.aims_at_a_service()?;
-        let here = |key: &str| path!["loads", at.name, "hops", key];
-        in_range(u64::from(self.probes), 1, 100_000, here("probes"))?;
-        in_range(u64::from(self.sizes), 6, 64, here("sizes"))?;
-        in_range(u64::from(self.largest), 700, 65_535, here("largest"))?;
-        in_range(u64::from(self.most_hops), 1, 64, here("most_hops"))?;
-        in_range(u64::from(self.port), 1024, 49_152, here("port"))?;
-        let expected = "a length of time of at most 10 s";
-        within(self.spacing, ..=Span::secs(10), here("spacing"), expected)?;
-        within(self.timeout, up_to(Span::secs(10)), here("timeout"), expected)
-    }
-
-    fn describe(&self, at: &LoadPlace<'_>) -> String {
-        let probes = u64::from(self.probes) * u64::from(self.sizes);
-        format!("{probes} probes to each hop of the path {}", at.from_to())
-    }
-}
+use crate::units::Share;
 
 /// The hops of a path can be told apart: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
 /// where its rate is so high that what it takes for a packet drowns in what the others take.
@@ -124,20 +20,5 @@ pub struct HopsClaim {
 impl HopsClaim {
     fn default_within() -> Share {
         Share(0.05)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sizes_rise_on_both_sides_of_what_is_quoted_whole() {
-        let sizes = HopsLoad::default().ladder();
-        assert_eq!(sizes.len(), 14);
-        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
-        assert_eq!((sizes[0], sizes[6], sizes[13]), (28, 548, 1500));
-        let six = HopsLoad { sizes: 6, largest: 700, ..HopsLoad::default() }.ladder();
-        assert_eq!((six.len(), six[2], six[5]), (6, 548, 700));
     }
 }

@@ -8,7 +8,6 @@ mod kinds;
 #[macro_use]
 pub mod problem;
 
-pub mod bulk;
 pub mod capture;
 pub mod claim;
 pub mod cpus;
@@ -16,7 +15,6 @@ pub mod diagnose;
 pub mod expect;
 pub mod growth;
 pub mod hops;
-pub mod http;
 pub mod hysteresis;
 pub mod knee;
 pub mod limit;
@@ -24,15 +22,11 @@ pub mod link;
 pub mod load;
 pub mod load_curve;
 pub mod loss_curve;
-pub mod mail;
-pub mod messaging;
 pub mod open_loop;
-mod program;
 pub mod service;
 mod share;
 pub mod storage;
 pub mod sysctl;
-pub mod udp;
 
 mod parse;
 mod validate;
@@ -42,39 +36,42 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use bulk::{BulkLoad, Direction, SendBy};
 pub use capture::Capture;
 pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, RecoveryClaim};
 pub use cpus::Cpus;
-pub use diagnose::{DiagnoseClaim, DiagnoseLoad};
+pub use diagnose::DiagnoseClaim;
 pub use expect::{
     BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, InteractionExpect, ModesExpect, PathExpect,
     RecoveryExpect, SearchExpect,
 };
 pub use growth::GrowthClaim;
-pub use hops::{HopsClaim, HopsLoad};
-pub use http::HttpLoad;
+pub use hops::HopsClaim;
 pub use hysteresis::HysteresisClaim;
 pub use knee::KneeClaim;
 pub use limit::{Amount, BoundClaim, LimitClaim, Predict, Search, SearchClaim, Side};
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
+pub use load::bulk::{BulkLoad, Direction, SendBy};
+pub use load::diagnose::DiagnoseLoad;
+pub use load::hops::HopsLoad;
+pub use load::http::HttpLoad;
+pub use load::mail::SmtpLoad;
+pub use load::messaging::MessagingLoad;
+pub use load::udp::UdpLoad;
 pub use load::{Load, LoadKind, Target};
 pub use load_curve::LoadCurveClaim;
 pub use loss_curve::LossCurveClaim;
-pub use mail::{MailRelayService, SmtpLoad, SmtpSinkService};
-pub use messaging::MessagingLoad;
 pub use parse::{FileError, Override, parse, parse_value};
 pub use problem::nearest;
-pub use program::{ApacheService, HaproxyService, NginxService, PostfixService, ProxyMode};
 pub use service::{
-    BulkService, ExecService, Leak, PassBy, Ready, RelayService, Service, ServiceKind, Take, TcpProxyService,
-    WebService,
+    ApacheService, BulkService, Durability, ExecService, HaproxyService, Leak, MailRelayService,
+    NginxService, Outage, PassBy, PostfixService, ProxyMode, Ready, RelayService, Service, ServiceKind,
+    SmtpSinkService, Take, TcpProxyService, WebModel, WebService,
 };
-pub use udp::UdpLoad;
 
+pub use load::storage::{Access, CacheState, StorageEngine, StorageLoad, SyncBy};
 pub use storage::{
-    Access, CacheState, DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing,
-    SourceClaim, StorageEngine, StorageLoad, SyncBy, Volume, WinnerClaim,
+    DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing, SourceClaim, Volume,
+    WinnerClaim,
 };
 
 use crate::units::{ByteSize, PortRange, Span, Unit};

@@ -1,13 +1,11 @@
 //! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
 
-mod bulk;
 mod capture;
 mod claims;
 mod diagnose;
 mod extent;
 mod hops;
 mod limit;
-mod mail;
 mod messaging;
 mod metrics;
 mod storage;
@@ -16,11 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::open_loop::Arrivals;
 use super::problem::{Checked, Part, Problem, declared, in_range, margin, one_of, problem};
-use super::service::{Leak, WebModel};
-use super::{
-    Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Load, Phase, Service, WebService, sysctl,
-};
-use crate::units::Span;
+use super::{Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Load, Phase, sysctl};
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -32,7 +26,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     }
     hosts(experiment, &mut found);
     for (name, service) in &experiment.services {
-        found.note(check_service(experiment, name, service));
+        found.note(service.check(experiment, name));
     }
     // What services pass on to is followed from name to name, which has to exist.
     if found.0.is_empty() {
@@ -244,149 +238,6 @@ fn translation(experiment: &Experiment, name: &String, host: &Host) -> Checked {
     })
 }
 
-fn check_service(experiment: &Experiment, name: &String, service: &Service) -> Checked {
-    declared(&service.on, &experiment.hosts, "host", path!["services", name, "on"])?;
-    let kinds = [
-        ("web", service.web.is_some()),
-        ("relay", service.relay.is_some()),
-        ("bulk", service.bulk.is_some()),
-        ("tcp_proxy", service.tcp_proxy.is_some()),
-        ("smtp_sink", service.smtp_sink.is_some()),
-        ("mail_relay", service.mail_relay.is_some()),
-        ("nginx", service.nginx.is_some()),
-        ("haproxy", service.haproxy.is_some()),
-        ("apache", service.apache.is_some()),
-        ("postfix", service.postfix.is_some()),
-        ("exec", service.exec.is_some()),
-    ];
-    one_of(&kinds, &format!("the service `{name}`"), path!["services", name])?;
-    if let Some(0) = service.port {
-        return Err(problem(path!["services", name, "port"], "0 is no port", "a number from 1 to 65535"));
-    }
-    if let Some(web) = &service.web {
-        in_range(u64::from(web.clients), 1, 10_000, path!["services", name, "web", "clients"])?;
-        check_web(name, web)?;
-    }
-    if let Some(relay) = &service.relay {
-        declared(&relay.to, &experiment.services, "service", path!["services", name, "relay", "to"])?;
-        in_range(u64::from(relay.listeners), 1, 64, path!["services", name, "relay", "listeners"])?;
-        in_range(u64::from(relay.backlog), 1, 65_535, path!["services", name, "relay", "backlog"])?;
-        in_range(u64::from(relay.leak_count), 1, 1000, path!["services", name, "relay", "leak_count"])?;
-        if relay.leak == Some(Leak::RoutingRule) && experiment.hosts[&service.on].kind == HostKind::Local {
-            return Err(problem(
-                path!["services", name, "relay", "leak"],
-                format!("`{}` is a local host: rules of routing would stay on the machine", service.on),
-                "a relay on a host of kind \"namespace\"",
-            ));
-        }
-    }
-    bulk::check_service(experiment, name, service)?;
-    mail::check_service(experiment, name, service)?;
-    programs(experiment, name, service)?;
-    if service.exec.as_ref().is_some_and(Vec::is_empty) {
-        return Err(problem(
-            path!["services", name, "exec"],
-            "the command is empty",
-            "a program and its arguments",
-        ));
-    }
-    rights(name, service)?;
-    match &service.to {
-        Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
-        None => Ok(()),
-    }
-}
-
-/// What a program is given beyond what every program has.
-fn rights(name: &String, service: &Service) -> Checked {
-    let program = service.exec.is_some();
-    if service.privileged && !program && service.postfix.is_none() {
-        return Err(problem(
-            path!["services", name, "privileged"],
-            "this service needs no rights of its own",
-            "`privileged` beside `exec` or `postfix`",
-        ));
-    }
-    for (key, given) in [("env", !service.env.is_empty()), ("pass_env", !service.pass_env.is_empty())] {
-        if given && !program {
-            let message = "only a program of your own gets variables of the environment";
-            return Err(problem(path!["services", name, key], message, format!("`{key}` beside `exec`")));
-        }
-    }
-    for (index, variable) in service.pass_env.iter().enumerate() {
-        if variable.is_empty() || variable.contains(['=', '\0']) {
-            return Err(problem(
-                path!["services", name, "pass_env", index],
-                format!("`{variable}` is no name of a variable"),
-                "one such as \"DATABASE_URL\"",
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn check_web(name: &String, web: &WebService) -> Checked {
-    let here = |key: &str| path!["services", name, "web", key];
-    in_range(u64::from(web.backlog), 1, 65_535, here("backlog"))?;
-    in_range(u64::from(web.workers), 1, 64, here("workers"))?;
-    if web.keep_alive.0.is_zero() {
-        return Err(problem(
-            here("keep_alive"),
-            "a client needs some time",
-            "a length of time of more than 0",
-        ));
-    }
-    if web.reuse_port && matches!(web.model, WebModel::PreforkSerialised | WebModel::ForkPerConnection) {
-        return Err(problem(
-            here("reuse_port"),
-            "this model accepts at one place",
-            "`reuse_port` with the models `prefork`, `threads` and `event_loop`",
-        ));
-    }
-    if web.work > Span::secs(10) {
-        return Err(problem(here("work"), format!("{} is too long for a request", web.work), "at most 10 s"));
-    }
-    Ok(())
-}
-
-/// The options of real programs.
-fn programs(experiment: &Experiment, name: &String, service: &Service) -> Checked {
-    let all_in_range = |kind: &str, numbers: &[(&str, u32, u64, u64)]| {
-        numbers.iter().try_for_each(|(key, value, least, most)| {
-            in_range(u64::from(*value), *least, *most, path!["services", name, kind, *key])
-        })
-    };
-    if let Some(nginx) = &service.nginx {
-        let numbers = [
-            ("workers", nginx.workers, 1, 256),
-            ("connections", nginx.connections, 8, 100_000),
-            ("backlog", nginx.backlog, 1, 65_535),
-        ];
-        all_in_range("nginx", &numbers)?;
-    }
-    if let Some(proxy) = &service.haproxy {
-        declared(&proxy.to, &experiment.services, "service", path!["services", name, "haproxy", "to"])?;
-        let numbers = [
-            ("threads", proxy.threads, 1, 64),
-            ("connections", proxy.connections, 1, 100_000),
-            ("backlog", proxy.backlog, 1, 65_535),
-        ];
-        all_in_range("haproxy", &numbers)?;
-    }
-    if let Some(apache) = &service.apache {
-        let workers = u64::from(apache.workers);
-        let numbers = [
-            ("workers", apache.workers, 1, 20_000),
-            ("start", apache.start, 1, workers),
-            ("min_spare", apache.min_spare, 1, workers),
-            ("max_spare", apache.max_spare, u64::from(apache.min_spare) + 1, 20_001),
-            ("backlog", apache.backlog, 1, 65_535),
-        ];
-        all_in_range("apache", &numbers)?;
-    }
-    Ok(())
-}
-
 /// No service passes connections on to itself, over however many others.
 fn service_cycle(experiment: &Experiment) -> Checked {
     for name in experiment.services.keys() {
@@ -558,7 +409,7 @@ fn mail_sink(experiment: &Experiment, name: &str, path: impl Into<Vec<Part>>) ->
     let sinks: BTreeMap<String, ()> = experiment
         .services
         .iter()
-        .filter(|(_, service)| service.smtp_sink.is_some())
+        .filter(|(_, service)| service.kind.smtp_sink().is_some())
         .map(|(name, _)| (name.clone(), ()))
         .collect();
     declared(name, &sinks, "sink for mail", path)

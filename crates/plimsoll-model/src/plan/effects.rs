@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Plan;
 use crate::effect::{AsWhom, Effect, EffectKind, word};
-use crate::experiment::{Experiment, Filesystem, Host, HostKind, Rung, Service, ServiceKind, Volume, sysctl};
+use crate::experiment::{Experiment, Filesystem, Host, HostKind, Rung, Volume, sysctl};
 
 impl Plan {
     /// What carrying it out does to the machine, in all of its cells; each thing once.
@@ -34,7 +34,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
         found.push(Effect::new(EffectKind::Setting, by, format!("{name} = {}", word(&value))).needs_root());
     }
     for (name, service) in &experiment.services {
-        found.extend(of_service(name, service));
+        found.extend(service.effects(experiment, name));
     }
     for (name, volume) in &experiment.volumes {
         found.extend(of_volume(name, volume));
@@ -67,63 +67,6 @@ fn of_host(name: &str, host: &Host) -> Vec<Effect> {
         found.push(Effect::new(EffectKind::Machine, by("memory"), what).on(name).needs_root());
     }
     found
-}
-
-fn of_service(name: &str, service: &Service) -> Vec<Effect> {
-    let by = |key: &str| format!("services.{name}.{key}");
-    let on = service.on.as_str();
-    let effect = |kind: EffectKind, key: &str, what: String| Effect::new(kind, by(key), what).on(on);
-    let documents = |key: &str, root: &Option<String>| {
-        root.as_ref()
-            .map(|root| effect(EffectKind::Reads, key, format!("serves the files below {}", word(root))))
-    };
-    let queue = |key: &str, queue: &Option<String>| {
-        let what =
-            |queue| format!("its queue in {}, which is made where it is not there and stays", word(queue));
-        queue.as_ref().map(|queue| effect(EffectKind::Writes, key, what(queue)))
-    };
-    let program =
-        |key: &str, what: &str, whom: AsWhom| effect(EffectKind::Program, key, what.to_owned()).run_as(whom);
-    let Some(kind) = service.kind() else { return Vec::new() };
-    match kind {
-        ServiceKind::Web(web) => documents("web.root", &web.root).into_iter().collect(),
-        ServiceKind::Relay(_)
-        | ServiceKind::Bulk(_)
-        | ServiceKind::TcpProxy(_)
-        | ServiceKind::SmtpSink(_) => Vec::new(),
-        ServiceKind::MailRelay(relay) => queue("mail_relay.queue", &relay.queue).into_iter().collect(),
-        ServiceKind::Nginx(nginx) => {
-            let started = program("nginx", "nginx", AsWhom::Nobody);
-            [Some(started), documents("nginx.root", &nginx.root)].into_iter().flatten().collect()
-        }
-        ServiceKind::Haproxy(_) => vec![program("haproxy", "haproxy", AsWhom::Nobody)],
-        ServiceKind::Apache(apache) => {
-            let started = program("apache", "Apache httpd", AsWhom::Nobody);
-            [Some(started), documents("apache.root", &apache.root)].into_iter().flatten().collect()
-        }
-        ServiceKind::Postfix(postfix) => {
-            let whom = if service.privileged { AsWhom::Caller } else { AsWhom::SeveralUsers };
-            let mut what = "Postfix".to_owned();
-            for (setting, value) in &postfix.settings {
-                what += &format!(" -o {}", word(&format!("{setting}={value}")));
-            }
-            let started = program("postfix", &what, whom).needs_root();
-            [Some(started), queue("postfix.queue", &postfix.queue)].into_iter().flatten().collect()
-        }
-        ServiceKind::Exec(exec) => {
-            let whom = if service.privileged { AsWhom::Caller } else { AsWhom::Nobody };
-            let words: Vec<String> = exec.argv.iter().map(|argument| word(argument)).collect();
-            let variables = exec.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
-            let what = variables.collect::<String>() + &words.join(" ");
-            let mut found = vec![program("exec", &what, whom)];
-            if !exec.pass_env.is_empty() {
-                let names: Vec<String> = exec.pass_env.iter().map(|name| word(name)).collect();
-                let what = format!("the variables {} of your environment", names.join(", "));
-                found.push(effect(EffectKind::Reads, "pass_env", what));
-            }
-            found
-        }
-    }
 }
 
 fn of_volume(name: &str, volume: &Volume) -> Vec<Effect> {

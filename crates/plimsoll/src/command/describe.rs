@@ -4,10 +4,9 @@ mod claims;
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::service::WebModel;
-use plimsoll_model::experiment::{Experiment, Filesystem, Phase, ProxyMode, Service, WebService};
+use plimsoll_model::experiment::{Experiment, Filesystem, Phase};
 use plimsoll_model::plan::Plan;
-use plimsoll_report::escape::{shell_word, terminal};
+use plimsoll_report::escape::terminal;
 
 use crate::args::{DescribeArgs, PlainFormat};
 use crate::exit::Exit;
@@ -49,7 +48,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "\nServices")?;
     }
     for (name, service) in &experiment.services {
-        writeln!(out, "  {} on {}: {}", terminal(name), service.on, terminal(&kind(service)))?;
+        writeln!(out, "  {} on {}: {}", terminal(name), service.on, terminal(&service.describe()))?;
     }
     storage(out, experiment)?;
     loads(out, experiment)?;
@@ -80,59 +79,6 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     }
     writeln!(out, "\nOn this machine")?;
     effects::text(out, plan)
-}
-
-fn kind(service: &Service) -> String {
-    if let Some(web) = &service.web {
-        of_web(web)
-    } else if let Some(relay) = &service.relay {
-        let leak = if relay.leak.is_some() { ", with a leak built in" } else { "" };
-        format!("{} forking relays to {}{leak}", relay.listeners, relay.to)
-    } else if service.bulk.is_some() {
-        "the other end of bulk loads".to_owned()
-    } else if let Some(proxy) = &service.tcp_proxy {
-        format!("proxy for TCP to {}", proxy.to)
-    } else if let Some(nginx) = &service.nginx {
-        format!("nginx, {}", count(nginx.workers, "worker"))
-    } else if let Some(proxy) = &service.haproxy {
-        let mode = match proxy.mode {
-            ProxyMode::Http => "HTTP",
-            ProxyMode::Tcp => "TCP",
-        };
-        format!("haproxy to {}, {mode}, {}", proxy.to, count(proxy.threads, "thread"))
-    } else if let Some(apache) = &service.apache {
-        format!("Apache httpd, prefork, up to {}", count(apache.workers, "process"))
-    } else if service.smtp_sink.is_some() {
-        "sink for mail".to_owned()
-    } else if let Some(relay) = &service.mail_relay {
-        format!("relay for mail to {}, {}", relay.to, count(relay.deliveries, "delivery session"))
-    } else if let Some(postfix) = &service.postfix {
-        format!("Postfix, relaying to {}", postfix.to)
-    } else {
-        let words = service.exec.as_deref().unwrap_or_default();
-        words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// A built-in web server in words: how it takes connections, and how many at a time.
-fn of_web(web: &WebService) -> String {
-    let clients = count(web.clients, "client");
-    match web.model {
-        WebModel::Prefork => format!("web server, prefork, {clients} at a time"),
-        WebModel::PreforkSerialised => format!("web server, prefork with one in accept at a time, {clients}"),
-        WebModel::ForkPerConnection => format!("web server, a process for each connection, up to {clients}"),
-        WebModel::Threads => format!("web server, threads, {clients} at a time"),
-        WebModel::EventLoop => {
-            let workers = count(web.workers, "worker");
-            format!("web server, event loop, {workers}, up to {clients}")
-        }
-    }
-}
-
-/// A number of things, in words.
-fn count(n: u32, what: &str) -> String {
-    let plural = if what.ends_with('s') { "es" } else { "s" };
-    format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }
 
 /// What loads store on, and who else is there.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use plimsoll_model::documents::{Document, directories};
 use plimsoll_model::experiment::HttpLoad;
-use plimsoll_model::experiment::http::Side;
+use plimsoll_model::experiment::load::http::Side;
 use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::observation::ErrorKind;
 

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use plimsoll_model::experiment::MessagingLoad;
-use plimsoll_model::experiment::messaging::Workers;
+use plimsoll_model::experiment::load::messaging::Workers;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::{LoadResult, MessagingFacts, WorkersMemory};
 

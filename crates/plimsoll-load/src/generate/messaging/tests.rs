@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use plimsoll_model::experiment::messaging::Channel;
+use plimsoll_model::experiment::load::messaging::Channel;
 use plimsoll_model::units::ByteSize;
 
 use super::*;

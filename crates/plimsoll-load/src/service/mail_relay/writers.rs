@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 use nix::sys::eventfd::EventFd;
-use plimsoll_model::experiment::mail::Durability;
+use plimsoll_model::experiment::Durability;
 
 use super::courier::Post;
 use super::queue::Queue;

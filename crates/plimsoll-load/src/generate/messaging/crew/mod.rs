@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use nix::unistd::pipe;
 use plimsoll_model::experiment::MessagingLoad;
-use plimsoll_model::experiment::messaging::Channel;
+use plimsoll_model::experiment::load::messaging::Channel;
 use plimsoll_model::frame::Failure;
 
 pub(super) use self::processes::Processes;

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::{LoadKind, LoadPlace, LoadType, count};
-use super::problem::{Checked, Part, in_range, problem};
-use super::share::share;
-use super::{Experiment, Metric};
+use super::{LoadKind, LoadPlace, LoadType, count};
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::experiment::share::share;
+use crate::experiment::{Experiment, Metric};
 use crate::units::{ByteSize, Span};
 
 /// The largest buffer that may be asked for, in bytes.
-pub(super) const LARGEST_BUFFER: u64 = 1 << 30;
+pub(in crate::experiment) const LARGEST_BUFFER: u64 = 1 << 30;
 
 /// Bytes over TCP, as many as go through: streams side by side, each a connection and a thread of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -195,7 +195,7 @@ fn ends_at_bulk(experiment: &Experiment, name: &String, to: &str) -> Checked {
     // A chain that leads back to itself is found when the services are checked.
     for _ in 0..=experiment.services.len() {
         match experiment.services.get(at) {
-            Some(service) if service.bulk.is_some() => return Ok(()),
+            Some(service) if service.kind.bulk().is_some() => return Ok(()),
             Some(service) => match service.onward() {
                 Some(onward) => at = onward,
                 None => break,

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
-use super::open_loop::Arrivals;
-use super::problem::{Checked, Part, in_range, problem};
-use super::share::share;
-use super::{Experiment, Metric, ProxyMode};
-use crate::units::{ByteSize, Share, Span};
+use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
+use crate::experiment::open_loop::Arrivals;
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::experiment::share::share;
+use crate::experiment::{Experiment, Metric};
+use crate::units::{ByteSize, Span};
 
 /// The longest address that SMTP knows (RFC 5321, section 4.5.3.1: path without its brackets).
 const LONGEST_ADDRESS: usize = 254;
@@ -110,155 +110,6 @@ pub enum SizeShape {
     Exponential,
 }
 
-/// The built-in sink for mail: it takes messages, checks each against its checksum, and keeps a list of their ids.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SmtpSinkService {
-    /// How long it waits before it acknowledges a message.
-    pub delay: Span,
-    /// The share of messages that it refuses for now (451), by the flip of a coin at each attempt.
-    pub defer: Share,
-    /// The share of messages that it refuses for good (550).
-    pub reject: Share,
-    /// Grey-listing: a sender and recipient that were never seen together are refused for now (451), until so long after their first
-    /// attempt (RFC 6647).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub greylist: Option<Span>,
-    /// A time in which it is down: connections are refused, and those that are open are reset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outage: Option<Outage>,
-    /// The longest message that it takes.
-    pub max_message: ByteSize,
-    /// Whether it offers PIPELINING (RFC 2920).
-    pub pipelining: bool,
-    /// The most connections at a time (1 to 100000).
-    pub clients: u32,
-    /// The length of the listen queue (`listen(2)`).
-    pub backlog: u32,
-    /// Where the random numbers of `defer` and `reject` begin.
-    pub seed: u64,
-}
-
-impl Default for SmtpSinkService {
-    fn default() -> Self {
-        Self {
-            delay: Span::default(),
-            defer: Share(0.0),
-            reject: Share(0.0),
-            greylist: None,
-            outage: None,
-            max_message: ByteSize(64 << 20),
-            pipelining: true,
-            clients: 10_000,
-            backlog: 511,
-            seed: 0,
-        }
-    }
-}
-
-/// A time in which a sink is down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// So long after the first message that it was offered.
-    pub after: Span,
-    /// So long.
-    pub length: Span,
-}
-
-/// The built-in relay for mail: it stores each message before it says 250, and forwards it afterwards. After a crash it goes on with what
-/// is in its queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MailRelayService {
-    /// The service that it forwards messages to.
-    pub to: String,
-    /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
-    /// not there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub volume: Option<String>,
-    /// How a message becomes durable before it is acknowledged.
-    #[serde(default)]
-    pub durability: Durability,
-    /// How many threads write to the queue (1 to 256).
-    #[serde(default = "MailRelayService::default_writers")]
-    pub writers: u32,
-    /// How many sessions to the next service there may be at a time (1 to 1000).
-    #[serde(default = "MailRelayService::default_deliveries")]
-    pub deliveries: u32,
-    /// How long a message waits after its first failed delivery; after each further one twice as long as before, up to `retry_most`.
-    #[serde(default = "MailRelayService::default_retry")]
-    pub retry: Span,
-    /// The longest that a message waits between two attempts.
-    #[serde(default = "MailRelayService::default_retry_most")]
-    pub retry_most: Span,
-    /// The longest message that it takes.
-    #[serde(default = "MailRelayService::default_max_message")]
-    pub max_message: ByteSize,
-    /// The most connections at a time (1 to 100000).
-    #[serde(default = "MailRelayService::default_clients")]
-    pub clients: u32,
-    /// The length of the listen queue (`listen(2)`).
-    #[serde(default = "MailRelayService::default_backlog")]
-    pub backlog: u32,
-}
-
-impl MailRelayService {
-    /// A relay to this service, with every default.
-    #[must_use]
-    pub fn to(service: &str) -> Self {
-        Self {
-            to: service.to_owned(),
-            queue: None,
-            volume: None,
-            durability: Durability::default(),
-            writers: Self::default_writers(),
-            deliveries: Self::default_deliveries(),
-            retry: Self::default_retry(),
-            retry_most: Self::default_retry_most(),
-            max_message: Self::default_max_message(),
-            clients: Self::default_clients(),
-            backlog: Self::default_backlog(),
-        }
-    }
-
-    fn default_writers() -> u32 {
-        8
-    }
-    fn default_deliveries() -> u32 {
-        20
-    }
-    fn default_retry() -> Span {
-        Span::secs(1)
-    }
-    fn default_retry_most() -> Span {
-        Span::secs(60)
-    }
-    fn default_max_message() -> ByteSize {
-        ByteSize(64 << 20)
-    }
-    fn default_clients() -> u32 {
-        1000
-    }
-    fn default_backlog() -> u32 {
-        511
-    }
-}
-
-/// How a message becomes durable before it is acknowledged. There is nothing less than this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// Each message is a file; the file and its folder are flushed (fsync(2)) for each.
-    #[default]
-    Fsync,
-    /// Messages that arrive while a flush is under way share the next file and the next flush.
-    GroupCommit,
-}
-
 impl LoadType for SmtpLoad {
     fn part(&self, place: u32, number: u32) -> LoadKind {
         let messages = self.messages.map(|all| share(all, place, number));
@@ -347,7 +198,7 @@ impl LoadType for SmtpLoad {
         let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
         let rate = self.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
         let (generators, sessions) = (self.generators, count(self.sessions, "session"));
-        format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.from_to())
+        format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.way())
     }
 }
 
@@ -356,14 +207,8 @@ fn takes_mail(experiment: &Experiment, name: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut name = name;
     while let Some(service) = experiment.services.get(name).filter(|_| seen.insert(name)) {
-        let is_server = service.smtp_sink.is_some()
-            || service.mail_relay.is_some()
-            || service.postfix.is_some()
-            || service.exec.is_some();
-        let passes_bytes = service.relay.is_some()
-            || service.tcp_proxy.is_some()
-            || service.haproxy.as_ref().is_some_and(|proxy| proxy.mode == ProxyMode::Tcp);
-        match service.onward().filter(|_| passes_bytes && !is_server) {
+        let is_server = service.kind.takes_mail();
+        match service.onward().filter(|_| service.kind.passes_bytes() && !is_server) {
             Some(next) => name = next,
             None => return is_server,
         }

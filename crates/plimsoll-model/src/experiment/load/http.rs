@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
-use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType};
-use super::open_loop::{OpenLoop, check_open, check_rate};
-use super::problem::{Checked, Part, in_range, problem};
-use super::share::share;
+use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
+use crate::experiment::Metric;
+use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::experiment::share::share;
 use crate::units::Span;
 
 /// HTTP/1.1, in closed loop unless `open` says otherwise.
@@ -185,7 +185,7 @@ impl LoadType for HttpLoad {
         let many = self.connections.map(|n| format!("{n} connections"));
         let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
         let (generators, concurrency) = (self.generators, self.concurrency);
-        format!("HTTP {}, {generators} x {amount}, {concurrency} at a time", at.from_to())
+        format!("HTTP {}, {generators} x {amount}, {concurrency} at a time", at.way())
     }
 }
 

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
-use super::load::{LoadKind, LoadPlace, LoadType, count};
-use super::problem::{Checked, Part, in_range, problem};
+use super::{LoadKind, LoadPlace, LoadType, count};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::units::{ByteSize, Span};
 
 /// Datagrams at a rate, counted where they arrive.
@@ -94,7 +94,7 @@ impl LoadType for UdpLoad {
             return Err(problem(here("duration"), "nothing can be sent in no time", "a length of time"));
         }
         let to = &at.load.to;
-        if at.experiment.services[to].bulk.is_some() {
+        if at.experiment.services[to].kind.bulk().is_some() {
             return Ok(());
         }
         let message = format!("the service `{to}` takes no datagrams");
@@ -102,6 +102,6 @@ impl LoadType for UdpLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        format!("datagrams {}, {}, {}", at.from_to(), count(self.flows, "flow"), self.duration)
+        format!("datagrams {}, {}, {}", at.way(), count(self.flows, "flow"), self.duration)
     }
 }

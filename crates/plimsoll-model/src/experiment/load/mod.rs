@@ -3,15 +3,24 @@
 //! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What is asked of every kind is [`LoadType`];
 //! each answers in its own file.
 
-use super::bulk::BulkLoad;
-use super::diagnose::DiagnoseLoad;
-use super::hops::HopsLoad;
-use super::http::HttpLoad;
-use super::mail::SmtpLoad;
-use super::messaging::MessagingLoad;
+pub mod bulk;
+pub mod diagnose;
+pub mod hops;
+pub mod http;
+pub mod mail;
+pub mod messaging;
+pub mod storage;
+pub mod udp;
+
+use self::bulk::BulkLoad;
+use self::diagnose::DiagnoseLoad;
+use self::hops::HopsLoad;
+use self::http::HttpLoad;
+use self::mail::SmtpLoad;
+use self::messaging::MessagingLoad;
+use self::storage::StorageLoad;
+use self::udp::UdpLoad;
 use super::problem::{Checked, Part, declared, problem};
-use super::storage::StorageLoad;
-use super::udp::UdpLoad;
 use super::{Experiment, Metric};
 use crate::effect::Effect;
 use crate::units::Span;
@@ -48,7 +57,7 @@ kinds! {
 }
 
 /// What is asked of every kind of load.
-pub(super) trait LoadType {
+trait LoadType {
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
     fn part(&self, place: u32, number: u32) -> LoadKind;
 
@@ -101,7 +110,7 @@ pub enum Target {
 }
 
 /// The percentiles and the mean of latencies.
-pub(super) const LATENCIES: &[Metric] = &[
+const LATENCIES: &[Metric] = &[
     Metric::MedianMs,
     Metric::P90Ms,
     Metric::P95Ms,
@@ -112,7 +121,7 @@ pub(super) const LATENCIES: &[Metric] = &[
 ];
 
 /// A load and where it stands.
-pub(super) struct LoadPlace<'e> {
+struct LoadPlace<'e> {
     pub(super) experiment: &'e Experiment,
     pub(super) name: &'e String,
     pub(super) load: &'e Load,
@@ -133,7 +142,7 @@ impl LoadPlace<'_> {
         Err(problem(path!["loads", self.name], message, "`to`: a service, or a volume"))
     }
 
-    pub(super) fn from_to(&self) -> String {
+    pub(super) fn way(&self) -> String {
         format!("from {} to {}", self.load.from, self.load.to)
     }
 }
@@ -210,7 +219,7 @@ impl Load {
 }
 
 /// A number of things, in words.
-pub(super) fn count(n: u32, what: &str) -> String {
+pub(in crate::experiment) fn count(n: u32, what: &str) -> String {
     let plural = if what.ends_with('s') { "es" } else { "s" };
     format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
-use super::load::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
-use super::problem::{Checked, Part, in_range, problem};
-use super::share::share;
+use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use crate::effect::{Effect, EffectKind};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::experiment::share::share;
 use crate::units::{ByteSize, Span};
 
 /// The largest message, in bytes.

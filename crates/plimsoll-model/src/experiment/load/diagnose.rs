@@ -1,0 +1,135 @@
+//! Whether a path is good enough for TCP at a rate: what is measured of it, and the claim.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LoadKind, LoadPlace, LoadType};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, Part, in_range, problem, up_to, within};
+use crate::units::{BitRate, Span};
+
+/// The most datagrams of a burst.
+const LONGEST_BURST: u32 = 100_000;
+
+/// What a path, and the hosts at its ends, have for TCP: losses among datagrams that are far apart, what arrives at the rate that is wanted, the
+/// longest burst that a queue takes, and the limits of TCP on both hosts. The path may be a part of a longer one: its round-trip time is then
+/// shorter than `rtt`, and it must be as good as the whole has to be (Mathis, Heffner, O'Neil & Siemsen 2008, *Pathdiag*). The service is of
+/// kind `bulk`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseLoad {
+    /// The rate that TCP is to reach over the whole path, in bits of data per second (10kbit to 10Gbit).
+    pub rate: BitRate,
+    /// The round-trip time of the whole path (100us to 10s).
+    pub rtt: Span,
+    /// The segment size of TCP, in bytes of data (256 to 8948).
+    #[serde(default = "DiagnoseLoad::default_segment")]
+    pub segment: u32,
+    /// C of Mathis' formula: rate = C·MSS / (RTT·√loss) (0.1 to 10).
+    #[serde(default = "DiagnoseLoad::default_constant")]
+    pub constant: f64,
+    /// How many datagrams are sent far apart, to count losses (100 to 10000000). Fewer than three times as many as one of which may be
+    /// lost cannot show that a path is good.
+    #[serde(default = "DiagnoseLoad::default_packets")]
+    pub packets: u32,
+    /// How long the rate is offered, and how long TCP sends (at most 10m).
+    #[serde(default = "DiagnoseLoad::default_duration")]
+    pub duration: Span,
+    /// How many bursts are sent (1 to 1000).
+    #[serde(default = "DiagnoseLoad::default_bursts")]
+    pub bursts: u32,
+}
+
+impl DiagnoseLoad {
+    fn default_segment() -> u32 {
+        1448
+    }
+    fn default_constant() -> f64 {
+        0.7
+    }
+    fn default_packets() -> u32 {
+        8000
+    }
+    fn default_duration() -> Span {
+        Span::secs(3)
+    }
+    fn default_bursts() -> u32 {
+        9
+    }
+
+    /// The headers of a segment: IP, TCP and its timestamps, in bytes.
+    pub const HEADERS: u32 = 52;
+
+    /// What is under way at that rate within that time, in bytes of data: the window that TCP needs, and the queue.
+    #[must_use]
+    pub fn window(&self) -> f64 {
+        self.rate.0 as f64 * self.rtt.0.as_secs_f64() / 8.0
+    }
+
+    /// How many datagrams a burst has: twice as many bytes as the queue is to take, and some.
+    #[must_use]
+    pub fn burst(&self) -> u32 {
+        (2.0 * self.window() / f64::from(self.segment)).ceil() as u32 + 4
+    }
+}
+
+impl LoadType for DiagnoseLoad {
+    /// A part of a diagnosis is none.
+    fn part(&self, _place: u32, _number: u32) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn window(&self, _operations: u64) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn lasting(&self, _duration: Span) -> LoadKind {
+        self.clone().into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::BitsPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::BitsPerSecond, Metric::MegabytesPerSecond]
+    }
+
+    fn operations(&self) -> &'static str {
+        "probes"
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.aims_at_a_service()?;
+        let here = |key: &str| path!["loads", at.name, "diagnose", key];
+        if at.experiment.services[&at.load.to].kind.bulk().is_none() {
+            return Err(problem(
+                path!["loads", at.name, "to"],
+                format!("the service `{}` tells nothing of what arrives", at.load.to),
+                "a service of kind `bulk`",
+            ));
+        }
+        in_range(self.rate.0, 10_000, 10_000_000_000, here("rate"))?;
+        in_range(u64::from(self.segment), 256, 8948, here("segment"))?;
+        in_range(u64::from(self.packets), 100, 10_000_000, here("packets"))?;
+        in_range(u64::from(self.bursts), 1, 1000, here("bursts"))?;
+        let shortest = Span(Duration::from_micros(100));
+        within(self.rtt, shortest..=Span::secs(10), here("rtt"), "from 100us to 10s")?;
+        within(self.duration, up_to(Span::secs(600)), here("duration"), "a length of time of at most 10m")?;
+        within(self.constant, 0.1..=10.0, here("constant"), "a number from 0.1 to 10")?;
+        if self.burst() > LONGEST_BURST {
+            return Err(problem(
+                here("rtt"),
+                "a queue for that rate and that time takes more than a burst can show",
+                format!("at most {LONGEST_BURST} segments under way"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        format!("the path {} is looked at for TCP at {} over {}", at.way(), self.rate, self.rtt)
+    }
+}

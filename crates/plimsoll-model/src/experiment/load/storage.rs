@@ -1,0 +1,330 @@
+//! Storage loads: reads and writes of a volume.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
+use crate::effect::{Effect, EffectKind, word};
+use crate::experiment::Metric;
+use crate::experiment::open_loop::{OpenLoop, check_open};
+use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
+use crate::experiment::share::share;
+use crate::units::{ByteSize, Share, Span};
+
+/// Reads and writes of a volume. Each thread has a part of its own: a file in a file system, a stretch of a device. What is written is random
+/// and never the same twice, so that no device can compress it or store it once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StorageLoad {
+    /// How many threads work side by side (1 to 64).
+    pub threads: u32,
+    /// How many operations each thread keeps under way at a time (1 to 1024); more than one only with the engine `io_uring`.
+    pub depth: u32,
+    /// How operations are handed to the kernel.
+    pub engine: StorageEngine,
+    /// Which blocks follow one another.
+    pub access: Access,
+    /// The share of operations that read; the others write.
+    pub reads: Share,
+    /// Bytes in one operation (512 to 16M; whole blocks of the device where `direct`).
+    pub block: ByteSize,
+    /// What all threads work on together (a block for each thread, to 1T). What is to be read, or written at random, is written beforehand;
+    /// sequential writers begin with an empty file.
+    pub size: ByteSize,
+    /// Whether operations go past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// What is done to the page cache before the load begins.
+    pub cache: CacheState,
+    /// Touch one byte of every so many that were read, within the operation's time, as a program does that uses them (64 to 16M; 0 touches
+    /// none). `hdparm` touches one of every 512.
+    pub touch_every: ByteSize,
+    /// Make what was written durable after every so many writes of a thread; 0 never does. The call's time counts as part of the last
+    /// write's.
+    pub sync_every: u32,
+    /// How it is made durable, by `sync_every` and by `sync_at_end`.
+    pub sync_by: SyncBy,
+    /// Make everything durable at the end, as part of the measured time.
+    pub sync_at_end: bool,
+    /// How long a thread waits after each operation before it begins the next one in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Span>,
+    /// How many operations each thread carries out. Give this or `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+    /// How long each thread works. Give this or `operations`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+    /// Begin operations at a rate, each when it is due, and time each from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoop>,
+    /// How long an operation of an open loop may wait for a free place before it counts as an error.
+    pub timeout: Span,
+    /// Where the random numbers begin; by default somewhere else each time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for StorageLoad {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            depth: 1,
+            engine: StorageEngine::Pread,
+            access: Access::Sequential,
+            reads: Share(1.0),
+            block: ByteSize(4 << 10),
+            size: ByteSize(64 << 20),
+            direct: false,
+            cache: CacheState::AsIs,
+            touch_every: ByteSize(0),
+            sync_every: 0,
+            sync_by: SyncBy::default(),
+            sync_at_end: false,
+            think: None,
+            operations: None,
+            duration: None,
+            open: None,
+            timeout: Span::secs(30),
+            seed: None,
+        }
+    }
+}
+
+impl StorageLoad {
+    /// Whether any of it is written while it is measured.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.reads.0 < 1.0
+    }
+
+    /// How large the part of each thread is: whole blocks, at least one.
+    #[must_use]
+    pub fn part_size(&self) -> u64 {
+        let each = self.size.0 / u64::from(self.threads.max(1));
+        (each / self.block.0.max(1)).max(1) * self.block.0
+    }
+}
+
+/// How operations are handed to the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StorageEngine {
+    /// io_uring(7): many at a time, in one call.
+    IoUring,
+    /// pread(2) and pwrite(2): one after the other.
+    #[default]
+    Pread,
+    /// mmap(2): bytes are copied from and to memory that stands for the file.
+    Mmap,
+}
+
+/// Which blocks follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Each the next one, from the beginning again after the last.
+    #[default]
+    Sequential,
+    /// Each anywhere, all with the same chance.
+    Random,
+}
+
+/// How what was written is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncBy {
+    /// fdatasync(2), or msync(2) of what stands in memory: the data of the thread's own file.
+    #[default]
+    Fdatasync,
+    /// fsync(2): its times and the like, too.
+    Fsync,
+    /// syncfs(2): everything on the file system, whoever wrote it.
+    Syncfs,
+    /// sync(2): everything on every file system of the machine.
+    Sync,
+}
+
+/// What is done to the page cache before a load begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheState {
+    /// Nothing.
+    #[default]
+    AsIs,
+    /// What the load will use is written back and dropped from the cache.
+    Dropped,
+    /// What the load will use is read once.
+    Warmed,
+}
+
+impl LoadType for StorageLoad {
+    fn part(&self, place: u32, number: u32) -> LoadKind {
+        let operations = self.operations.map(|all| share(all, place, number));
+        let duration = self.duration.map(|all| Span(all.0 / number));
+        Self { operations, duration, ..self.clone() }.into()
+    }
+
+    fn window(&self, operations: u64) -> LoadKind {
+        Self { operations: Some(operations), duration: None, ..self.clone() }.into()
+    }
+
+    fn lasting(&self, duration: Span) -> LoadKind {
+        Self { operations: None, duration: Some(duration), ..self.clone() }.into()
+    }
+
+    fn usual_metric(&self) -> Metric {
+        Metric::MegabytesPerSecond
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let rates = [
+            Metric::RequestsPerSecond,
+            Metric::CpuUsPerRequest,
+            Metric::MegabytesPerSecond,
+            Metric::DeviceShare,
+        ];
+        [&rates[..], LATENCIES].concat()
+    }
+
+    fn operations(&self) -> &'static str {
+        "operations"
+    }
+
+    fn target(&self) -> Target {
+        Target::Volume
+    }
+
+    fn check(&self, at: &LoadPlace<'_>) -> Checked {
+        at.says_what_it_aims_at()?;
+        declared(&at.load.to, &at.experiment.volumes, "volume", path!["loads", at.name, "to"])?;
+        let on = &at.experiment.volumes[&at.load.to].on;
+        if *on != at.load.from {
+            return Err(problem(
+                path!["loads", at.name, "from"],
+                format!("the volume `{}` is on `{on}`", at.load.to),
+                format!("\"{on}\""),
+            ));
+        }
+        let here = |key: &str| path!["loads", at.name, "storage", key];
+        if self.operations.is_some() == self.duration.is_some() {
+            return Err(problem(
+                path!["loads", at.name, "storage"],
+                format!("the load `{}` does not say how long it goes on", at.name),
+                "either `operations` or `duration`",
+            ));
+        }
+        in_range(u64::from(self.threads), 1, 64, here("threads"))?;
+        in_range(u64::from(self.depth), 1, 1024, here("depth"))?;
+        in_range(self.block.0, 512, 16 << 20, here("block"))?;
+        if self.touch_every.0 != 0 {
+            in_range(self.touch_every.0, 64, 16 << 20, here("touch_every"))?;
+        }
+        in_range(self.size.0, self.block.0 * u64::from(self.threads), 1 << 40, here("size"))?;
+        if self.depth > 1 && self.engine != StorageEngine::IoUring {
+            return Err(problem(
+                here("depth"),
+                "this engine carries out one operation after the other",
+                "1, or `engine = \"io_uring\"`",
+            ));
+        }
+        if self.direct && self.engine == StorageEngine::Mmap {
+            return Err(problem(
+                here("direct"),
+                "memory that stands for a file is the page cache",
+                "`false`, or another engine",
+            ));
+        }
+        if self.direct && !self.block.0.is_multiple_of(512) {
+            return Err(problem(
+                here("block"),
+                "direct operations are of whole blocks of the device",
+                "a multiple of 512",
+            ));
+        }
+        let target = &at.experiment.volumes[&at.load.to];
+        if self.sync_by == SyncBy::Syncfs && !target.has_files() {
+            let expected = "another way, or a volume with files";
+            return Err(problem(
+                here("sync_by"),
+                format!("the volume `{}` has no file system", at.load.to),
+                expected,
+            ));
+        }
+        if let Some(operations) = self.operations {
+            in_range(operations, 1, 1_000_000_000_000, here("operations"))?;
+        }
+        match &self.open {
+            Some(_) if self.think.is_some() => Err(problem(
+                here("think"),
+                "operations of an open loop begin when they are due",
+                "either `think` or `open`",
+            )),
+            Some(open) => check_open(at.name, "storage", open),
+            None => Ok(()),
+        }
+    }
+
+    fn describe(&self, at: &LoadPlace<'_>) -> String {
+        let access = match self.access {
+            Access::Sequential => "sequential",
+            Access::Random => "random",
+        };
+        let what = match self.reads.0 {
+            1.0 => "reads".to_owned(),
+            0.0 => "writes".to_owned(),
+            _ => format!("{} reads among writes", self.reads),
+        };
+        let many = self.operations.map(|n| format!("{n} operations"));
+        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let threads = count(self.threads, "thread");
+        let direct = if self.direct { ", past the page cache" } else { "" };
+        format!(
+            "{access} {what} of {} in {}, {threads} x {} x {amount}{direct} on {}",
+            self.block, self.size, self.depth, at.load.to
+        )
+    }
+
+    fn effects(&self, at: &LoadPlace<'_>) -> Vec<Effect> {
+        let effect = |kind: EffectKind, key: &str, what: String| {
+            Effect::new(kind, format!("loads.{}.storage.{key}", at.name), what).on(&at.load.from)
+        };
+        let device = at.experiment.volumes.get(&at.load.to).and_then(|volume| volume.device.as_ref());
+        let written = device.filter(|_| self.writes()).map(|device| {
+            let what = format!("{} is written to: what is on it is lost", word(device));
+            effect(EffectKind::Device, "reads", what).needs_root()
+        });
+        let flushed = flushed(self).map(|what| effect(EffectKind::Machine, "sync_by", what.into()));
+        written.into_iter().chain(flushed).collect()
+    }
+}
+
+/// Whose writes a storage load waits for beside its own.
+fn flushed(storage: &StorageLoad) -> Option<&'static str> {
+    let flushes = storage.sync_at_end || storage.sync_every > 0;
+    match storage.sync_by {
+        SyncBy::Sync if flushes => {
+            Some("all that is to be written to any file system is written, whoever wrote it")
+        }
+        SyncBy::Syncfs if flushes => {
+            Some("all that is to be written to the volume's file system is written, whoever wrote it")
+        }
+        SyncBy::Fdatasync | SyncBy::Fsync | SyncBy::Syncfs | SyncBy::Sync => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_whole_blocks() {
+        let load = StorageLoad {
+            threads: 3,
+            block: ByteSize(4096),
+            size: ByteSize(100_000),
+            ..StorageLoad::default()
+        };
+        assert_eq!(load.part_size(), 8 * 4096);
+        assert_eq!(StorageLoad { size: ByteSize(1), ..load }.part_size(), 4096);
+    }
+}

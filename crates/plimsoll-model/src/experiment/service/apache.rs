@@ -1,0 +1,76 @@
+//! Apache httpd as a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::effect::{AsWhom, Effect};
+use crate::experiment::load::count;
+use crate::experiment::problem::{Checked, Part, in_range};
+use crate::units::ByteSize;
+
+/// Apache httpd (httpd.apache.org) with its prefork module, serving files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ApacheService {
+    /// The most processes, and so the most connections served at a time (`MaxRequestWorkers`, 1 to 20000).
+    pub workers: u32,
+    /// The processes made at the start (`StartServers`).
+    pub start: u32,
+    /// The fewest idle processes before more are made (`MinSpareServers`).
+    pub min_spare: u32,
+    /// The most idle processes before some are ended (`MaxSpareServers`).
+    pub max_spare: u32,
+    /// How many connections a process serves before it is replaced; 0 for any number (`MaxConnectionsPerChild`).
+    pub connections_per_process: u32,
+    /// The size of the document at `/`, where no `root` is given.
+    pub document: ByteSize,
+    /// A folder whose files are served below `/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+    /// Whether a connection is kept for further requests.
+    pub keep_alive: bool,
+}
+
+impl Default for ApacheService {
+    fn default() -> Self {
+        Self {
+            workers: 150,
+            start: 5,
+            min_spare: 5,
+            max_spare: 10,
+            connections_per_process: 0,
+            document: ByteSize(1024),
+            root: None,
+            backlog: 511,
+            keep_alive: true,
+        }
+    }
+}
+
+impl ServiceType for ApacheService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "apache", key];
+        let workers = u64::from(self.workers);
+        in_range(workers, 1, 20_000, here("workers"))?;
+        in_range(u64::from(self.start), 1, workers, here("start"))?;
+        in_range(u64::from(self.min_spare), 1, workers, here("min_spare"))?;
+        in_range(u64::from(self.max_spare), u64::from(self.min_spare) + 1, 20_001, here("max_spare"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+    }
+
+    fn describe(&self) -> String {
+        format!("Apache httpd, prefork, up to {}", count(self.workers, "process"))
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        let started = at.program("apache", "Apache httpd", AsWhom::Nobody);
+        [Some(started), at.documents("apache", self.root.as_deref())].into_iter().flatten().collect()
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,63 @@
+//! The built-in end of bulk loads.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::experiment::load::bulk::LARGEST_BUFFER;
+use crate::experiment::problem::{Checked, Part, in_range};
+use crate::units::{ByteSize, Span};
+
+/// The built-in end of bulk loads: it takes what it is sent, over TCP and UDP, and sends what it is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BulkService {
+    /// What becomes of the bytes that come in.
+    pub take: Take,
+    /// Wait so long before each read, as a reader that cannot keep up does.
+    pub pause: Span,
+    /// How many bytes a read takes at most (1 to 16M). More than a CPU's cache holds makes copying slower.
+    pub chunk: ByteSize,
+    /// The receive buffer (`SO_RCVBUF`) of connections from the handshake on, where a load does not ask for another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ByteSize>,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+}
+
+impl Default for BulkService {
+    fn default() -> Self {
+        Self {
+            take: Take::Discard,
+            pause: Span::default(),
+            chunk: ByteSize(128 << 10),
+            receive_buffer: None,
+            backlog: 511,
+        }
+    }
+}
+
+/// What becomes of bytes that come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// The kernel throws them away (`MSG_TRUNC`, tcp(7)): the receiver costs as little as it can.
+    #[default]
+    Discard,
+    /// They are copied to the program, as by every ordinary one.
+    Copy,
+}
+
+impl ServiceType for BulkService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "bulk", key];
+        in_range(self.chunk.0, 1, 16 << 20, here("chunk"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        self.receive_buffer
+            .map_or(Ok(()), |bytes| in_range(bytes.0, 1, LARGEST_BUFFER, here("receive_buffer")))
+    }
+
+    fn describe(&self) -> String {
+        "the other end of bulk loads".to_owned()
+    }
+}

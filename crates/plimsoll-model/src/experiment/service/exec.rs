@@ -1,0 +1,59 @@
+//! A program of the user's own as a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::experiment::problem::{Checked, Part, problem};
+
+/// A program of the user's own, and its arguments. The agent replaces `{port}`, `{address}`, `{to}` and `{scratch}` when it starts the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ExecService {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+}
+
+impl ServiceType for ExecService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        if self.argv.is_empty() {
+            let here = path!["services", at.name, "exec"];
+            return Err(problem(here, "the command is empty", "a program and its arguments"));
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        self.argv.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        let whom = if at.service.privileged { AsWhom::Caller } else { AsWhom::Nobody };
+        let variables = at.service.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value)));
+        let what = variables.collect::<String>() + &self.describe();
+        let mut found = vec![at.program("exec", &what, whom)];
+        if !at.service.pass_env.is_empty() {
+            let names: Vec<String> = at.service.pass_env.iter().map(|name| word(name)).collect();
+            let what = format!("the variables {} of your environment", names.join(", "));
+            found.push(at.effect(EffectKind::Reads, "pass_env", what));
+        }
+        found
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+
+    fn takes_mail(&self) -> bool {
+        true
+    }
+
+    fn keeps_files(&self) -> bool {
+        true
+    }
+
+    fn may_be_privileged(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,92 @@
+//! HAProxy as a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::effect::{AsWhom, Effect};
+use crate::experiment::load::count;
+use crate::experiment::problem::{Checked, Part, declared, in_range};
+
+/// HAProxy (haproxy.org), passing connections on to another service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HaproxyService {
+    /// The service that it passes connections on to.
+    pub to: String,
+    /// What it understands of what it passes on.
+    #[serde(default)]
+    pub mode: ProxyMode,
+    /// Threads (1 to 64).
+    #[serde(default = "HaproxyService::default_threads")]
+    pub threads: u32,
+    /// The most connections that it takes at a time (1 to 100000).
+    #[serde(default = "HaproxyService::default_connections")]
+    pub connections: u32,
+    /// The length of the listen queue (`listen(2)`).
+    #[serde(default = "HaproxyService::default_backlog")]
+    pub backlog: u32,
+    /// Whether the connection to the server is kept for further requests; only in mode `http`.
+    #[serde(default = "HaproxyService::default_keep_alive")]
+    pub keep_alive: bool,
+}
+
+impl HaproxyService {
+    fn default_threads() -> u32 {
+        1
+    }
+    fn default_connections() -> u32 {
+        4096
+    }
+    fn default_backlog() -> u32 {
+        511
+    }
+    fn default_keep_alive() -> bool {
+        true
+    }
+}
+
+/// What a proxy understands of what it passes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProxyMode {
+    /// Requests and answers.
+    #[default]
+    Http,
+    /// Bytes.
+    Tcp,
+}
+
+impl ServiceType for HaproxyService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "haproxy", key];
+        declared(&self.to, &at.experiment.services, "service", here("to"))?;
+        in_range(u64::from(self.threads), 1, 64, here("threads"))?;
+        in_range(u64::from(self.connections), 1, 100_000, here("connections"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+    }
+
+    fn describe(&self) -> String {
+        let mode = match self.mode {
+            ProxyMode::Http => "HTTP",
+            ProxyMode::Tcp => "TCP",
+        };
+        format!("haproxy to {}, {mode}, {}", self.to, count(self.threads, "thread"))
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        vec![at.program("haproxy", "haproxy", AsWhom::Nobody)]
+    }
+
+    fn onward(&self) -> Option<&str> {
+        Some(&self.to)
+    }
+
+    fn passes_bytes(&self) -> bool {
+        self.mode == ProxyMode::Tcp
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+}

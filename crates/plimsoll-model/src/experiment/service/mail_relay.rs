@@ -1,0 +1,145 @@
+//! The built-in relay for mail.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LARGEST_MESSAGE, ServiceKind, ServicePlace, ServiceType, check_queue, check_retry};
+use crate::effect::Effect;
+use crate::experiment::load::count;
+use crate::experiment::problem::{Checked, Part, declared, in_range};
+use crate::units::{ByteSize, Span};
+
+/// The built-in relay for mail: it stores each message before it says 250, and forwards it afterwards. After a crash it goes on with what
+/// is in its queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MailRelayService {
+    /// The service that it forwards messages to.
+    pub to: String,
+    /// A folder on the host for the queue; by default one beside the other files of services, which is in memory. It is made when it is
+    /// not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// The volume of the same host that the queue lies on, in a folder of the service's own, by name. Give this or `queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// How a message becomes durable before it is acknowledged.
+    #[serde(default)]
+    pub durability: Durability,
+    /// How many threads write to the queue (1 to 256).
+    #[serde(default = "MailRelayService::default_writers")]
+    pub writers: u32,
+    /// How many sessions to the next service there may be at a time (1 to 1000).
+    #[serde(default = "MailRelayService::default_deliveries")]
+    pub deliveries: u32,
+    /// How long a message waits after its first failed delivery; after each further one twice as long as before, up to `retry_most`.
+    #[serde(default = "MailRelayService::default_retry")]
+    pub retry: Span,
+    /// The longest that a message waits between two attempts.
+    #[serde(default = "MailRelayService::default_retry_most")]
+    pub retry_most: Span,
+    /// The longest message that it takes.
+    #[serde(default = "MailRelayService::default_max_message")]
+    pub max_message: ByteSize,
+    /// The most connections at a time (1 to 100000).
+    #[serde(default = "MailRelayService::default_clients")]
+    pub clients: u32,
+    /// The length of the listen queue (`listen(2)`).
+    #[serde(default = "MailRelayService::default_backlog")]
+    pub backlog: u32,
+}
+
+impl MailRelayService {
+    /// A relay to this service, with every default.
+    #[must_use]
+    pub fn to(service: &str) -> Self {
+        Self {
+            to: service.to_owned(),
+            queue: None,
+            volume: None,
+            durability: Durability::default(),
+            writers: Self::default_writers(),
+            deliveries: Self::default_deliveries(),
+            retry: Self::default_retry(),
+            retry_most: Self::default_retry_most(),
+            max_message: Self::default_max_message(),
+            clients: Self::default_clients(),
+            backlog: Self::default_backlog(),
+        }
+    }
+
+    fn default_writers() -> u32 {
+        8
+    }
+    fn default_deliveries() -> u32 {
+        20
+    }
+    fn default_retry() -> Span {
+        Span::secs(1)
+    }
+    fn default_retry_most() -> Span {
+        Span::secs(60)
+    }
+    fn default_max_message() -> ByteSize {
+        ByteSize(64 << 20)
+    }
+    fn default_clients() -> u32 {
+        1000
+    }
+    fn default_backlog() -> u32 {
+        511
+    }
+}
+
+/// How a message becomes durable before it is acknowledged. There is nothing less than this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Each message is a file; the file and its folder are flushed (fsync(2)) for each.
+    #[default]
+    Fsync,
+    /// Messages that arrive while a flush is under way share the next file and the next flush.
+    GroupCommit,
+}
+
+impl ServiceType for MailRelayService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "mail_relay", key];
+        declared(&self.to, &at.experiment.services, "service", here("to"))?;
+        in_range(u64::from(self.writers), 1, 256, here("writers"))?;
+        in_range(u64::from(self.deliveries), 1, 1000, here("deliveries"))?;
+        in_range(u64::from(self.clients), 1, 100_000, here("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
+        check_retry(self.retry, self.retry_most, here("retry"))?;
+        check_queue(at, self.queue.as_deref(), self.volume.as_deref(), here)
+    }
+
+    fn describe(&self) -> String {
+        format!("relay for mail to {}, {}", self.to, count(self.deliveries, "delivery session"))
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        at.queue("mail_relay", self.queue.as_deref()).into_iter().collect()
+    }
+
+    fn onward(&self) -> Option<&str> {
+        Some(&self.to)
+    }
+
+    fn volume(&self) -> Option<&str> {
+        self.volume.as_deref()
+    }
+
+    fn with_queue_in(&self, folder: String) -> Option<ServiceKind> {
+        Some(Self { queue: Some(folder), ..self.clone() }.into())
+    }
+
+    fn takes_mail(&self) -> bool {
+        true
+    }
+
+    fn keeps_files(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,343 @@
+//! Services: what is under test, or in its way.
+//!
+//! A service is written as a table with one key for its kind. What is asked of every kind is [`ServiceType`]; each answers in its own file.
+
+mod apache;
+mod bulk;
+mod exec;
+mod haproxy;
+mod mail_relay;
+mod nginx;
+mod postfix;
+mod relay;
+mod smtp_sink;
+mod tcp_proxy;
+mod web;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::apache::ApacheService;
+pub use self::bulk::{BulkService, Take};
+pub use self::exec::ExecService;
+pub use self::haproxy::{HaproxyService, ProxyMode};
+pub use self::mail_relay::{Durability, MailRelayService};
+pub use self::nginx::NginxService;
+pub use self::postfix::PostfixService;
+pub use self::relay::{Leak, RelayService};
+pub use self::smtp_sink::{Outage, SmtpSinkService};
+pub use self::tcp_proxy::{PassBy, TcpProxyService};
+pub use self::web::{WebModel, WebService};
+use super::Experiment;
+use super::problem::{Checked, Part, declared, problem};
+use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::units::Span;
+
+kinds! {
+    /// What a service is.
+    pub enum ServiceKind, a table that is "the service", each a dyn ServiceType {
+        /// The built-in web server.
+        web: Web(WebService),
+        /// The built-in forking relay.
+        relay: Relay(RelayService),
+        /// The built-in end of bulk loads.
+        bulk: Bulk(BulkService),
+        /// The built-in proxy for TCP: one process that passes bytes on.
+        tcp_proxy: TcpProxy(TcpProxyService),
+        /// The built-in sink for mail.
+        smtp_sink: SmtpSink(SmtpSinkService),
+        /// The built-in relay for mail: it stores before it forwards.
+        mail_relay: MailRelay(MailRelayService),
+        /// nginx.
+        nginx: Nginx(NginxService),
+        /// HAProxy.
+        haproxy: Haproxy(HaproxyService),
+        /// Apache httpd, prefork.
+        apache: Apache(ApacheService),
+        /// Postfix, relaying.
+        postfix: Postfix(PostfixService),
+        /// A program of your own and its arguments. `{port}`, `{address}`, `{to}` and `{scratch}`, a folder that it may write to, are replaced.
+        exec: Exec(ExecService),
+    }
+
+    /// A service on a host. Exactly one of the kinds is given.
+    pub struct Service, read as ServiceTable {
+        /// The host that it runs on.
+        pub on: String,
+        /// The first port that it listens on (1 to 65535); by default one is chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub port: Option<u16>,
+        /// How to know that it is ready.
+        #[serde(default)]
+        pub ready: Ready,
+        /// Environment variables for `exec`, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and those of the language.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub env: BTreeMap<String, String>,
+        /// Variables of the environment in which Plimsoll was started that `exec` gets, too, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub pass_env: Vec<String>,
+        /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
+        /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--yes`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub privileged: bool,
+        /// The service that `{to}` in `exec` stands for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub to: Option<String>,
+    }
+}
+
+/// When a service counts as ready.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ready {
+    /// An HTTP path that must answer with status 200; without it, it is enough that every port takes a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// How long it may take.
+    pub within: Span,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { http: None, within: Span::secs(10) }
+    }
+}
+
+/// What is asked of every kind of service.
+trait ServiceType {
+    /// Whether it makes sense where it stands.
+    fn check(&self, at: &ServicePlace<'_>) -> Checked;
+
+    /// It in words.
+    fn describe(&self) -> String;
+
+    /// What it does to the machine.
+    fn effects(&self, _at: &ServicePlace<'_>) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    /// The service that connections are passed on to.
+    fn onward(&self) -> Option<&str> {
+        None
+    }
+
+    /// The volume that it keeps its queue on.
+    fn volume(&self) -> Option<&str> {
+        None
+    }
+
+    /// The same with its queue in a folder; nothing for one without a queue.
+    fn with_queue_in(&self, _folder: String) -> Option<ServiceKind> {
+        None
+    }
+
+    /// How many ports it listens on.
+    fn listeners(&self) -> u32 {
+        1
+    }
+
+    /// Whether it is a program that is not Plimsoll.
+    fn is_program(&self) -> bool {
+        false
+    }
+
+    /// Whether it can do something with all rights of whoever runs Plimsoll.
+    fn may_be_privileged(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes mail, or may.
+    fn takes_mail(&self) -> bool {
+        false
+    }
+
+    /// Whether it passes on whatever bytes come.
+    fn passes_bytes(&self) -> bool {
+        false
+    }
+
+    /// Whether it has files that outlive a restart of it.
+    fn keeps_files(&self) -> bool {
+        false
+    }
+}
+
+/// A service and where it stands.
+struct ServicePlace<'e> {
+    experiment: &'e Experiment,
+    name: &'e String,
+    service: &'e Service,
+}
+
+impl ServicePlace<'_> {
+    fn effect(&self, kind: EffectKind, key: &str, what: String) -> Effect {
+        Effect::new(kind, format!("services.{}.{key}", self.name), what).on(&self.service.on)
+    }
+
+    fn program(&self, key: &str, what: &str, whom: AsWhom) -> Effect {
+        self.effect(EffectKind::Program, key, what.to_owned()).run_as(whom)
+    }
+
+    fn documents(&self, kind: &str, root: Option<&str>) -> Option<Effect> {
+        let what = format!("serves the files below {}", word(root?));
+        Some(self.effect(EffectKind::Reads, &format!("{kind}.root"), what))
+    }
+
+    fn queue(&self, kind: &str, folder: Option<&str>) -> Option<Effect> {
+        let what = format!("its queue in {}, which is made where it is not there and stays", word(folder?));
+        Some(self.effect(EffectKind::Writes, &format!("{kind}.queue"), what))
+    }
+}
+
+impl ServiceKind {
+    /// Whether Plimsoll itself serves it; anything else is a program of its own.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        !self.as_dyn().is_program()
+    }
+
+    /// The same with its queue in a folder; itself where it has no queue.
+    #[must_use]
+    pub fn with_queue_in(self, folder: String) -> Self {
+        self.as_dyn().with_queue_in(folder).unwrap_or(self)
+    }
+
+    /// Whether it has files that outlive a restart of it.
+    #[must_use]
+    pub fn keeps_files(&self) -> bool {
+        self.as_dyn().keeps_files()
+    }
+
+    /// Whether it takes mail, or may.
+    pub(super) fn takes_mail(&self) -> bool {
+        self.as_dyn().takes_mail()
+    }
+
+    /// Whether it passes on whatever bytes come.
+    pub(super) fn passes_bytes(&self) -> bool {
+        self.as_dyn().passes_bytes()
+    }
+}
+
+impl Service {
+    /// The service that connections are passed on to.
+    #[must_use]
+    pub fn onward(&self) -> Option<&str> {
+        self.kind.as_dyn().onward().or(self.to.as_deref())
+    }
+
+    /// The volume that it keeps its queue on.
+    #[must_use]
+    pub fn volume(&self) -> Option<&str> {
+        self.kind.as_dyn().volume()
+    }
+
+    /// How many ports it listens on.
+    #[must_use]
+    pub fn listeners(&self) -> u32 {
+        self.kind.as_dyn().listeners()
+    }
+
+    /// It in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.kind.as_dyn().describe()
+    }
+
+    /// What it does to the machine.
+    #[must_use]
+    pub fn effects(&self, experiment: &Experiment, name: &String) -> Vec<Effect> {
+        self.kind.as_dyn().effects(&ServicePlace { experiment, name, service: self })
+    }
+
+    /// Whether it makes sense.
+    pub(super) fn check(&self, experiment: &Experiment, name: &String) -> Checked {
+        declared(&self.on, &experiment.hosts, "host", path!["services", name, "on"])?;
+        if let Some(0) = self.port {
+            return Err(problem(path!["services", name, "port"], "0 is no port", "a number from 1 to 65535"));
+        }
+        self.kind.as_dyn().check(&ServicePlace { experiment, name, service: self })?;
+        self.check_rights(name)?;
+        match &self.to {
+            Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
+            None => Ok(()),
+        }
+    }
+
+    /// What a program is given beyond what every program has.
+    fn check_rights(&self, name: &String) -> Checked {
+        let program = self.kind.exec().is_some();
+        if self.privileged && !self.kind.as_dyn().may_be_privileged() {
+            return Err(problem(
+                path!["services", name, "privileged"],
+                "this service needs no rights of its own",
+                "`privileged` beside `exec` or `postfix`",
+            ));
+        }
+        for (key, given) in [("env", !self.env.is_empty()), ("pass_env", !self.pass_env.is_empty())] {
+            if given && !program {
+                let message = "only a program of your own gets variables of the environment";
+                return Err(problem(path!["services", name, key], message, format!("`{key}` beside `exec`")));
+            }
+        }
+        for (index, variable) in self.pass_env.iter().enumerate() {
+            if variable.is_empty() || variable.contains(['=', '\0']) {
+                return Err(problem(
+                    path!["services", name, "pass_env", index],
+                    format!("`{variable}` is no name of a variable"),
+                    "one such as \"DATABASE_URL\"",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The longest message that a service can be asked to take, in bytes.
+const LARGEST_MESSAGE: u64 = 1 << 30;
+
+fn check_retry(first: Span, most: Span, path: impl Into<Vec<Part>>) -> Checked {
+    if first.0.is_zero() || first > most {
+        return Err(problem(
+            path,
+            "this is no time between two attempts",
+            "a length of time of more than 0 that is not longer than `retry_most`",
+        ));
+    }
+    Ok(())
+}
+
+/// Where a queue lies: in a folder, or on a volume of the same host that files can be made on.
+fn check_queue(
+    at: &ServicePlace<'_>,
+    queue: Option<&str>,
+    volume: Option<&str>,
+    here: impl Fn(&str) -> [Part; 4],
+) -> Checked {
+    if let Some(folder) = queue.filter(|folder| !folder.starts_with('/')) {
+        let expected = "a path that starts with `/`";
+        return Err(problem(here("queue"), format!("`{folder}` is no whole path"), expected));
+    }
+    let Some(name) = volume else { return Ok(()) };
+    let here = here("volume");
+    if queue.is_some() {
+        return Err(problem(
+            here,
+            "the queue lies in a folder and on a volume",
+            "either `queue` or `volume`",
+        ));
+    }
+    declared(name, &at.experiment.volumes, "volume", here.clone())?;
+    let volume = &at.experiment.volumes[name];
+    if volume.on != at.service.on {
+        let expected = format!("a volume on `{}`", at.service.on);
+        return Err(problem(here, format!("the volume `{name}` is on `{}`", volume.on), expected));
+    }
+    if volume.has_files() {
+        return Ok(());
+    }
+    let expected = "a `folder`, or a `loop` with a `filesystem`";
+    Err(problem(here, format!("the volume `{name}` holds no files"), expected))
+}

@@ -1,0 +1,70 @@
+//! nginx as a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::effect::{AsWhom, Effect};
+use crate::experiment::load::count;
+use crate::experiment::problem::{Checked, Part, in_range};
+use crate::units::ByteSize;
+
+/// nginx (nginx.org), serving files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NginxService {
+    /// Worker processes (1 to 256).
+    pub workers: u32,
+    /// The most connections of each worker, those to other servers included (8 to 100000).
+    pub connections: u32,
+    /// The size of the document at `/`, where no `root` is given.
+    pub document: ByteSize,
+    /// A folder whose files are served below `/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+    /// Whether each worker has a listening socket of its own (SO_REUSEPORT).
+    pub reuseport: bool,
+    /// Whether the workers take turns in accepting.
+    pub accept_mutex: bool,
+    /// How many requests a connection may carry before nginx closes it; 0 closes it after the first.
+    pub requests_per_connection: u32,
+}
+
+impl Default for NginxService {
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            connections: 4096,
+            document: ByteSize(1024),
+            root: None,
+            backlog: 511,
+            reuseport: false,
+            accept_mutex: false,
+            requests_per_connection: 1000,
+        }
+    }
+}
+
+impl ServiceType for NginxService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "nginx", key];
+        in_range(u64::from(self.workers), 1, 256, here("workers"))?;
+        in_range(u64::from(self.connections), 8, 100_000, here("connections"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
+    }
+
+    fn describe(&self) -> String {
+        format!("nginx, {}", count(self.workers, "worker"))
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        let started = at.program("nginx", "nginx", AsWhom::Nobody);
+        [Some(started), at.documents("nginx", self.root.as_deref())].into_iter().flatten().collect()
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+}

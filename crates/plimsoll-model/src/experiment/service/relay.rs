@@ -1,0 +1,92 @@
+//! The built-in forking relay.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::experiment::HostKind;
+use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
+use crate::units::Span;
+
+/// The built-in relay: for each connection it forks a process that connects onward, copies both ways, and exits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelayService {
+    /// The service that it relays to.
+    pub to: String,
+    /// How many relays there are, each a process with a port of its own (1 to 64).
+    #[serde(default = "RelayService::default_listeners")]
+    pub listeners: u32,
+    /// The length of the listen queue (`listen(2)`).
+    #[serde(default = "RelayService::default_backlog")]
+    pub backlog: u32,
+    /// A fault to build in on purpose, so that the judge has something to find.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak: Option<Leak>,
+    /// How many rules or records each connection leaves behind (1 to 1000): with more, a smaller flood shows the same fault.
+    #[serde(default = "RelayService::default_leak_count")]
+    pub leak_count: u32,
+}
+
+impl RelayService {
+    fn default_listeners() -> u32 {
+        1
+    }
+    pub(super) fn default_backlog() -> u32 {
+        511
+    }
+    fn default_leak_count() -> u32 {
+        1
+    }
+}
+
+/// What a leaking relay leaves behind for each connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Leak {
+    /// A routing-policy rule in the host's kernel, that no packet matches but every route look-up walks past
+    /// (`fib_rules_lookup` in net/core/fib_rules.c). It outlives the relay, not the host.
+    RoutingRule,
+    /// A record in the relay's own memory, that it walks at every accept. It does not outlive the relay.
+    Record {
+        /// Forget a record after so long; without it, never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forget_after: Option<Span>,
+    },
+}
+
+impl ServiceType for RelayService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "relay", key];
+        declared(&self.to, &at.experiment.services, "service", here("to"))?;
+        in_range(u64::from(self.listeners), 1, 64, here("listeners"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        in_range(u64::from(self.leak_count), 1, 1000, here("leak_count"))?;
+        let on = &at.service.on;
+        if self.leak == Some(Leak::RoutingRule) && at.experiment.hosts[on].kind == HostKind::Local {
+            return Err(problem(
+                here("leak"),
+                format!("`{on}` is a local host: rules of routing would stay on the machine"),
+                "a relay on a host of kind \"namespace\"",
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let leak = if self.leak.is_some() { ", with a leak built in" } else { "" };
+        format!("{} forking relays to {}{leak}", self.listeners, self.to)
+    }
+
+    fn onward(&self) -> Option<&str> {
+        Some(&self.to)
+    }
+
+    fn listeners(&self) -> u32 {
+        self.listeners
+    }
+
+    fn passes_bytes(&self) -> bool {
+        true
+    }
+}

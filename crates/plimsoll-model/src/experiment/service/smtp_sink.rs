@@ -1,0 +1,93 @@
+//! The built-in sink for mail.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{LARGEST_MESSAGE, ServicePlace, ServiceType};
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::units::{ByteSize, Share, Span};
+
+/// The built-in sink for mail: it takes messages, checks each against its checksum, and keeps a list of their ids.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SmtpSinkService {
+    /// How long it waits before it acknowledges a message.
+    pub delay: Span,
+    /// The share of messages that it refuses for now (451), by the flip of a coin at each attempt.
+    pub defer: Share,
+    /// The share of messages that it refuses for good (550).
+    pub reject: Share,
+    /// Grey-listing: a sender and recipient that were never seen together are refused for now (451), until so long after their first
+    /// attempt (RFC 6647).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greylist: Option<Span>,
+    /// A time in which it is down: connections are refused, and those that are open are reset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
+    /// The longest message that it takes.
+    pub max_message: ByteSize,
+    /// Whether it offers PIPELINING (RFC 2920).
+    pub pipelining: bool,
+    /// The most connections at a time (1 to 100000).
+    pub clients: u32,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+    /// Where the random numbers of `defer` and `reject` begin.
+    pub seed: u64,
+}
+
+impl Default for SmtpSinkService {
+    fn default() -> Self {
+        Self {
+            delay: Span::default(),
+            defer: Share(0.0),
+            reject: Share(0.0),
+            greylist: None,
+            outage: None,
+            max_message: ByteSize(64 << 20),
+            pipelining: true,
+            clients: 10_000,
+            backlog: 511,
+            seed: 0,
+        }
+    }
+}
+
+/// A time in which a sink is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// So long after the first message that it was offered.
+    pub after: Span,
+    /// So long.
+    pub length: Span,
+}
+
+impl ServiceType for SmtpSinkService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "smtp_sink", key];
+        in_range(u64::from(self.clients), 1, 100_000, here("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        in_range(self.max_message.0, 1, LARGEST_MESSAGE, here("max_message"))?;
+        if self.defer.0 + self.reject.0 > 1.0 {
+            return Err(problem(
+                here("reject"),
+                "more would be refused than there is",
+                "`defer` and `reject` that are no more than 1 together",
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "sink for mail".to_owned()
+    }
+
+    fn takes_mail(&self) -> bool {
+        true
+    }
+
+    fn keeps_files(&self) -> bool {
+        true
+    }
+}

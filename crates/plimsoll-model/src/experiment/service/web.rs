@@ -1,0 +1,137 @@
+//! The built-in web server.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ServicePlace, ServiceType};
+use crate::effect::Effect;
+use crate::experiment::load::bulk::SendBy;
+use crate::experiment::load::count;
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::units::{ByteSize, Span};
+
+/// The built-in web server: static documents, documents of any size at `/?s=SIZE`, and those of a load's `mix`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebService {
+    /// How it handles connections.
+    pub model: WebModel,
+    /// The most connections served at a time (1 to 10000): the number of processes or threads, or for `event_loop` of connections of
+    /// each process.
+    pub clients: u32,
+    /// How many processes an `event_loop` has (1 to 64).
+    pub workers: u32,
+    /// The size of the document at `/`.
+    pub document: ByteSize,
+    /// A folder whose files are served below `/`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// How documents that are no files are handed to the kernel.
+    pub by: SendBy,
+    /// The length of the listen queue (`listen(2)`).
+    pub backlog: u32,
+    /// Whether each process or thread has a listening socket of its own, over which the kernel spreads connections (SO_REUSEPORT).
+    pub reuse_port: bool,
+    /// How long a client may keep silent, between requests or within one, before its connection is closed.
+    pub keep_alive: Span,
+    /// After how many requests a connection is closed; 0 for any number.
+    pub keep_alive_requests: u64,
+    /// CPU time that each request costs, beside what the answer takes anyway (up to 10 s).
+    pub work: Span,
+}
+
+impl Default for WebService {
+    fn default() -> Self {
+        Self {
+            model: WebModel::Prefork,
+            clients: 250,
+            workers: 1,
+            document: ByteSize(1024),
+            root: None,
+            by: SendBy::Write,
+            backlog: 511,
+            reuse_port: false,
+            keep_alive: Span::secs(20),
+            keep_alive_requests: 0,
+            work: Span::millis(0),
+        }
+    }
+}
+
+/// How a web server handles connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WebModel {
+    /// As many processes as clients, made beforehand; all wait in accept.
+    #[default]
+    Prefork,
+    /// The same, but only one process at a time is in accept; the others wait for a lock.
+    PreforkSerialised,
+    /// A process for each connection, made when it comes; one process accepts.
+    ForkPerConnection,
+    /// As many threads of one process as clients; all wait in accept.
+    Threads,
+    /// A few processes (`workers`), each with many connections, of which it serves those that something can be done for (`epoll(7)`).
+    EventLoop,
+}
+
+impl ServiceType for WebService {
+    fn check(&self, at: &ServicePlace<'_>) -> Checked {
+        let here = |key: &str| path!["services", at.name, "web", key];
+        in_range(u64::from(self.clients), 1, 10_000, here("clients"))?;
+        in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
+        in_range(u64::from(self.workers), 1, 64, here("workers"))?;
+        if self.keep_alive.0.is_zero() {
+            return Err(problem(
+                here("keep_alive"),
+                "a client needs some time",
+                "a length of time of more than 0",
+            ));
+        }
+        if self.reuse_port && matches!(self.model, WebModel::PreforkSerialised | WebModel::ForkPerConnection)
+        {
+            return Err(problem(
+                here("reuse_port"),
+                "this model accepts at one place",
+                "`reuse_port` with the models `prefork`, `threads` and `event_loop`",
+            ));
+        }
+        if self.work > Span::secs(10) {
+            return Err(problem(
+                here("work"),
+                format!("{} is too long for a request", self.work),
+                "at most 10 s",
+            ));
+        }
+        if self.model == WebModel::EventLoop && self.by != SendBy::Write {
+            return Err(problem(
+                here("by"),
+                "an event loop writes its documents",
+                "`write`, or a model that gives each connection a process or a thread",
+            ));
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let clients = count(self.clients, "client");
+        match self.model {
+            WebModel::Prefork => format!("web server, prefork, {clients} at a time"),
+            WebModel::PreforkSerialised => {
+                format!("web server, prefork with one in accept at a time, {clients}")
+            }
+            WebModel::ForkPerConnection => {
+                format!("web server, a process for each connection, up to {clients}")
+            }
+            WebModel::Threads => format!("web server, threads, {clients} at a time"),
+            WebModel::EventLoop => {
+                let workers = count(self.workers, "worker");
+                format!("web server, event loop, {workers}, up to {clients}")
+            }
+        }
+    }
+
+    fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
+        at.documents("web", self.root.as_deref()).into_iter().collect()
+    }
+}
