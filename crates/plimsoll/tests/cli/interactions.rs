@@ -5,7 +5,7 @@ use crate::lab::{Lab, verdict_of};
 #[test]
 fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
     let lab = Lab::new();
-    let told = lab.plimsoll(&[
+    let told = lab.plimsoll_until_decided(&[
         "run",
         "port-reuse-matrix",
         "--quick",
@@ -32,7 +32,7 @@ fn few_ports_and_a_server_that_closes_first_are_slow_only_together() {
 #[test]
 fn a_longer_path_and_more_clients_are_said_to_act_independently() {
     let lab = Lab::new();
-    let told = lab.plimsoll(&[
+    let told = lab.plimsoll_until_decided(&[
         "run",
         "additive-matrix",
         "--quick",

@@ -102,6 +102,18 @@ impl Lab {
         self.plimsoll_in(args, &[])
     }
 
+    /// Runs the program to its end, again where it calls what it measured invalid or leaves it open, as beside others on a busy machine it may.
+    /// The last of three tries counts whatever it is.
+    pub(crate) fn plimsoll_until_decided(&self, args: &[&str]) -> Told {
+        let mut told = self.plimsoll(args);
+        for _ in 0..2 {
+            if told.code == Some(4) {
+                told = self.plimsoll(args);
+            }
+        }
+        told
+    }
+
     /// Runs the program to its end, with more in its environment.
     pub(crate) fn plimsoll_in(&self, args: &[&str], environment: &[(&str, &str)]) -> Told {
         let mut command = self.command(&["timeout", "--kill-after=5", HANGS_AFTER], args);
