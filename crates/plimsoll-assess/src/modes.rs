@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::causes;
 use plimsoll_judge::modes::order::{Agreement, Order, agreement, order};
-use plimsoll_judge::modes::{LEAST_VALUES, Modes, find_modes, find_modes_in_any_order};
+use plimsoll_judge::modes::{LEAST_VALUES, Mode, Modes, find_modes, find_modes_in_any_order};
 use plimsoll_judge::stats::median;
 use plimsoll_model::cause::{Cause, CauseEvidence};
 use plimsoll_model::experiment::{Metric, ModesClaim};
@@ -33,9 +33,9 @@ fn verdict(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
         let reason = prefix(&cell.levels) + &reason;
         return Verdict::bare("modes", metric, Outcome::Invalid, slices.len(), reason);
     }
-    match found(&slices, claim.metric) {
+    match found(&slices, claim) {
         Ok(found) => {
-            let mut verdict = found.modes.verdict(metric);
+            let mut verdict = found.verdict(claim);
             if let Some(of_time) = found.of_time() {
                 verdict.reason = format!("{}; {of_time}", verdict.reason);
             }
@@ -58,11 +58,13 @@ struct Found<'s> {
     modes: Modes,
     /// From 0; empty where there are not several.
     belongs_to: Vec<usize>,
+    /// How many modes lay so near to each other that they count as one.
+    near: Option<usize>,
 }
 
-fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> {
+fn found<'s>(slices: &[&'s Slice], claim: &ModesClaim) -> Result<Found<'s>, String> {
     let with_figure: Vec<(&Slice, f64)> =
-        slices.iter().filter_map(|slice| Some((*slice, slice.result.figure(metric)?))).collect();
+        slices.iter().filter_map(|slice| Some((*slice, slice.result.figure(claim.metric)?))).collect();
     let (slices, values): (Vec<&Slice>, Vec<f64>) = with_figure.into_iter().unzip();
     if values.is_empty() {
         return Err(format!("no measurement brought a figure: {LEAST_VALUES} needed"));
@@ -86,11 +88,39 @@ fn found<'s>(slices: &[&'s Slice], metric: Metric) -> Result<Found<'s>, String> 
             mode.center = mode.center.exp();
             mode.width = mode.center * mode.width.sinh();
         }
+        if let Some(one) = too_near(&modes.modes, claim.apart.0) {
+            let near = modes.modes.len();
+            modes.modes = vec![one];
+            return Ok(Found { slices, values, modes, belongs_to: Vec::new(), near: Some(near) });
+        }
     }
-    Ok(Found { slices, values, modes, belongs_to })
+    Ok(Found { slices, values, modes, belongs_to, near: None })
+}
+
+/// What stands for several modes that all lie within a share of the lowest.
+fn too_near(modes: &[Mode], apart: f64) -> Option<Mode> {
+    let (first, last) = (modes.first()?, modes.last()?);
+    if modes.len() < 2 || last.center / first.center - 1.0 >= apart {
+        return None;
+    }
+    let weight: f64 = modes.iter().map(|mode| mode.weight).sum();
+    let center = modes.iter().map(|mode| mode.center * mode.weight).sum::<f64>() / weight;
+    let (least, most) = (first.center - first.width, last.center + last.width);
+    Some(Mode { center, weight, width: (most - least) / 2.0 })
 }
 
 impl Found<'_> {
+    /// What is found, in words.
+    fn verdict(&self, claim: &ModesClaim) -> Verdict {
+        let mut verdict = self.modes.verdict(claim.metric.name());
+        if let Some(near) = self.near {
+            let apart = claim.apart;
+            verdict.reason =
+                format!("{}; {near} places less than {apart} apart count as one", verdict.reason);
+        }
+        verdict
+    }
+
     /// Whether each measurement lies in the worst mode.
     fn in_worst(&self, metric: Metric) -> Vec<bool> {
         let worst = if metric.lower_is_better() { self.modes.modes.len() - 1 } else { 0 };
@@ -163,7 +193,7 @@ pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> 
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
     each.filter_map(|(claim, cell)| {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        let found = found(&slices::of_sound(&of_cell, &claim.phase), claim.metric).ok()?;
+        let found = found(&slices::of_sound(&of_cell, &claim.phase), claim).ok()?;
         let order = found.order().map(|order| match order {
             Order::ComesAndGoes => "comes_and_goes".to_owned(),
             Order::Alternates => "alternates".to_owned(),
@@ -195,7 +225,7 @@ pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for (claim, cell) in each {
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
-        let Ok(found) = found(&slices::of_sound(&of_cell, &claim.phase), claim.metric) else { continue };
+        let Ok(found) = found(&slices::of_sound(&of_cell, &claim.phase), claim) else { continue };
         for guilty in found.guilty(plan, claim.metric) {
             let cause =
                 causes::of_neighbour(&guilty.name, 1.0 - ALPHA, evidence(&found, &guilty, claim.metric));
@@ -256,7 +286,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     let Some(claim) = claim_on(plan, phase) else { return true };
     let main: Vec<&Slice> = slices::of_main(slices).collect();
-    let number = |of: &[&Slice]| found(of, claim.metric).map_or(0, |found| found.modes.modes.len());
+    let number = |of: &[&Slice]| found(of, claim).map_or(0, |found| found.modes.modes.len());
     let now = number(&main);
     now > 1 && main.len() > BETWEEN_LOOKS && number(&main[..main.len() - BETWEEN_LOOKS]) == now
 }
@@ -265,8 +295,8 @@ pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
 pub(super) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     let claim = claim_on(plan, phase)?;
     let main: Vec<&Slice> = slices::of_main(slices).collect();
-    let found = found(&main, claim.metric).ok()?;
-    Some(found.modes.verdict(claim.metric.name()).reason)
+    let found = found(&main, claim).ok()?;
+    Some(found.verdict(claim).reason)
 }
 
 fn claim_on<'p>(plan: &'p Plan, phase: &str) -> Option<&'p ModesClaim> {
@@ -397,6 +427,19 @@ modes = { phase = "timed" }
         let verdict = verdict_on(trial(figures.map(|rate| (rate, rate < 80.0))));
         assert_eq!(verdict.outcome, Outcome::SeveralModes, "{}", verdict.reason);
         assert!(verdict.reason.contains("the dip test agrees"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn places_that_differ_by_less_than_matters_count_as_one() {
+        let place = |apart: f64, n: u64| {
+            let near = 107.0 * (1.0 + 0.0001 * scatter(n));
+            if n % 3 == 0 { near * (1.0 + apart) } else { near }
+        };
+        let told = |apart: f64| verdict_on(trial((0..100).map(|n| (place(apart, n), false))));
+        assert_eq!(told(0.03).outcome, Outcome::SeveralModes);
+        let near = told(0.01);
+        assert_eq!(near.outcome, Outcome::OneMode, "{}", near.reason);
+        assert!(near.reason.contains("2 places less than 2 % apart count as one"), "{}", near.reason);
     }
 
     #[test]

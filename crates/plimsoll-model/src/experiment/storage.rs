@@ -183,6 +183,9 @@ pub struct ModesClaim {
     /// What is looked at.
     #[serde(default = "of_bytes")]
     pub metric: Metric,
+    /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
+    #[serde(default = "ModesClaim::default_apart")]
+    pub apart: Share,
     /// What is expected: the claim holds when that is found.
     #[serde(default)]
     pub expect: ModesExpect,
@@ -191,6 +194,10 @@ pub struct ModesClaim {
 impl ModesClaim {
     /// How many measurements are made unless the phase says.
     pub const MEASUREMENTS: u32 = 100;
+
+    fn default_apart() -> Share {
+        Share(0.02)
+    }
 }
 
 /// Where the bytes came from that a storage load read: from memory, or from the device. The estimate is the share that the device delivered.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::problem::within;
 use super::{Checked, declared, in_range, margin, measured, measured_load, one_of, problem};
 use crate::experiment::problem::Part;
 use crate::experiment::{
@@ -147,7 +148,9 @@ pub(super) fn check_modes(
     index: usize,
     names: &BTreeMap<String, Option<&str>>,
 ) -> Checked {
-    measured(&claim.phase, names, path!["claims", index, "modes", "phase"])
+    measured(&claim.phase, names, path!["claims", index, "modes", "phase"])?;
+    let here = path!["claims", index, "modes", "apart"];
+    within(claim.apart.0, 0.0..1.0, here, "a share from 0 to less than 1")
 }
 
 pub(super) fn check_source(
