@@ -1,6 +1,6 @@
 //! Loads: what drives the services.
 //!
-//! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What is asked of every kind is [`LoadType`];
+//! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What is asked of every kind is `LoadType`;
 //! each answers in its own file.
 
 pub mod bulk;

@@ -1,6 +1,6 @@
 //! Services: what is under test, or in its way.
 //!
-//! A service is written as a table with one key for its kind. What is asked of every kind is [`ServiceType`]; each answers in its own file.
+//! A service is written as a table with one key for its kind. What is asked of every kind is `ServiceType`; each answers in its own file.
 
 mod apache;
 mod bulk;
