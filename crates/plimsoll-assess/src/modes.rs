@@ -433,7 +433,7 @@ modes = { phase = "timed" }
     fn places_that_differ_by_less_than_matters_count_as_one() {
         let place = |apart: f64, n: u64| {
             let near = 107.0 * (1.0 + 0.0001 * scatter(n));
-            if n % 3 == 0 { near * (1.0 + apart) } else { near }
+            if n.is_multiple_of(3) { near * (1.0 + apart) } else { near }
         };
         let told = |apart: f64| verdict_on(trial((0..100).map(|n| (place(apart, n), false))));
         assert_eq!(told(0.03).outcome, Outcome::SeveralModes);
