@@ -211,6 +211,31 @@ fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVer
     factors::judge(claim.metric.name(), &table, &settings)
 }
 
+/// The two sides of the comparison whose figures lie furthest apart, the better one first; nothing where no difference is sure.
+pub(super) fn better_and_worse(
+    plan: &Plan,
+    claim: &DifferenceClaim,
+    trials: &[TrialRecord],
+) -> Option<[BTreeMap<String, String>; 2]> {
+    let mut furthest: Option<(f64, [BTreeMap<String, String>; 2])> = None;
+    for comparison in comparisons(plan, claim) {
+        let verdict = difference(claim, &comparison, trials);
+        let apart = match (verdict.estimate, scale(claim.metric)) {
+            (Some(ratio), Scale::Ratio) if ratio > 0.0 => ratio.ln().abs(),
+            (estimate, _) => estimate.unwrap_or(0.0).abs(),
+        };
+        let sides = match verdict.outcome {
+            Outcome::Slower => [comparison.a, comparison.b],
+            Outcome::Faster => [comparison.b, comparison.a],
+            _ => continue,
+        };
+        if furthest.as_ref().is_none_or(|(most, _)| apart > *most) {
+            furthest = Some((apart, sides));
+        }
+    }
+    furthest.map(|(_, sides)| sides)
+}
+
 #[cfg(test)]
 mod tests {
     use plimsoll_model::observation::LoadResult;

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
-use plimsoll_model::experiment::{InteractionClaim, RecoveryClaim};
-use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::experiment::RecoveryClaim;
+use plimsoll_model::observation::{DeepSnapshot, ErrorKind, PhaseKind, Slice, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
 use super::{contrast, windows};
 
-/// How many figures are told.
-const MOST: usize = 12;
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
 const LEVELS: [&str; 8] = [
     "rules",
@@ -24,19 +22,41 @@ const LEVELS: [&str; 8] = [
     "nf_conntrack.count",
 ];
 
-/// What moved from baseline to after, over all trials; where nothing is to recover, what sets a cell apart that is odd.
+/// What moved, the strongest first: from the baseline to after the flood; from all other cells to the one that is odd; or from the better to the
+/// worse side of a difference.
 pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
     let claims = &plan.experiment.claims;
-    let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) else {
-        let odd = claims.iter().find_map(|claim| {
-            let claim = claim.interaction()?;
-            Some(of_cell(claim, &contrast::odd_cell(claim, trials)?, trials))
-        });
-        return rank(&odd.unwrap_or_default(), MOST);
+    let mut figures = if let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) {
+        let mut figures = per_connection(plan, claim, trials);
+        figures.extend(levels(claim, trials));
+        figures
+    } else if let Some((phase, odd)) = claims.iter().find_map(|claim| {
+        let claim = claim.interaction()?;
+        Some((&claim.phase, contrast::odd_cell(claim, trials)?))
+    }) {
+        between(plan, phase, trials, |cell| Some(usize::from(is_of(&odd, cell))))
+    } else if let Some((phase, [better, worse])) = claims.iter().find_map(|claim| {
+        let claim = claim.difference()?;
+        Some((&claim.phase, contrast::better_and_worse(plan, claim, trials)?))
+    }) {
+        between(plan, phase, trials, |cell| match (is_of(&better, cell), is_of(&worse, cell)) {
+            (true, _) => Some(0),
+            (_, true) => Some(1),
+            _ => None,
+        })
+    } else {
+        Vec::new()
     };
-    let mut figures = per_connection(claim, trials);
-    figures.extend(levels(claim, trials));
-    rank(&figures, MOST)
+    // Disks have counters of the whole machine only; where they are part of the experiment, these count as its own.
+    if !plan.experiment.volumes.is_empty() {
+        figures.iter_mut().for_each(|figure| figure.is_shared = false);
+    }
+    rank(&figures, usize::MAX)
+}
+
+/// Whether a cell has all of these levels.
+fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
+    levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
 }
 
 /// Counters that rise and fall, of which a change during a slice says nothing.
@@ -50,55 +70,93 @@ const GAUGES: [&str; 8] = [
     "sockstat.",
     "nf_conntrack.count",
 ];
+/// The host that the counters of the whole machine stand under.
+const MACHINE: &str = "machine";
 /// What counts as left behind, per connection of the flood.
 const LEAST_GROWTH: f64 = 0.05;
 /// The smallest object of a slab, in bytes.
 const SMALLEST_OBJECT: f64 = 8.0;
 
-type Values = BTreeMap<(String, String), [Vec<f64>; 4]>;
+/// By host and counter: before or better, after or worse, and the same on the control.
+type Sides = BTreeMap<(String, String), [Vec<f64>; 4]>;
 
-fn per_connection(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
-    let mut values = Values::new();
+/// What counters changed by in each slice.
+#[derive(Default)]
+struct Values {
+    /// For each connection or operation.
+    of_one: Sides,
+    /// The counters of the whole machine in each second. Where fewer operations are carried out in the same time, whatever goes on all the time
+    /// grows for each of them and says nothing.
+    of_a_second: Sides,
+}
+
+fn per_connection(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
+    let mut values = Values::default();
     for trial in trials {
         let last = windows::measured(trial, &claim.after).last();
         let sides = [(windows::measured(trial, &claim.baseline).next(), 0), (last, 1)];
         for (phase, side) in sides.into_iter().filter_map(|(phase, side)| Some((phase?, side))) {
-            add(&mut values, &phase.slices.iter().collect::<Vec<_>>(), side);
+            let slices: Vec<&Slice> = phase.slices.iter().collect();
+            add(&mut values, &slices, side);
+            add_errors(&mut values.of_one, plan, &phase.name, &slices, side);
         }
     }
-    figures(values, "per connection", true)
+    values.figures("connection")
 }
 
-/// The counters of all other cells, and those of this one.
-fn of_cell(claim: &InteractionClaim, cell: &BTreeMap<String, String>, trials: &[TrialRecord]) -> Vec<Figure> {
-    let mut values = Values::new();
-    for side in [0, 1] {
-        let is_there = |trial: &&TrialRecord| cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l));
-        let of_side = trials.iter().filter(|trial| is_there(trial) == (side == 1));
-        let phases = of_side.flat_map(|trial| windows::measured(trial, &claim.phase));
-        add(&mut values, &phases.flat_map(|phase| &phase.slices).collect::<Vec<_>>(), side);
-    }
-    even_out(&mut values, claim, cell, trials);
-    figures(values, "per connection", true)
-}
-
-/// A counter that one side never moved has no values there; they are zeros.
-fn even_out(
-    values: &mut Values,
-    claim: &InteractionClaim,
-    cell: &BTreeMap<String, String>,
+/// The counters of the cells of each side, 0 or 1. What one side never moved has no values there; they are zeros.
+fn between(
+    plan: &Plan,
+    phase: &str,
     trials: &[TrialRecord],
-) {
+    side_of: impl Fn(&BTreeMap<String, String>) -> Option<usize>,
+) -> Vec<Figure> {
+    let mut values = Values::default();
     let mut slices = [0, 0];
+    let mut per = "connection";
     for trial in trials {
-        let side = usize::from(cell.iter().all(|(f, l)| trial.cell.get(f) == Some(l)));
-        let phases = windows::measured(trial, &claim.phase);
-        slices[side] += phases.flat_map(|phase| &phase.slices).filter(|s| s.result.connections > 0).count();
+        let Some(side) = side_of(&trial.cell) else { continue };
+        let phases = windows::measured(trial, phase);
+        let measured: Vec<&Slice> = phases.flat_map(|phase| &phase.slices).collect();
+        per = if per == "operation" { per } else { self::per(&measured) };
+        add(&mut values, &measured, side);
+        add_errors(&mut values.of_one, plan, phase, &measured, side);
+        slices[side] += measured.iter().filter(|slice| operations(slice).is_some()).count();
     }
-    for [others, there, ..] in values.values_mut() {
-        others.resize(slices[0], 0.0);
-        there.resize(slices[1], 0.0);
+    for [better, worse, ..] in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
+        better.resize(slices[0], 0.0);
+        worse.resize(slices[1], 0.0);
     }
+    values.figures(per)
+}
+
+impl Values {
+    /// What each connection or operation cost; of the whole machine's counters only those that moved in each second as well.
+    fn figures(mut self, per: &str) -> Vec<Figure> {
+        let of_a_second = &self.of_a_second;
+        self.of_one.retain(|counter, sides| {
+            of_a_second.get(counter).is_none_or(|each_second| direction(each_second) == direction(sides))
+        });
+        figures(self.of_one, Some(per))
+    }
+}
+
+/// Whether what moved rose; nothing where it did not move.
+fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
+    let figure = Figure { before: before.clone(), after: after.clone(), ..Figure::default() };
+    Some(rank(&[figure], 1).first()?.shift > 0.0)
+}
+
+/// By what counters are divided: connections, or requests where several share a connection or need none.
+fn operations(slice: &Slice) -> Option<f64> {
+    let number = slice.result.connections.max(slice.result.requests);
+    (number > 0).then_some(number as f64)
+}
+
+/// What counters are divided by, in words.
+fn per(slices: &[&Slice]) -> &'static str {
+    let shared = slices.iter().any(|slice| slice.result.requests > slice.result.connections);
+    if shared { "operation" } else { "connection" }
 }
 
 /// Adds the counters of slices, per connection. A counter that a slice does not have did not move in it.
@@ -111,12 +169,35 @@ fn add(values: &mut Values, slices: &[&Slice], side: usize) {
         .filter(|(_, name)| tells(name))
         .collect();
     for (host, name) in names {
-        let entry = values.entry((host.clone(), name.clone())).or_default();
-        for slice in slices.iter().filter(|slice| slice.result.connections > 0) {
+        let key = (host.clone(), name.clone());
+        for (slice, number) in slices.iter().filter_map(|slice| Some((slice, operations(slice)?))) {
             let change =
                 slice.counters.get(host).and_then(|counters| counters.get(name)).copied().unwrap_or(0.0);
             let place = side + if slice.twin == Twin::Main { 0 } else { 2 };
-            entry[place].push(change / slice.result.connections as f64);
+            values.of_one.entry(key.clone()).or_default()[place].push(change / number);
+            if host == MACHINE {
+                let seconds = slice.result.elapsed_ns as f64 / 1e9;
+                values.of_a_second.entry(key.clone()).or_default()[place].push(change / seconds);
+            }
+        }
+    }
+}
+
+/// Errors that the system gave by name: these say what ran out.
+const ERRORS: [(ErrorKind, &str); 2] =
+    [(ErrorKind::NoPort, "errors.no_port"), (ErrorKind::NoDescriptor, "errors.no_descriptor")];
+
+/// Adds the errors of the load that a phase measures, as shares of what was tried, on the host that it runs on.
+fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: usize) {
+    let experiment = &plan.experiment;
+    let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
+    let Some(load) = load.and_then(|name| experiment.loads.get(name)) else { return };
+    for (kind, name) in ERRORS {
+        let entry = values.entry((load.from.clone(), name.to_owned())).or_default();
+        for slice in slices.iter().filter(|slice| slice.twin == Twin::Main) {
+            let errors = slice.result.errors.get(&kind).copied().unwrap_or(0) as f64;
+            let all = operations(slice).unwrap_or(0.0) + errors;
+            entry[side].push(if all > 0.0 { errors / all } else { 0.0 });
         }
     }
 }
@@ -133,7 +214,7 @@ fn tells(name: &str) -> bool {
 /// State that lies about: rules, routes, processes, sockets, slabs. Only what grew by at least a few per cent of the connections that
 /// flooded the system counts; anything less was not left behind by them.
 fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
-    let mut values = Values::new();
+    let mut values = Sides::new();
     for trial in trials {
         let last = trial.deep.iter().filter(|deep| deep.phase == claim.after).map(|deep| deep.cycle).max();
         for deep in &trial.deep {
@@ -148,7 +229,7 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
                 .iter()
                 .filter(|(name, _)| LEVELS.iter().any(|start| name.starts_with(start)))
             {
-                let host = if name.starts_with("machine.") { "machine" } else { &deep.host };
+                let host = if name.starts_with("machine.") { MACHINE } else { &deep.host };
                 let place = side + if deep.twin == Twin::Main { 0 } else { 2 };
                 values.entry((host.to_owned(), name.clone())).or_default()[place].push(*value);
             }
@@ -159,7 +240,7 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
         let least = LEAST_GROWTH * flooded * if name.ends_with(".bytes") { SMALLEST_OBJECT } else { 1.0 };
         before.iter().zip(after.iter()).all(|(before, after)| (after - before).abs() >= least)
     });
-    figures(values, "level", false)
+    figures(values, None)
 }
 
 /// How many connections the driven phases of a trial made on the flooded rig.
@@ -169,13 +250,15 @@ fn flooded(trial: &TrialRecord) -> u64 {
     driven.filter(|slice| slice.twin == Twin::Main).map(|slice| slice.result.connections).sum()
 }
 
-fn figures(values: Values, what: &str, per_connection: bool) -> Vec<Figure> {
+/// Values as figures: divided by the number of connections or operations, or as levels.
+fn figures(values: Sides, per: Option<&str>) -> Vec<Figure> {
     let figure = |((host, name), [before, after, control_before, control_after]): (
         (String, String),
         [Vec<f64>; 4],
     )| Figure {
-        unit: unit(&name, per_connection),
-        metric: format!("{name} ({what})"),
+        unit: unit(&name, per),
+        metric: per.map_or_else(|| format!("{name} (level)"), |per| format!("{name} (per {per})")),
+        is_shared: host == MACHINE,
         host,
         before,
         after,
@@ -185,7 +268,7 @@ fn figures(values: Values, what: &str, per_connection: bool) -> Vec<Figure> {
     values.into_iter().map(figure).collect()
 }
 
-fn unit(name: &str, per_connection: bool) -> String {
+fn unit(name: &str, per: Option<&str>) -> String {
     let is_time = name.contains("stat.cpu.") || name.contains("pressure.") || name.ends_with("_time");
     let unit = if is_time {
         "µs"
@@ -194,5 +277,5 @@ fn unit(name: &str, per_connection: bool) -> String {
     } else {
         "count"
     };
-    if per_connection { format!("{unit}/connection") } else { unit.to_owned() }
+    per.map_or_else(|| unit.to_owned(), |per| format!("{unit}/{per}"))
 }

@@ -101,7 +101,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
-    let evidence = evidence::of(plan, trials);
+    let moved = evidence::of(plan, trials);
+    let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
         run: run.id.to_owned(),
@@ -125,7 +126,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         notes: notes(run.notes, alike.as_ref()),
         alike,
         causes: ranked([
-            plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &evidence),
+            plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
+            plimsoll_explain::causes::of_counters(&moved),
             probes::causes(plan, &verdicts),
             modes::causes(plan, trials),
             foreign_sync::causes(plan, trials),
@@ -163,9 +165,19 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
     verdicts
 }
 
+/// How much of what moved is told.
+const MOST_EVIDENCE: usize = 12;
+
 /// Causes of several kinds in one order.
-fn ranked(kinds: [Vec<Cause>; 5]) -> Vec<Cause> {
-    (1..).zip(kinds.into_iter().flatten()).map(|(rank, cause)| Cause { rank, ..cause }).collect()
+fn ranked(kinds: [Vec<Cause>; 6]) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    for cause in kinds.into_iter().flatten() {
+        // What counters and packets both show is one cause; neighbours each have their own title.
+        if !causes.iter().any(|known| known.title == cause.title) {
+            causes.push(cause);
+        }
+    }
+    (1..).zip(causes).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 
 /// The verdicts on one claim: one for each cell where a claim is about a single system, else one.

@@ -20,6 +20,8 @@ pub struct Figure {
     pub metric: String,
     /// Its unit.
     pub unit: String,
+    /// Whether it counts what others on the machine do as well. Among figures that lie equally far apart these come last.
+    pub is_shared: bool,
     /// Values before, one per window.
     pub before: Vec<f64>,
     /// Values after, one per window.
@@ -33,10 +35,12 @@ pub struct Figure {
 /// The figures that moved, the strongest first. What moved as much on the control twin is the machine's doing and is left out.
 #[must_use]
 pub fn rank(figures: &[Figure], most: usize) -> Vec<Evidence> {
-    let mut moved: Vec<Evidence> = figures.iter().filter_map(judge).collect();
-    moved.sort_by(|a, b| strength(b).total_cmp(&strength(a)).then_with(|| a.metric.cmp(&b.metric)));
-    moved.truncate(most);
-    moved
+    let mut moved: Vec<(f64, Evidence)> = figures
+        .iter()
+        .filter_map(|figure| judge(figure).map(|it| (strength(&it, figure.is_shared), it)))
+        .collect();
+    moved.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.metric.cmp(&other.metric)));
+    moved.into_iter().take(most).map(|(_, evidence)| evidence).collect()
 }
 
 fn judge(figure: &Figure) -> Option<Evidence> {
@@ -60,9 +64,11 @@ fn judge(figure: &Figure) -> Option<Evidence> {
     })
 }
 
-/// First how far the sets lie apart, then by what ratio.
-fn strength(evidence: &Evidence) -> f64 {
-    evidence.shift.abs() * 10.0 + log_ratio(evidence.before, evidence.after).abs().min(9.0)
+/// First how far the sets lie apart, then whether others count too, then what grew before what fell, then by what ratio.
+fn strength(evidence: &Evidence, is_shared: bool) -> f64 {
+    let own = if is_shared { 0.0 } else { 20.0 };
+    let grew = if evidence.shift > 0.0 { 10.0 } else { 0.0 };
+    evidence.shift.abs() * 40.0 + own + grew + log_ratio(evidence.before, evidence.after).abs().min(9.0)
 }
 
 /// `ln(after/before)`; what comes from nothing, or goes to it, counts as a ratio of 1000.
@@ -134,6 +140,16 @@ mod tests {
         );
         let metrics: Vec<&str> = ranked.iter().map(|evidence| evidence.metric.as_str()).collect();
         assert_eq!(metrics, ["from nothing", "grew"]);
+    }
+
+    #[test]
+    fn what_others_count_in_comes_after_a_hosts_own_counters() {
+        let writes = Figure { is_shared: true, ..figure("writes", &[0.0, 0.0], &[9.0, 9.0]) };
+        let fell = figure("fell", &[50.0, 50.0], &[0.0, 0.0]);
+        let resets = figure("resets", &[1.0, 1.0], &[2.0, 2.0]);
+        let ranked: Vec<String> =
+            rank(&[writes, fell, resets], 10).into_iter().map(|evidence| evidence.metric).collect();
+        assert_eq!(ranked, ["resets", "fell", "writes"]);
     }
 
     #[test]

@@ -46,6 +46,12 @@ catalogue! {
     NetSmallBuffer = "net.small_buffer", "The receiver's buffer is too small for the path";
     /// Requests for connections, or their answers, are lost or dropped.
     NetSynDropped = "net.syn_dropped", "Connections are asked for more than once";
+    /// More connections come than a server has room for until it accepts them.
+    NetListenOverflow = "net.listen_overflow", "The server's listen queue overflows";
+    /// A client has no local port left to connect from.
+    NetPortExhaustion = "net.port_exhaustion", "The client runs out of ports";
+    /// A process has as many files and sockets open as it may.
+    LimitFileDescriptors = "limit.file_descriptors", "A process runs out of file descriptors";
     /// Ports are used again before the other side has forgotten their last connection.
     NetTimeWaitReuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
     /// Measuring changes what is measured.

@@ -87,7 +87,7 @@ pub struct RunReport {
     pub state_lives_in: Option<StateLivesIn>,
     /// Explanations, the likeliest first.
     pub causes: Vec<Cause>,
-    /// What changed most per connection from before to after, the strongest first.
+    /// What changed most between the two sides that the first verdict compares, the strongest first.
     pub evidence: Vec<Evidence>,
     /// Where the connections' time went, from the packets that were captured.
     #[serde(default)]

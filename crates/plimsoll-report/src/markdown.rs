@@ -169,7 +169,7 @@ fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
             out,
             "| {} | {} | {} | {} | {} | {} |",
             md(&e.host),
-            md(&wording::evidence_name(e)),
+            md(&e.metric),
             figure(e.before),
             figure(e.after),
             md(&e.unit),

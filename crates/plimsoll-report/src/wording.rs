@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{HostKind, Metric, Rung};
 use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{
-    Evidence, OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn, Trouble,
+    OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn, Trouble,
 };
 use plimsoll_model::verdict::{Interval, Outcome, Standing, Verdict};
 
@@ -363,26 +363,13 @@ pub(crate) fn host_kind(kind: HostKind) -> &'static str {
 /// What the two sides of the evidence are: a heading, and the titles of the columns.
 pub(crate) fn evidence_sides(report: &RunReport) -> (&'static str, &'static str, &'static str) {
     let is_of_a_cell = report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Interaction);
-    if is_of_a_cell && report.recovery.is_none() {
+    if report.recovery.is_some() {
+        ("What changed most from before to after", "before", "after")
+    } else if is_of_a_cell {
         ("What sets the odd cell apart from the others", "elsewhere", "there")
     } else {
-        ("What changed most from before to after", "before", "after")
+        ("What sets the worse side apart from the better one", "better", "worse")
     }
-}
-
-/// The name of what changed, with how it was counted.
-pub(crate) fn evidence_name(evidence: &Evidence) -> String {
-    let (counter, counted) = evidence
-        .metric
-        .rsplit_once([' ', '.', ':', '/'])
-        .filter(|(_, c)| matches!(*c, "per_connection" | "level"))
-        .unwrap_or((&evidence.metric, ""));
-    let counted = match counted {
-        "per_connection" => ", per connection",
-        "level" => ", level",
-        _ => "",
-    };
-    format!("{counter}{counted}")
 }
 
 /// The host that packets were captured on, with the rig where it is not the one that matters.

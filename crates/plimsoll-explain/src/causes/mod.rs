@@ -3,8 +3,10 @@
 //! A cause is named only where two independent observations point to it. For state that grows these are the rung of the remedies
 //! ladder that brought the figure back (an intervention), and counters that grew with it (an observation).
 
+mod counters;
 mod stalls;
 
+pub use counters::of_counters;
 pub use stalls::{CellStalls, of_stalls};
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
@@ -84,6 +86,25 @@ pub fn page(id: CauseId) -> Page {
             evidence_against: "the server answers a SYN with something else than SYN-ACK",
             test: "raise the listener's backlog, or take away the filter: every SYN is answered at once",
             remedy: "raise the backlog (listen, net.core.somaxconn), or find what drops SYNs on the way",
+        },
+        CauseId::NetListenOverflow => Page {
+            evidence_for: "the kernel counts connections that found the listen queue full (ListenOverflows), and clients send SYNs again, or \
+                           get SYN cookies",
+            evidence_against: "the counter moves as much on the better side; SYNs are lost on the way, where the server never sees them",
+            test: "raise the backlog of the listener (listen(2), at most net.core.somaxconn) and measure again: the counter stands still",
+            remedy: "raise the backlog that the server asks for and net.core.somaxconn, or let it accept sooner (more workers)",
+        },
+        CauseId::NetPortExhaustion => Page {
+            evidence_for: "connections fail at the client with EADDRNOTAVAIL: every local port is taken, most of them by TIME_WAIT",
+            evidence_against: "connections are refused, or not answered, by the other side",
+            test: "widen net.ipv4.ip_local_port_range, or connect from more addresses, and measure again: the errors are gone",
+            remedy: "keep connections open, let the server close first, widen net.ipv4.ip_local_port_range, or use more source addresses",
+        },
+        CauseId::LimitFileDescriptors => Page {
+            evidence_for: "calls fail with EMFILE or ENFILE: the process, or the machine, may have no more files and sockets open",
+            evidence_against: "connections are refused by the other side",
+            test: "raise the limit (ulimit -n, fs.file-max) and measure again: the errors are gone",
+            remedy: "raise RLIMIT_NOFILE of the process (LimitNOFILE of a systemd unit), or find what it does not close",
         },
         CauseId::NetTimeWaitReuse => Page {
             evidence_for: "a SYN meets a connection in TIME_WAIT with the same addresses and ports, and is not answered by SYN-ACK",

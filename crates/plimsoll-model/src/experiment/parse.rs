@@ -27,7 +27,8 @@ pub struct FileError {
     pub next: Option<Box<FileError>>,
 }
 
-/// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same.
+/// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same. So may a host leave out
+/// its `sysctls`.
 const LEFT_OUT: [&str; 2] = ["run", "capture"];
 
 /// A setting that replaces the one in the file: a path, and a value.
@@ -66,6 +67,11 @@ impl Override {
         }
         let mut item = document.as_item_mut();
         for (depth, part) in parents.iter().enumerate() {
+            if (depth, self.path[0].as_str(), part.as_str()) == (2, "hosts", "sysctls")
+                && let Some(host) = item.as_table_like_mut()
+            {
+                host.entry(part).or_insert_with(toml_edit::table);
+            }
             item = child(item, part).ok_or_else(|| {
                 FileError::plain(
                     format!("cannot set `{}`: there is no `{}`", self.path(), self.path[..=depth].join(".")),
@@ -385,7 +391,7 @@ measure = "some"
             set("phases.all.slices", "4"),
             set("hosts.a.sysctls.\"net.ipv4.tcp_tw_reuse\"", "1"),
         ];
-        let experiment = parse(&SMALL.replace("[hosts.a]", "[hosts.a]\nsysctls = {}"), &overrides).unwrap();
+        let experiment = parse(SMALL, &overrides).unwrap();
         assert_eq!(experiment.loads["some"].kind.http().unwrap().connections, Some(20));
         assert_eq!(experiment.phases[0].slices, Some(4));
         assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");

@@ -530,7 +530,7 @@ pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
         .map(|e| Row {
             cells: vec![
                 e.host.clone(),
-                wording::evidence_name(e),
+                e.metric.clone(),
                 figure(e.before),
                 figure(e.after),
                 e.unit.clone(),

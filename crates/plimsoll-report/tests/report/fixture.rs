@@ -622,12 +622,12 @@ fn evidence() -> Vec<Evidence> {
         control_ratio: control,
     };
     vec![
-        evidence("firewall", "rules level", 3.0, 25_003.0, "", 1.0, Some(1.0)),
-        evidence("firewall", "machine.stat.cpu.softirq per_connection", 12.1, 61.3, "µs", 1.0, Some(1.02)),
-        evidence("firewall", "machine.slab.fib6_nodes.bytes level", 0.0, 4_915_200.0, "B", 1.0, None),
-        evidence("firewall", "machine.stat.ctxt per_connection", 9.2, 14.8, "", 0.88, Some(0.99)),
-        evidence("server", "netstat.TcpExt.TCPTimeouts per_connection", 0.02, 0.0, "", -0.4, Some(1.0)),
-        evidence("client", "machine.stat.cpu.user per_connection", 171.0, 49.0, "µs", -0.97, Some(1.01)),
+        evidence("firewall", "rules (level)", 3.0, 25_003.0, "", 1.0, Some(1.0)),
+        evidence("firewall", "machine.stat.cpu.softirq (per connection)", 12.1, 61.3, "µs", 1.0, Some(1.02)),
+        evidence("firewall", "machine.slab.fib6_nodes.bytes (level)", 0.0, 4_915_200.0, "B", 1.0, None),
+        evidence("firewall", "machine.stat.ctxt (per connection)", 9.2, 14.8, "", 0.88, Some(0.99)),
+        evidence("server", "netstat.TcpExt.TCPTimeouts (per connection)", 0.02, 0.0, "", -0.4, Some(1.0)),
+        evidence("client", "machine.stat.cpu.user (per connection)", 171.0, 49.0, "µs", -0.97, Some(1.01)),
     ]
 }
 

@@ -11,6 +11,7 @@ mod cannot_be_carried_out;
 mod captured;
 mod claims;
 mod commands_end;
+mod explained;
 mod flooded;
 mod interactions;
 mod interrupted;

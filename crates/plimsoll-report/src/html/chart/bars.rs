@@ -15,7 +15,8 @@ const LONGEST: f64 = 1e4;
 /// The table, the strongest evidence first. Bars are on a logarithmic scale that all share, from 1 (no change) outwards.
 pub(in crate::html) fn table(report: &RunReport) -> Markup {
     let evidence = &report.evidence;
-    let (_, before, after) = wording::evidence_sides(report);
+    let (heading, before, after) = wording::evidence_sides(report);
+    let divided = format!("{after}/{before}");
     let shown = &evidence[..evidence.len().min(SHOWN)];
     let finite = shown
         .iter()
@@ -23,18 +24,18 @@ pub(in crate::html) fn table(report: &RunReport) -> Markup {
         .chain(shown.iter().filter_map(|e| e.control_ratio.map(f64::ln)));
     let reach = finite.filter(|r| r.is_finite()).map(f64::abs).fold(2.0_f64.ln(), f64::max) * 1.05;
     let titles = [("counter", false), (before, true), (after, true), ("unit", false), ("change", true)];
-    let titles: Vec<_> = titles.into_iter().chain([("after/before", false), ("shift", true)]).collect();
+    let titles: Vec<_> = titles.into_iter().chain([(divided.as_str(), false), ("shift", true)]).collect();
     html! {
         p .soft {
-            "Bars show after divided by before on a logarithmic scale; hatched: there was nothing on one side. "
-            "Diamonds: the same on the control twin. Shift: how far the two sets of values lie apart, from −1 to 1."
+            "Bars show " (divided) " on a logarithmic scale; hatched: there was nothing on one side. "
+            "Diamonds: the same on the control. Shift: how far the two sets of values lie apart, from −1 to 1."
         }
-        (page::table("What changed most", "bars", &html! {
+        (page::table(heading, "bars", &html! {
             (page::head(&titles))
             tbody {
                 @for e in shown {
                     tr {
-                        th scope="row" { (wording::evidence_name(e)) " " span .soft { "on " (e.host) } }
+                        th scope="row" { (e.metric) " " span .soft { "on " (e.host) } }
                         td .num { (figure(e.before)) }
                         td .num { (figure(e.after)) }
                         td { (e.unit) }
