@@ -92,6 +92,8 @@ enum Grain {
     Fine,
     /// Rounded to multiples of this, in standard deviations of the narrower mode.
     Rounded(f64),
+    /// Most lie close to multiples of this, as times do that a timer ends now and then; the others are drawn as they are.
+    NearSteps(f64),
     /// So many values are drawn, and the sample from these with replacement.
     Resampled(usize),
 }
@@ -101,6 +103,7 @@ impl Grain {
         match self {
             Self::Fine => String::new(),
             Self::Rounded(step) => format!(", rounded to {step} sd"),
+            Self::NearSteps(step) => format!(", most near steps of {step} sd"),
             Self::Resampled(count) => format!(", resampled from {count}"),
         }
     }
@@ -109,6 +112,17 @@ impl Grain {
         match self {
             Self::Fine => (0..LENGTH).map(|_| draw(rng)).collect(),
             Self::Rounded(step) => (0..LENGTH).map(|_| (draw(rng) / step).round() * step).collect(),
+            Self::NearSteps(step) => {
+                let near = |x: f64, rng: &mut SmallRng| {
+                    let to_a_step = (x / step).round() * step + 0.02 * step * rng.normal();
+                    if rng.uniform() < 0.7 { to_a_step } else { x }
+                };
+                let drawn = (0..LENGTH).map(|_| {
+                    let x = draw(rng);
+                    near(x, rng)
+                });
+                drawn.collect()
+            }
             Self::Resampled(count) => {
                 let few: Vec<f64> = (0..count).map(|_| draw(rng)).collect();
                 (0..LENGTH).map(|_| few[rng.below(count)]).collect()
@@ -206,7 +220,7 @@ impl Single {
 }
 
 fn singles(set: Set) -> Vec<Single> {
-    use Grain::{Fine, Resampled, Rounded};
+    use Grain::{Fine, NearSteps, Resampled, Rounded};
     let fine = |shape| Single::Of(shape, Fine);
     match set {
         Set::Tuned => vec![
@@ -221,6 +235,8 @@ fn singles(set: Set) -> Vec<Single> {
             Single::Of(Shape::Normal, Rounded(0.5)),
             Single::Of(Shape::LogNormal(0.5), Rounded(0.25)),
             Single::Of(Shape::Normal, Resampled(11)),
+            Single::Of(Shape::Normal, NearSteps(0.6)),
+            Single::Of(Shape::LogNormal(0.3), NearSteps(0.2)),
             Single::Drift(6.0),
             Single::Step(4.0, 0.4),
             Single::Step(8.0, 0.7),
@@ -240,6 +256,8 @@ fn singles(set: Set) -> Vec<Single> {
             fine(Shape::Outliers),
             Single::Of(Shape::Gumbel, Rounded(0.4)),
             Single::Of(Shape::Logistic, Resampled(15)),
+            Single::Of(Shape::Normal, NearSteps(0.8)),
+            Single::Of(Shape::Gumbel, NearSteps(0.5)),
             Single::Drift(3.5),
             Single::Drift(12.0),
             Single::Step(5.5, 0.25),

@@ -1,5 +1,6 @@
 //! Normal mixtures fitted by expectation and maximisation (Dempster, Laird & Rubin 1977).
 
+use super::clumps;
 use crate::stats::{median_in_place, quantile_sorted, sd};
 
 /// Beyond so many values the fit works on bins, each with its mean and its count.
@@ -103,7 +104,8 @@ pub(super) struct Sample {
 impl Sample {
     /// `sorted` in rising order, with at least two different values that are multiples of `tick`, or of nothing where that is 0.
     pub(super) fn new(sorted: Vec<f64>, tick: f64) -> Self {
-        let (sorted, independent) = spread_out(sorted, tick);
+        let (mut sorted, independent) = spread_out(sorted, tick);
+        let tick = if tick > 0.0 { tick } else { clumps::spread(&mut sorted) };
         let points =
             if sorted.len() <= EXACT { sorted.iter().map(|&x| (x, 1.0)).collect() } else { binned(&sorted) };
         let narrowest = (NARROWEST * sd(&sorted)).max(TICK * tick).max(f64::MIN_POSITIVE);

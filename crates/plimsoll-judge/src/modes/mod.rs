@@ -9,6 +9,7 @@
 //! A level that shifted in time is no second mode. Shifts and a trend are taken out first, but only where the order of the values is no random
 //! one: two modes in random order are no shift. Levels that come and go are modes.
 
+mod clumps;
 mod dip;
 mod minimise;
 mod mixture;
