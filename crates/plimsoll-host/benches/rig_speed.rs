@@ -32,7 +32,7 @@ fn measure(rounds: usize) -> Result<(), HostError> {
         program: "/bin/cat".into(),
         args: vec![],
         stderr: AgentStderr::Inherit,
-        keeper: None,
+        supervisor: None,
     };
     let (mut set_up, mut rebuild, mut take_down) = (vec![], vec![], vec![]);
     for _ in 0..rounds {

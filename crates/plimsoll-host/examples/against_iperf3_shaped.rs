@@ -2,7 +2,7 @@
 //!
 //! `against_iperf3_shaped EXAMPLES [ROUNDS] [SECONDS]`, where EXAMPLES is the folder with the examples `serve` and `bulk` of plimsoll-load.
 //!
-//! Each link is a wire between two hosts. Both tools send over it from the same host to the same host; rates are of what arrived, without
+//! Each link is an emulator between two hosts. Both tools send over it from the same host to the same host; rates are of what arrived, without
 //! headers.
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -105,7 +105,7 @@ impl Pair {
             program: "sh".into(),
             args: Vec::new(),
             stderr: AgentStderr::Inherit,
-            keeper: None,
+            supervisor: None,
         })?;
         let to = rig.address_towards("client", "server")?.to_string();
         let Pipes { stdin: mut servers, .. } = rig.pipes("server")?;

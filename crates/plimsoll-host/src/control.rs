@@ -90,7 +90,7 @@ impl ControllerEnd {
 pub(crate) struct HostEnd(UnixStream);
 
 impl HostEnd {
-    /// Takes over the socket that the keeper was started with.
+    /// Takes over the socket that the supervisor was started with.
     pub(crate) fn new(socket: OwnedFd) -> Self {
         Self(socket.into())
     }

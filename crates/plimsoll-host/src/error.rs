@@ -225,7 +225,7 @@ impl HostError {
                 "run as root, or allow user namespaces in the container or sandbox, or use `kind = \"local\"`",
             ),
             Self::NoNetem { .. } => Some(
-                "leave `shaper` out, and a wire of Plimsoll's own does it; netem comes with the module sch_netem (CONFIG_NET_SCH_NETEM)",
+                "leave `shaper` out, and a link emulator of Plimsoll's own does it; netem comes with the module sch_netem (CONFIG_NET_SCH_NETEM)",
             ),
             Self::VolumeNeedsRoot { .. } => Some("run as root, or use a `folder` in place of it"),
             Self::DropCaches { source } if is_permission(source) => Some(

@@ -1,7 +1,7 @@
 //! Control groups (cgroups(7)): what the processes of a host may use, and what a device may do.
 //!
 //! Version 1 and version 2 are told apart for each controller, since a machine may have some in either. Groups, and limits that stand outside
-//! of any group of ours, are the [`Caretaker`]'s to remove.
+//! of any group of ours, are the [`UndoProcess`]'s to remove.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,8 +10,8 @@ use std::process;
 
 use plimsoll_model::experiment::DeviceLimit;
 
-use crate::caretaker::Caretaker;
 use crate::error::{HostError, is_permission};
+use crate::undo::UndoProcess;
 
 /// Where a controller's groups are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub(crate) struct Allowance {
 pub(crate) struct Group {
     folder: PathBuf,
     /// It removes the group, once it is empty.
-    _caretaker: Caretaker,
+    _undo: UndoProcess,
 }
 
 impl Group {
@@ -125,9 +125,9 @@ impl Group {
         let hierarchy = Hierarchy::of(Path::new("/"), controller).ok_or_else(missing)?;
         let name = format!("plimsoll-{}-{host}-{:08x}", process::id(), rand::random::<u32>());
         let (folder, settings) = settings(&hierarchy, &name, allowance);
-        let mut caretaker = Caretaker::start()?;
-        caretaker.make_group(&folder)?;
-        let group = Self { folder, _caretaker: caretaker };
+        let mut undo = UndoProcess::start()?;
+        undo.make_group(&folder)?;
+        let group = Self { folder, _undo: undo };
         for (file, value, needed) in settings {
             let path = group.folder.join(file);
             match fs::write(&path, &value) {

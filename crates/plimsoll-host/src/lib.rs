@@ -4,7 +4,7 @@
 //! the controller; what is said over them is none of this crate's business.
 //!
 //! ```text
-//! controller ── keeper ── init (process 1 of the host) ── agent ── whatever the agent starts
+//! controller ── supervisor ── init (process 1 of the host) ── agent ── whatever the agent starts
 //!      └── control socket ──┘
 //! ```
 //!
@@ -12,14 +12,14 @@
 //! dies, by whatever signal, the kernel closes that end, init exits, and the kernel kills all that is left in the process namespace;
 //! the last process takes the other namespaces with it, and a network namespace its links. PR_SET_PDEATHSIG says the same a second
 //! time. No namespace has a name under `/run/netns`, and no cgroup is made, so there is nothing to forget. [`leftovers`] finds what
-//! was orphaned all the same, for instance because somebody killed the keeper of a `local` host first.
+//! was orphaned all the same, for instance because somebody killed the supervisor of a `local` host first.
 //!
 //! **Privilege.** As root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN, namespaces are made directly. An ordinary user's controller first
 //! [`enter`]s a user namespace in which it is root, and which owns all hosts of the run.
 //!
 //! **Volumes** are made on loop devices whose files have no name and which detach themselves when nobody has them open, and are mounted in
 //! the mount namespace of their host alone, so they go with it. Settings of the machine and of block devices, and folders outside of any
-//! host, are undone by a [`Caretaker`], a process that outlives the controller for that.
+//! host, are undone by a [`UndoProcess`], a process that outlives the controller for that.
 //!
 //! **What the binary must do**, in this order, before it starts a thread: hand its arguments to [`stage`] and exit if that did
 //! something; then, if it is the controller, call [`enter`].
@@ -32,14 +32,13 @@
 
 mod access;
 mod caches;
-mod caretaker;
 mod control;
+mod emulator;
 mod error;
 mod forbidden;
 mod group;
 mod guard;
 mod interrupt;
-mod keeper;
 mod leftovers;
 mod local;
 mod machine;
@@ -56,23 +55,24 @@ mod shape;
 mod shaping;
 mod spec;
 mod stage;
+mod supervisor;
 mod topology;
+mod undo;
 mod volume;
-mod wire;
 
 pub use access::{Access, enter};
 pub use caches::drop_caches;
-pub use caretaker::{Caretaker, Debts, Owed, debts};
+pub use emulator::EmulatorCounts;
 pub use error::HostError;
 pub use forbidden::{Forbidden, root_lacks};
 pub use guard::Guard;
 pub use leftovers::{Leftover, MARKER, leftovers};
 pub use machine::{change_machine, usable_cpus};
 pub use netem::missing as netem_missing;
-pub use pace::wire_pace;
+pub use pace::emulator_pace;
 pub use process::Pipes;
 pub use rig::Rig;
 pub use shaping::Shaping;
 pub use spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError, VolumeSpec};
 pub use stage::stage;
-pub use wire::WireCounts;
+pub use undo::{Abandoned, AbandonedJournal, UndoProcess, abandoned_journals};

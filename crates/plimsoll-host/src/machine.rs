@@ -7,8 +7,8 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use plimsoll_model::experiment::sysctl;
 
-use crate::caretaker::Caretaker;
 use crate::error::HostError;
+use crate::undo::UndoProcess;
 
 /// The CPUs that this process may use, by rising number.
 ///
@@ -28,8 +28,8 @@ pub fn usable_cpus() -> Result<Vec<u32>, HostError> {
 ///
 /// # Errors
 /// When one cannot be read or written, which needs root of the machine; those that were written before it are put back.
-pub fn change_machine(settings: &BTreeMap<String, String>) -> Result<Caretaker, HostError> {
-    let mut caretaker = Caretaker::start()?;
+pub fn change_machine(settings: &BTreeMap<String, String>) -> Result<UndoProcess, HostError> {
+    let mut undo = UndoProcess::start()?;
     for (name, value) in settings {
         let unknown = || HostError::Setting {
             path: name.into(),
@@ -37,7 +37,7 @@ pub fn change_machine(settings: &BTreeMap<String, String>) -> Result<Caretaker, 
             why: "this is no name of a setting".into(),
             forbidden: false,
         };
-        caretaker.set(&sysctl::path(name).ok_or_else(unknown)?, value)?;
+        undo.set(&sysctl::path(name).ok_or_else(unknown)?, value)?;
     }
-    Ok(caretaker)
+    Ok(undo)
 }

@@ -18,7 +18,7 @@ use crate::nat::{self, Translation};
 use crate::shaping::{Means, Shaping};
 use crate::spec::RigSpec;
 use crate::topology::{End, Link, PREFIX, Topology};
-use crate::{netem, offload, wire};
+use crate::{emulator, netem, offload};
 
 /// The kernel's index of the loopback interface, in every namespace.
 const LOOPBACK: u32 = 1;
@@ -35,8 +35,8 @@ pub(crate) struct Job<'a> {
     pub(crate) namespaces: BTreeMap<usize, OwnedFd>,
     /// Hosts that have nothing yet, not even loopback.
     pub(crate) fresh: Vec<usize>,
-    /// The network namespaces of the wires that are made into links, by link.
-    pub(crate) wires: BTreeMap<usize, OwnedFd>,
+    /// The network namespaces of the emulators that are made into links, by link.
+    pub(crate) emulators: BTreeMap<usize, OwnedFd>,
     /// What shapes links, by link.
     pub(crate) shaped: &'a BTreeMap<usize, (Shaping, Means)>,
     /// Links to make; what is left of them at a host that is not fresh is removed first.
@@ -135,9 +135,9 @@ impl Job<'_> {
             self.remove_leftover(&hosts[&end.host], link, end).await?;
         }
         let [near, far] = &link.ends;
-        match self.wires.get(&number) {
+        match self.emulators.get(&number) {
             None => self.join(hosts, link, near, &far.into(), &self.namespaces[&far.host]).await?,
-            Some(namespace) => self.join_to_wire(hosts, link, namespace).await?,
+            Some(namespace) => self.join_to_emulator(hosts, link, namespace).await?,
         }
         for end in [near, far] {
             let netlink = &hosts[&end.host];
@@ -164,8 +164,8 @@ impl Job<'_> {
         done.map_err(|e| self.link_error(link, "making it", e))
     }
 
-    /// Joins each end of a link to the wire, and brings the wire's own ends up.
-    async fn join_to_wire(
+    /// Joins each end of a link to the emulator, and brings the emulator's own ends up.
+    async fn join_to_emulator(
         &self,
         hosts: &BTreeMap<usize, Handle>,
         link: &Link,
@@ -175,11 +175,11 @@ impl Job<'_> {
             let operation = operation.to_owned();
             move |source| self.link_io_error(link, &operation, source)
         };
-        let wire = open_netlink(namespace).map_err(failed("opening netlink at its wire"))?;
-        for ((end, name), index) in link.ends.iter().zip(wire::ENDS).zip(wire::INDICES) {
+        let emulator = open_netlink(namespace).map_err(failed("opening netlink at its emulator"))?;
+        for ((end, name), index) in link.ends.iter().zip(emulator::ENDS).zip(emulator::INDICES) {
             self.join(hosts, link, end, &Interface { name, index }, namespace).await?;
-            let up = wire.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await;
-            up.map_err(|e| self.link_error(link, "bringing the wire's end up", e))?;
+            let up = emulator.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await;
+            up.map_err(|e| self.link_error(link, "bringing the emulator's end up", e))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How much a wire carries on this machine.
+//! How much an emulator carries on this machine.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -19,15 +19,15 @@ const DURATION: Duration = Duration::from_millis(300);
 /// Bytes of each datagram: as small as TCP's acknowledgements, because it is packets that cost, and not their bytes.
 const SIZE: usize = 24;
 
-/// So many small frames a second a wire can carry here, measured for a third of a second between two hosts that are made for it.
+/// So many small frames a second an emulator can carry here, measured for a third of a second between two hosts that are made for it.
 ///
 /// To be called after [`enter`](crate::enter).
 ///
 /// # Errors
 /// When no hosts can be made, or nothing came through.
-pub fn wire_pace() -> Result<u64, HostError> {
+pub fn emulator_pace() -> Result<u64, HostError> {
     let shape = LinkShape { delay_ns: 1, ..LinkShape::default() };
-    let shaper = Some(LinkShaper::Wire);
+    let shaper = Some(LinkShaper::Emulator);
     let mut rig = Rig::build(&RigSpec {
         hosts: ["sender", "receiver"].map(|name| HostSpec::new(name, HostKind::Namespace)).into(),
         links: vec![LinkSpec {
@@ -39,14 +39,14 @@ pub fn wire_pace() -> Result<u64, HostError> {
         program: PathBuf::from(reexec::THIS_EXECUTABLE),
         args: vec![reexec::STAGE.into(), reexec::POUR.into()],
         stderr: AgentStderr::Inherit,
-        keeper: None,
+        supervisor: None,
     })?;
-    let failed = |source| HostError::Process { operation: "measuring what a wire carries", source };
+    let failed = |source| HostError::Process { operation: "measuring what an emulator carries", source };
     let to = SocketAddr::new(rig.address_towards("sender", "receiver")?, 9);
     let Pipes { mut stdin, stdout, .. } = rig.pipes("sender")?;
     writeln!(stdin, "{to}").map_err(failed)?;
     BufReader::new(stdout).read_line(&mut String::new()).map_err(failed)?;
-    let counts = rig.wires()?;
+    let counts = rig.emulators()?;
     let pace = counts.first().and_then(|(_, counts)| counts.frames_per_second_at_most());
     rig.close()?;
     pace.ok_or_else(|| failed(io::Error::other("nothing came through")))

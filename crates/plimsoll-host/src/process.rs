@@ -14,13 +14,13 @@ use plimsoll_model::experiment::HostKind;
 use crate::control::{ControllerEnd, Word, pair};
 use crate::error::HostError;
 use crate::group::Group;
-use crate::keeper;
 use crate::leftovers;
 use crate::reexec::{self, spawn_with};
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
+use crate::supervisor;
 use crate::volume::Mount;
 
-/// How long a host may take to end before its keeper is killed.
+/// How long a host may take to end before its supervisor is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The agent's standard streams.
@@ -39,7 +39,7 @@ pub struct Pipes {
 pub(crate) struct Process {
     host: String,
     kind: HostKind,
-    keeper: Child,
+    supervisor: Child,
     /// Gone once the host was told to end.
     control: Option<ControllerEnd>,
     pid: Option<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the keeper, which goes on by itself until the host is ready for its links.
+    /// Starts the supervisor, which goes on by itself until the host is ready for its links.
     pub(crate) fn start(
         rig: &RigSpec,
         host: &HostSpec,
@@ -60,9 +60,10 @@ impl Process {
         };
         let (control, theirs) = pair().map_err(at("making its control socket"))?;
         let door = group.map(Group::door).transpose().map_err(at("opening its control group"))?;
-        let keeper = start_keeper(rig, host, mounts, door, theirs).map_err(at("starting its keeper"))?;
+        let supervisor =
+            start_supervisor(rig, host, mounts, door, theirs).map_err(at("starting its supervisor"))?;
         let (host, kind) = (host.name.clone(), host.kind);
-        Ok(Self { host, kind, keeper, control: Some(control), pid: None, notes: vec![] })
+        Ok(Self { host, kind, supervisor, control: Some(control), pid: None, notes: vec![] })
     }
 
     /// Waits until namespaces and settings are there.
@@ -109,7 +110,7 @@ impl Process {
     }
 
     fn ended(&mut self, doing: &'static str) -> HostError {
-        let how = match self.keeper.wait() {
+        let how = match self.supervisor.wait() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
@@ -125,7 +126,7 @@ impl Process {
         if self.status()?.is_some() {
             return Err(self.ended("links to it were made"));
         }
-        let path = format!("/proc/{}/ns/net", self.keeper.id());
+        let path = format!("/proc/{}/ns/net", self.supervisor.id());
         let open = File::open(&path).map(OwnedFd::from);
         open.map_err(|source| self.error(&format!("opening {path}"), source))
     }
@@ -142,14 +143,14 @@ impl Process {
 
     /// The agent's streams, once.
     pub(crate) fn take_pipes(&mut self) -> Option<Pipes> {
-        let stdin = self.keeper.stdin.take()?;
-        let stdout = self.keeper.stdout.take()?;
-        Some(Pipes { stdin, stdout, stderr: self.keeper.stderr.take() })
+        let stdin = self.supervisor.stdin.take()?;
+        let stdout = self.supervisor.stdout.take()?;
+        Some(Pipes { stdin, stdout, stderr: self.supervisor.stderr.take() })
     }
 
     /// How the agent ended, if it has.
     pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>, HostError> {
-        self.keeper.try_wait().map_err(|source| self.error("asking after its keeper", source))
+        self.supervisor.try_wait().map_err(|source| self.error("asking after its supervisor", source))
     }
 
     /// Tells the host to end. Telling all hosts of a rig before waiting for the first makes them end side by side.
@@ -172,15 +173,15 @@ impl Process {
         Ok(())
     }
 
-    /// Kills the keeper of a namespace host: init dies with it, and all others with init. The keeper of a local host goes on, since
+    /// Kills the supervisor of a namespace host: init dies with it, and all others with init. The supervisor of a local host goes on, since
     /// what it waits for would be nobody's child without it.
     fn end_by_force(&mut self) -> Result<(), HostError> {
         if self.kind == HostKind::Local {
             let source = io::Error::new(io::ErrorKind::TimedOut, "a process does not die, even when killed");
             return Err(self.error("waiting for its processes to end", source));
         }
-        self.keeper.kill().map_err(|source| self.error("killing its keeper", source))?;
-        self.keeper.wait().map(drop).map_err(|source| self.error("waiting for its keeper", source))
+        self.supervisor.kill().map_err(|source| self.error("killing its supervisor", source))?;
+        self.supervisor.wait().map(drop).map_err(|source| self.error("waiting for its supervisor", source))
     }
 }
 
@@ -191,7 +192,7 @@ impl Drop for Process {
     }
 }
 
-fn start_keeper(
+fn start_supervisor(
     rig: &RigSpec,
     host: &HostSpec,
     mounts: &[Mount],
@@ -202,10 +203,10 @@ fn start_keeper(
         HostKind::Namespace => reexec::NAMESPACE,
         HostKind::Local => reexec::LOCAL,
     };
-    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
+    let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command
-        .args(keeper::orders(kind, control.as_raw_fd(), host.forward, &host.name, mounts))
+        .args(supervisor::orders(kind, control.as_raw_fd(), host.forward, &host.name, mounts))
         .arg(&rig.program)
         .args(&rig.args)
         .env(leftovers::MARKER, leftovers::own_mark()?)

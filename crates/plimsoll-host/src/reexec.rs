@@ -24,12 +24,12 @@ pub(crate) const TRY: &str = "try";
 pub(crate) const NAMESPACE: &str = "namespace";
 /// Keeps a local host.
 pub(crate) const LOCAL: &str = "local";
-/// Is a wire between two hosts.
-pub(crate) const WIRE: &str = "wire";
-/// Is the agent that tries how much a wire carries.
+/// Is an emulator between two hosts.
+pub(crate) const EMULATOR: &str = "emulator";
+/// Is the agent that tries how much an emulator carries.
 pub(crate) const POUR: &str = "pour";
 /// Undoes what a run did to the machine.
-pub(crate) const CARETAKER: &str = "caretaker";
+pub(crate) const UNDO: &str = "undo";
 /// Ends commands when their controller dies.
 pub(crate) const GUARD: &str = "guard";
 /// How a process starts itself again, also after its file was replaced.

@@ -10,6 +10,7 @@ use plimsoll_model::experiment::HostKind;
 use plimsoll_model::frame::VolumePlace;
 
 use crate::access;
+use crate::emulator::{EmulatorCounts, EmulatorProcess};
 use crate::error::HostError;
 use crate::group::{Allowance, Group};
 use crate::interrupt::go_on;
@@ -20,7 +21,6 @@ use crate::shaping::{self, Means, Shaping};
 use crate::spec::{LinkSpec, RigSpec};
 use crate::topology::Topology;
 use crate::volume::Volumes;
-use crate::wire::{WireCounts, WireProcess};
 
 /// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
 /// Dropping a rig ends all of it.
@@ -33,8 +33,8 @@ pub struct Rig {
     local: Option<local::Network>,
     /// What shapes the links that do something to packets, by link.
     shaped: BTreeMap<usize, (Shaping, Means)>,
-    /// The wires between hosts, by link.
-    wires: BTreeMap<usize, WireProcess>,
+    /// The emulators between hosts, by link.
+    emulators: BTreeMap<usize, EmulatorProcess>,
     /// By host; none once it was closed.
     processes: Vec<Option<Process>>,
     /// The control groups of hosts that have one. Dropped after the processes in them.
@@ -84,7 +84,7 @@ impl Rig {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
             topology: Topology::new(spec),
             shaped,
-            wires: BTreeMap::new(),
+            emulators: BTreeMap::new(),
             local: any_local.then(local::Network::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
             groups,
@@ -110,18 +110,18 @@ impl Rig {
             go_on(&self.interrupt)?;
             self.process_mut(*host)?.wait_ready()?;
         }
-        let by_wire = |link: &usize| matches!(self.shaped.get(link), Some((_, Means::Wire)));
-        for link in links.iter().copied().filter(by_wire) {
+        let by_emulator = |link: &usize| matches!(self.shaped.get(link), Some((_, Means::Emulator)));
+        for link in links.iter().copied().filter(by_emulator) {
             go_on(&self.interrupt)?;
             // The one that was there before ended with its link.
-            self.wires.remove(&link);
-            self.wires.insert(link, WireProcess::start(&self.spec, &self.spec.links[link])?);
+            self.emulators.remove(&link);
+            self.emulators.insert(link, EmulatorProcess::start(&self.spec, &self.spec.links[link])?);
         }
         let made = links.clone();
         go_on(&self.interrupt)?;
         self.make_network(fresh, links)?;
         for link in made {
-            self.wires.get_mut(&link).map_or(Ok(()), WireProcess::go)?;
+            self.emulators.get_mut(&link).map_or(Ok(()), EmulatorProcess::go)?;
         }
         for host in fresh {
             self.process(*host)?.go()?;
@@ -137,12 +137,13 @@ impl Rig {
             namespaces.insert(host, self.process_mut(host)?.network()?);
         }
         let (spec, names, topology) = (&self.spec, &self.names, &self.topology);
-        let wires = self.wires.iter().filter(|(link, _)| links.contains(link));
-        let wires =
-            wires.map(|(link, wire)| Ok((*link, wire.network()?))).collect::<Result<_, HostError>>()?;
+        let emulators = self.emulators.iter().filter(|(link, _)| links.contains(link));
+        let emulators = emulators
+            .map(|(link, emulator)| Ok((*link, emulator.network()?)))
+            .collect::<Result<_, HostError>>()?;
         let shaped = &self.shaped;
         let interrupt = &self.interrupt;
-        Job { spec, names, topology, namespaces, wires, shaped, fresh, links, interrupt }.run()
+        Job { spec, names, topology, namespaces, emulators, shaped, fresh, links, interrupt }.run()
     }
 
     /// Ends one host and makes it anew, with the same name, links, addresses and routes, and a new agent. All of its kernel state is
@@ -266,14 +267,14 @@ impl Rig {
         self.shaped.iter().map(|(link, (shaping, _))| (&self.spec.links[*link], shaping))
     }
 
-    /// What the wires have counted since they were made, each with its link. Links that do nothing to packets have no wire, nor have those
+    /// What the emulators have counted since they were made, each with its link. Links that do nothing to packets have no emulator, nor have those
     /// that the kernel shapes.
     ///
     /// # Errors
-    /// When a wire does not answer.
-    pub fn wires(&mut self) -> Result<Vec<(LinkSpec, WireCounts)>, HostError> {
-        let count = |wire: &mut WireProcess| Ok((wire.link().clone(), wire.counts()?));
-        self.wires.values_mut().map(count).collect()
+    /// When an emulator does not answer.
+    pub fn emulators(&mut self) -> Result<Vec<(LinkSpec, EmulatorCounts)>, HostError> {
+        let count = |emulator: &mut EmulatorProcess| Ok((emulator.link().clone(), emulator.counts()?));
+        self.emulators.values_mut().map(count).collect()
     }
 
     /// Ends one host, and waits until its processes are gone. Closing it again does nothing.
@@ -294,7 +295,7 @@ impl Rig {
         let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
         processes.iter_mut().for_each(Process::tell_to_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
-        self.wires.clear();
+        self.emulators.clear();
         let ended: Result<(), HostError> = ended.into_iter().collect();
         self.groups.clear();
         // Only now does nobody use them any more.

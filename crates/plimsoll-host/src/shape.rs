@@ -59,7 +59,7 @@ impl LinkShape {
     }
 }
 
-/// As one argument of a wire's process.
+/// As one argument of an emulator's process.
 impl fmt::Display for LinkShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rate_bits, delay_ns, jitter_ns, loss, loss_burst, reorder, queue } = self;

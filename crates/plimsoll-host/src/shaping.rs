@@ -1,4 +1,4 @@
-//! What shapes the packets of a link: the kernel, or a wire.
+//! What shapes the packets of a link: the kernel, or an emulator.
 
 use plimsoll_model::experiment::LinkShaper;
 
@@ -21,7 +21,7 @@ pub(crate) enum Means {
     /// By the kernel: what stands at its first end, and at its second.
     Netem([Vec<Netem>; 2]),
     /// By a process.
-    Wire,
+    Emulator,
 }
 
 /// Chooses what shapes a link; nothing for one that does nothing to packets.
@@ -36,9 +36,9 @@ fn choose_where(
     if !link.is_shaped() {
         return Ok(None);
     }
-    let wire = |why| Ok(Some((Shaping { by: LinkShaper::Wire, why }, Means::Wire)));
-    if link.shaper == Some(LinkShaper::Wire) {
-        return wire(None);
+    let emulator = |why| Ok(Some((Shaping { by: LinkShaper::Emulator, why }, Means::Emulator)));
+    if link.shaper == Some(LinkShaper::Emulator) {
+        return emulator(None);
     }
     let [there, back] = &link.shape;
     let qdiscs =
@@ -52,7 +52,7 @@ fn choose_where(
     };
     match link.shaper {
         Some(LinkShaper::Netem) => Err(HostError::NoNetem { link: link.to_string(), why }),
-        _ => wire(Some(why)),
+        _ => emulator(Some(why)),
     }
 }
 
@@ -67,22 +67,22 @@ mod tests {
 
     fn chosen(missing: Option<&'static str>, link: &LinkSpec) -> (LinkShaper, Option<String>) {
         let (shaping, means) = choose_where(|| missing, link).unwrap().expect("it is shaped");
-        assert_eq!(shaping.by == LinkShaper::Wire, means == Means::Wire);
+        assert_eq!(shaping.by == LinkShaper::Emulator, means == Means::Emulator);
         (shaping.by, shaping.why)
     }
 
     const NO: Option<&str> = Some("this kernel has no netem");
 
     #[test]
-    fn the_kernel_shapes_where_it_can_and_a_wire_where_not() {
+    fn the_kernel_shapes_where_it_can_and_an_emulator_where_not() {
         let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
         assert_eq!(choose_where(|| None, &LinkSpec::new("a", "b")).unwrap(), None);
         assert_eq!(chosen(None, &link(delay.clone(), None)), (LinkShaper::Netem, None));
-        assert_eq!(chosen(NO, &link(delay.clone(), None)), (LinkShaper::Wire, NO.map(Into::into)));
-        assert_eq!(chosen(None, &link(delay, Some(LinkShaper::Wire))), (LinkShaper::Wire, None));
+        assert_eq!(chosen(NO, &link(delay.clone(), None)), (LinkShaper::Emulator, NO.map(Into::into)));
+        assert_eq!(chosen(None, &link(delay, Some(LinkShaper::Emulator))), (LinkShaper::Emulator, None));
         let bytes = LinkShape { rate_bits: Some(8), queue: Queue::Bytes(9), ..LinkShape::default() };
         let (by, why) = chosen(None, &link(bytes, None));
-        assert_eq!(by, LinkShaper::Wire);
+        assert_eq!(by, LinkShaper::Emulator);
         assert!(why.is_some_and(|why| why.starts_with("netem counts its queue in packets")));
     }
 

@@ -41,7 +41,7 @@ pub struct RigSpec {
     /// Where the agent's standard error goes.
     pub stderr: AgentStderr,
     /// The executable whose main calls [`stage`](crate::stage); this very executable when absent.
-    pub keeper: Option<PathBuf>,
+    pub supervisor: Option<PathBuf>,
 }
 
 /// One host.
@@ -104,7 +104,7 @@ pub struct LinkSpec {
     pub shape: [LinkShape; 2],
     /// Where chance begins, for losses and jitter. Netem knows it from Linux 6.7 on.
     pub seed: u64,
-    /// What is to shape it; by default the kernel where it can, and a wire where not.
+    /// What is to shape it; by default the kernel where it can, and an emulator where not.
     pub shaper: Option<LinkShaper>,
 }
 
@@ -289,7 +289,7 @@ mod tests {
             program: "agent".into(),
             args: vec![],
             stderr: AgentStderr::Inherit,
-            keeper: None,
+            supervisor: None,
         };
         spec.validate().err().map(|e| e.to_string())
     }

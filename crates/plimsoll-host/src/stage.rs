@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::Signal;
 
-use crate::reexec::{CARETAKER, FAILED, GUARD, POUR, STAGE, TRY, WIRE, die_with, failed, take_control};
-use crate::{access, caretaker, guard, keeper, pace, wire};
+use crate::reexec::{EMULATOR, FAILED, GUARD, POUR, STAGE, TRY, UNDO, die_with, failed, take_control};
+use crate::{access, emulator, guard, pace, supervisor, undo};
 
 /// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
 /// to go on as what it is.
@@ -24,39 +24,39 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     if stage == TRY {
         return Some(try_namespaces());
     }
-    if stage == WIRE {
-        return Some(be_wire(args));
+    if stage == EMULATOR {
+        return Some(be_emulator(args));
     }
     if stage == POUR {
         return Some(pace::pour());
     }
-    if stage == CARETAKER {
-        return Some(be_caretaker(args));
+    if stage == UNDO {
+        return Some(be_undo_process(args));
     }
     if stage == GUARD {
         return Some(guard::stage(args));
     }
-    Some(keeper::stage(&stage, args))
+    Some(supervisor::stage(&stage, args))
 }
 
-fn be_wire(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+fn be_emulator(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some((control, controller)) = take_control(&mut args) else { return ExitCode::from(FAILED) };
     match die_with(controller, Signal::SIGKILL) {
-        Ok(true) => wire::stage(&control, args),
+        Ok(true) => emulator::stage(&control, args),
         Ok(false) => ExitCode::from(FAILED),
         Err(errno) => failed(&control, "asking to die with the controller", errno),
     }
 }
 
 /// It is not to die with the controller, but to notice its death.
-fn be_caretaker(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+fn be_undo_process(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let number = args.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
     let Some(number) = number else { return ExitCode::from(FAILED) };
     #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
     // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it.
     let socket = unsafe { OwnedFd::from_raw_fd(number) };
     match fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
-        Ok(_) => caretaker::stage(socket.into()),
+        Ok(_) => undo::stage(socket.into()),
         Err(_) => ExitCode::from(FAILED),
     }
 }

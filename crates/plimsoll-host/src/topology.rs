@@ -195,7 +195,7 @@ mod tests {
             program: "agent".into(),
             args: vec![],
             stderr: AgentStderr::Inherit,
-            keeper: None,
+            supervisor: None,
         })
     }
 

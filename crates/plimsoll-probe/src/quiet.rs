@@ -1,6 +1,6 @@
 //! Is the machine quiet? A neighbour that takes the CPU spoils a measurement without a word.
 //!
-//! Two answers: from the counters, how much of the machine was stolen or used by others; from a census of processes, who it was.
+//! Two answers: from the counters, how much of the machine was stolen or used by others; from a snapshot of the processes, who it was.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ impl CpuShares {
 
 /// CPU time of every process that can be seen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Census {
+pub struct ProcessSnapshot {
     processes: BTreeMap<u32, Process>,
 }
 
@@ -73,8 +73,8 @@ pub struct Neighbour {
     pub cpu_us: f64,
 }
 
-impl Census {
-    /// Takes a census below `root`, the directory that holds `proc`. Kernel threads are in it.
+impl ProcessSnapshot {
+    /// Takes a snapshot of the processes below `root`, the directory that holds `proc`. Kernel threads are in it.
     #[must_use]
     pub fn take(root: &Path) -> Self {
         let entries = fs::read_dir(root.join("proc")).into_iter().flatten().flatten();
@@ -85,7 +85,7 @@ impl Census {
         Self { processes: processes.collect() }
     }
 
-    /// Who used the CPU from this census to a later one, but for the processes `own` and all that descend from them; most first.
+    /// Who used the CPU from this snapshot to a later one, but for the processes `own` and all that descend from them; most first.
     #[must_use]
     pub fn others(&self, later: &Self, own: &[u32]) -> Vec<Neighbour> {
         let strangers = later.processes.iter().filter(|(pid, _)| !later.descends(**pid, own));
@@ -102,7 +102,7 @@ impl Census {
     fn descends(&self, pid: u32, ancestors: &[u32]) -> bool {
         let parent =
             |pid: &u32| self.processes.get(pid).map(|process| process.parent).filter(|&parent| parent != 0);
-        // A loop of parents can't be, but a census is no instant: parents change while it is taken.
+        // A loop of parents can't be, but a snapshot takes time: parents change while it is taken.
         std::iter::successors(Some(pid), parent)
             .take(self.processes.len() + 1)
             .any(|pid| ancestors.contains(&pid))
@@ -156,25 +156,25 @@ mod tests {
         assert_eq!(CpuShares::between(&zero, &zero, 0.0), None);
     }
 
-    fn census(processes: &[(u32, u32, u64, f64)]) -> Census {
+    fn snapshot(processes: &[(u32, u32, u64, f64)]) -> ProcessSnapshot {
         let process = |&(pid, parent, started, cpu_us)| {
             (pid, Process { name: format!("p{pid}"), parent, started, cpu_us })
         };
-        Census { processes: processes.iter().map(process).collect() }
+        ProcessSnapshot { processes: processes.iter().map(process).collect() }
     }
 
     #[test]
     fn our_own_and_their_children_are_no_neighbours() {
-        let before = census(&[(1, 0, 1, 5.0), (10, 1, 2, 100.0), (11, 10, 3, 0.0), (20, 1, 4, 50.0)]);
-        let after = census(&[(1, 0, 1, 5.0), (10, 1, 2, 900.0), (11, 10, 3, 700.0), (20, 1, 4, 80.0)]);
+        let before = snapshot(&[(1, 0, 1, 5.0), (10, 1, 2, 100.0), (11, 10, 3, 0.0), (20, 1, 4, 50.0)]);
+        let after = snapshot(&[(1, 0, 1, 5.0), (10, 1, 2, 900.0), (11, 10, 3, 700.0), (20, 1, 4, 80.0)]);
         let others = before.others(&after, &[10]);
         assert_eq!(others, [Neighbour { pid: 20, name: "p20".to_owned(), cpu_us: 30.0 }]);
     }
 
     #[test]
     fn a_process_that_took_over_a_number_is_counted_from_its_start() {
-        let before = census(&[(20, 1, 4, 50.0)]);
-        let after = census(&[(20, 1, 99, 30.0)]);
+        let before = snapshot(&[(20, 1, 4, 50.0)]);
+        let after = snapshot(&[(20, 1, 99, 30.0)]);
         assert_eq!(before.others(&after, &[])[0].cpu_us, 30.0);
     }
 }

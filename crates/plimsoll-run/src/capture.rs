@@ -7,9 +7,9 @@ use plimsoll_model::experiment::Capture;
 use plimsoll_model::frame::{CaptureSpec, FromAgent, Id, ToAgent};
 use plimsoll_model::observation::{CaptureRecord, CapturedFile};
 
-use crate::bench::Bench;
+use crate::agent_pool::Key;
+use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
-use crate::fleet::Key;
 use crate::trial::Trial;
 
 /// The folder of captures, beside the file of runs; each run has one of its own in it.
@@ -29,14 +29,14 @@ impl Trial<'_> {
         let Some(capture) = capture.filter(|_| experiment.run.probes) else { return Ok(Running::default()) };
         let mut requests = Vec::new();
         for host in capture.hosts(&experiment.loads) {
-            for bench in &self.benches {
-                let spec = self.spec(capture, bench, &host, phase)?;
-                let id = self.fleet.id();
-                requests.push((bench.key(&host), id, ToAgent::Capture { id, capture: spec }));
+            for deployment in &self.deployments {
+                let spec = self.spec(capture, deployment, &host, phase)?;
+                let id = self.agents.id();
+                requests.push((deployment.key(&host), id, ToAgent::Capture { id, capture: spec }));
             }
         }
         let keys = requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect();
-        let answers = self.fleet.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+        let answers = self.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
         for ((key, ..), answer) in requests.iter().zip(answers) {
             if let FromAgent::Failed { why, .. } = answer {
                 return Err(RunError::Agent { host: key.host.clone(), why }.into());
@@ -48,18 +48,18 @@ impl Trial<'_> {
     fn spec(
         &self,
         capture: &Capture,
-        bench: &Bench<'_>,
+        deployment: &Deployment<'_>,
         host: &str,
         phase: &str,
     ) -> Result<CaptureSpec, TrialStop> {
-        let label = bench.key(host).label();
+        let label = deployment.key(host).label();
         let cycle = if self.cycle > 0 { format!("-{}", self.cycle) } else { String::new() };
         let name = format!("{:03}-{}{cycle}-{}", self.record.number, file_name(phase), file_name(&label));
         Ok(CaptureSpec {
             folder: self.capture_folder().to_string_lossy().into_owned(),
             name,
-            addresses: bench.addresses_towards(host, &capture.towards)?,
-            ports: bench.ports(&capture.services),
+            addresses: deployment.addresses_towards(host, &capture.towards)?,
+            ports: deployment.ports(&capture.services),
             snap: capture.snap,
             ring: capture.ring.0,
         })
@@ -69,7 +69,7 @@ impl Trial<'_> {
     pub(crate) fn end_capture(&mut self, running: Running) -> Result<(), TrialStop> {
         let requests: Vec<_> =
             running.0.into_iter().map(|(key, id)| (key, id, ToAgent::EndCapture { id })).collect();
-        let answers = self.fleet.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
+        let answers = self.agents.ask_all(&requests, Instant::now() + WRITTEN_WITHIN, &mut |_, _| {})?;
         for ((key, ..), answer) in requests.into_iter().zip(answers) {
             let FromAgent::Captured { files, .. } = answer else {
                 return Err(

@@ -50,19 +50,19 @@ impl<'t> Trial<'t> {
         let experiment = self.experiment;
         let host = &experiment.services[&remedies.service].on;
         match rung {
-            Rung::WaitLonger => self.fleet.idle(Instant::now() + remedies.wait.0)?,
+            Rung::WaitLonger => self.agents.idle(Instant::now() + remedies.wait.0)?,
             Rung::RestartService => {
                 for twin in self.twins() {
-                    let (bench, fleet) = self.bench_and_fleet(twin);
-                    bench.restart(fleet, &remedies.service)?;
+                    let (deployment, agents) = self.deployment_and_agents(twin);
+                    deployment.restart(agents, &remedies.service)?;
                 }
             }
             Rung::DropCaches => return self.drop_caches(host),
             Rung::RebuildHost => {
                 let hz = sample_hz(experiment);
                 for twin in self.twins() {
-                    let (bench, fleet) = self.bench_and_fleet(twin);
-                    match bench.rebuild(fleet, host, hz) {
+                    let (deployment, agents) = self.deployment_and_agents(twin);
+                    match deployment.rebuild(agents, host, hz) {
                         Err(TrialStop::Error(crate::RunError::Host(
                             error @ HostError::NotRebuildable(_),
                         ))) => {
@@ -77,12 +77,12 @@ impl<'t> Trial<'t> {
     }
 
     fn drop_caches(&mut self, host: &str) -> Result<Option<String>, TrialStop> {
-        if let Err(error) = self.ground.drop_caches() {
+        if let Err(error) = self.provider.drop_caches() {
             return Ok(Some(format!("not tried: {error}")));
         }
         for twin in self.twins() {
-            let key = self.bench(twin).key(host);
-            if let FromAgent::Failed { why, .. } = self.fleet.ask(&key, |id| ToAgent::FlushCaches { id })? {
+            let key = self.deployment(twin).key(host);
+            if let FromAgent::Failed { why, .. } = self.agents.ask(&key, |id| ToAgent::FlushCaches { id })? {
                 return Ok(Some(format!("not tried: {why}")));
             }
         }

@@ -1,16 +1,16 @@
 //! Carries out an experiment: order, deadlines, phases, teardown.
 //!
 //! [`run::Run`] goes through the trials of a plan; `trial` takes one trial through its phases, on the hosts of one or two rigs
-//! ([`bench`]), whose agents it reaches through a `fleet`. What happens is told as `event`s while it happens, and stored when a
+//! ([`deployment`]), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
 //! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
 #![forbid(unsafe_code)]
 
-mod bench;
+mod agent_pool;
 mod capture;
+mod deployment;
 mod error;
 mod event;
-mod fleet;
-mod ground;
+mod host_provider;
 mod ladder;
 mod mail;
 mod neighbour;
@@ -22,7 +22,7 @@ mod trial;
 pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
-pub use ground::{Changed, Ground, Hosts, LinkTrouble, Namespaces, Pipes, ShapedLink};
+pub use host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ShapedLink};
 pub use run::{Ended, Limits, Run};
 
 use std::path::Path;

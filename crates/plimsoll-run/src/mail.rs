@@ -98,14 +98,14 @@ impl Trial<'_> {
     ) -> Result<Arrival, TrialStop> {
         let start = Instant::now();
         loop {
-            let (bench, fleet) = self.bench_and_fleet(twin);
-            let ledger = bench.ledger(fleet, sink)?;
+            let (deployment, agents) = self.deployment_and_agents(twin);
+            let ledger = deployment.ledger(agents, sink)?;
             let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
             let waited = start.elapsed();
             if arrived || waited >= limit {
                 return Ok(Arrival { acknowledged, ledger, waited });
             }
-            self.fleet.idle(Instant::now() + POLL)?;
+            self.agents.idle(Instant::now() + POLL)?;
         }
     }
 

@@ -37,7 +37,7 @@ impl Trial<'_> {
             }
         }
         if came {
-            self.fleet.idle(std::time::Instant::now() + ARRIVAL)?;
+            self.agents.idle(std::time::Instant::now() + ARRIVAL)?;
         }
         Ok(())
     }
@@ -61,9 +61,10 @@ impl Trial<'_> {
         let kind = self.kind(&neighbour.load).lasting(FOR_GOOD);
         let mut loads = Vec::new();
         for twin in self.twins() {
-            let bench = self.bench(twin);
-            let (key, spec) = (bench.key(&load.from), bench.load(&neighbour.load, load, kind.clone())?);
-            let id = self.fleet.set_going(&key, &neighbour.load, spec)?;
+            let deployment = self.deployment(twin);
+            let (key, spec) =
+                (deployment.key(&load.from), deployment.load(&neighbour.load, load, kind.clone())?);
+            let id = self.agents.set_going(&key, &neighbour.load, spec)?;
             loads.push((key, id));
         }
         self.beside.push(Beside { name: name.to_owned(), loads });
@@ -72,7 +73,7 @@ impl Trial<'_> {
 
     fn go(&mut self, place: usize) -> Result<(), TrialStop> {
         for (key, id) in self.beside.remove(place).loads {
-            self.fleet.call_off(&key, id)?;
+            self.agents.call_off(&key, id)?;
         }
         Ok(())
     }

@@ -10,10 +10,10 @@ use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
 
-use crate::bench::{Bench, machine_host};
+use crate::agent_pool::{Key, off_the_mark};
+use crate::deployment::{Deployment, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::fleet::{Key, off_the_mark};
 use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
@@ -66,8 +66,8 @@ impl Trial<'_> {
     pub(crate) fn stop(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
         for twin in self.taking_part(phase) {
-            let (bench, fleet) = self.bench_and_fleet(twin);
-            bench.stop(fleet, service)?;
+            let (deployment, agents) = self.deployment_and_agents(twin);
+            deployment.stop(agents, service)?;
         }
         self.end()
     }
@@ -76,8 +76,8 @@ impl Trial<'_> {
     pub(crate) fn start_again(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
         for twin in self.taking_part(phase) {
-            let (bench, fleet) = self.bench_and_fleet(twin);
-            bench.restart(fleet, service)?;
+            let (deployment, agents) = self.deployment_and_agents(twin);
+            deployment.restart(agents, service)?;
         }
         self.end()
     }
@@ -136,21 +136,22 @@ impl Trial<'_> {
     ) -> Result<Slice, TrialStop> {
         let experiment = self.experiment;
         let load: &Load = &experiment.loads[name];
-        let bench = self.bench(twin);
-        let (key, spec, mut hosts) = (bench.key(&load.from), bench.load(name, load, kind)?, bench.keys());
+        let deployment = self.deployment(twin);
+        let (key, spec, mut hosts) =
+            (deployment.key(&load.from), deployment.load(name, load, kind)?, deployment.keys());
         if !hosts.contains(&machine_host(experiment)) {
             hosts.push(machine_host(experiment));
         }
         // What was flushed until now is of no slice.
-        let (of_twin, fleet) = self.bench_and_fleet(twin);
-        of_twin.flushes(fleet)?;
+        let (of_twin, agents) = self.deployment_and_agents(twin);
+        of_twin.flushes(agents)?;
         let before = self.snapshots(&hosts, false)?;
         let at_ns = self.now_ns();
-        let id = self.fleet.id();
+        let id = self.agents.id();
         let observer = &mut self.observer;
         let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
         let mut answers =
-            self.fleet.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
+            self.agents.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
         let mut result = match answers.pop() {
             Some(FromAgent::Finished { result, .. }) => *result,
             Some(FromAgent::Failed { why, .. }) => {
@@ -164,8 +165,8 @@ impl Trial<'_> {
         }
         let after = self.snapshots(&hosts, false)?;
         let counters = changes(twin, &hosts, &before, &after);
-        let (of_twin, fleet) = self.bench_and_fleet(twin);
-        let flushes = of_twin.flushes(fleet)?;
+        let (of_twin, agents) = self.deployment_and_agents(twin);
+        let flushes = of_twin.flushes(agents)?;
         Ok(Slice { twin, number, at_ns, result, counters, neighbours: self.neighbours_there(), flushes })
     }
 
@@ -173,10 +174,10 @@ impl Trial<'_> {
     fn snapshots(&mut self, hosts: &[Key], deep: bool) -> Result<Vec<Snapshot>, TrialStop> {
         let mut requests = Vec::new();
         for host in hosts {
-            let id = self.fleet.id();
+            let id = self.agents.id();
             requests.push((host.clone(), id, ToAgent::Snapshot { id, deep }));
         }
-        let answers = self.fleet.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
+        let answers = self.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
         let snapshots = answers.into_iter().zip(hosts).map(|(answer, host)| match answer {
             FromAgent::Counters { snapshot, .. } => Ok(snapshot),
             FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
@@ -187,7 +188,7 @@ impl Trial<'_> {
 
     /// Reads the expensive files of every host, too.
     fn deep(&mut self, phase: &str) -> Result<(), TrialStop> {
-        let hosts: Vec<Key> = self.benches.iter().flat_map(Bench::keys).collect();
+        let hosts: Vec<Key> = self.deployments.iter().flat_map(Deployment::keys).collect();
         let snapshots = self.snapshots(&hosts, true)?;
         let cycle = self.cycle;
         let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
@@ -204,7 +205,7 @@ impl Trial<'_> {
     /// Waits until the hosts have come to rest.
     pub(crate) fn settle(&mut self, phase: &Phase, settle: &Settle) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
-        self.fleet.idle(Instant::now() + settle.at_least.0)?;
+        self.agents.idle(Instant::now() + settle.at_least.0)?;
         let limit = phase.at_most.map_or(PHASE_LIMIT, |most| most.0);
         if let Some(sink) = &settle.delivered {
             self.wait_for_mail(sink, limit)?;
@@ -219,11 +220,15 @@ impl Trial<'_> {
         let give_up_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let mut requests = Vec::new();
         for twin in self.twins().collect::<Vec<_>>() {
-            let id = self.fleet.id();
-            requests.push((self.bench(twin).key(host), id, ToAgent::Drain { id, time_wait, give_up_ms }));
+            let id = self.agents.id();
+            requests.push((
+                self.deployment(twin).key(host),
+                id,
+                ToAgent::Drain { id, time_wait, give_up_ms },
+            ));
         }
         let keys: Vec<Key> = requests.iter().map(|(key, ..)| key.clone()).collect();
-        let answers = self.fleet.ask_all(&requests, Instant::now() + limit * 2, &mut |_, _| {})?;
+        let answers = self.agents.ask_all(&requests, Instant::now() + limit * 2, &mut |_, _| {})?;
         for (key, answer) in keys.iter().zip(answers) {
             let note = match answer {
                 FromAgent::Drained { waited_ms, left: 0, .. } => {
@@ -254,7 +259,7 @@ impl Trial<'_> {
             if in_a_row >= watch.windows || due >= start + watch.give_up.0 {
                 break;
             }
-            self.fleet.idle(due)?;
+            self.agents.idle(due)?;
             self.round(&watch.load, number, &part, Instant::now() + PHASE_LIMIT)?;
             in_a_row = if self.window_passes(number, &baseline) { in_a_row + 1 } else { 0 };
         }
@@ -281,7 +286,7 @@ impl Trial<'_> {
             let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
             let slice = self.slice(Twin::Main, number, &search.load, probe, limit)?;
             self.current().slices.push(slice);
-            self.fleet.idle(Instant::now() + search.rest.0)?;
+            self.agents.idle(Instant::now() + search.rest.0)?;
         }
         self.end()
     }

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use crate::Judge;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
-use crate::ground::Ground;
+use crate::host_provider::HostProvider;
 use crate::trial::{self, Place, Surroundings};
 
 /// So many trials in a row may fail before the run gives up.
@@ -38,7 +38,7 @@ pub struct Run<'r> {
     /// What to carry out.
     pub plan: &'r Plan,
     /// Where hosts come from.
-    pub ground: &'r dyn Ground,
+    pub provider: &'r dyn HostProvider,
     /// Who knows whether a figure is good enough.
     pub judge: &'r dyn Judge,
     /// Where everything is stored.
@@ -120,7 +120,7 @@ impl Run<'_> {
             let place = Place { number, block, random, remedies: !climbed(trials) };
             let mut around = Surroundings {
                 plan: self.plan,
-                ground: self.ground,
+                provider: self.provider,
                 judge: self.judge,
                 store: self.store,
                 run: &entry.id,

@@ -11,17 +11,17 @@ use plimsoll_store::Store;
 use rand::rngs::StdRng;
 
 use crate::Judge;
-use crate::bench::Bench;
+use crate::agent_pool::{AgentPool, Key};
+use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
-use crate::fleet::{Fleet, Key};
-use crate::ground::{Changed, Ground, ShapedLink};
+use crate::host_provider::{Changed, HostProvider, ShapedLink};
 use crate::standstill::Standstill;
 
 /// What a trial needs from the run that it belongs to.
 pub(crate) struct Surroundings<'r> {
     pub(crate) plan: &'r Plan,
-    pub(crate) ground: &'r dyn Ground,
+    pub(crate) provider: &'r dyn HostProvider,
     pub(crate) judge: &'r dyn Judge,
     pub(crate) store: &'r Store,
     pub(crate) run: &'r str,
@@ -33,14 +33,14 @@ pub(crate) struct Surroundings<'r> {
 pub(crate) struct Trial<'t> {
     pub(crate) plan: &'t Plan,
     pub(crate) experiment: &'t Experiment,
-    pub(crate) ground: &'t dyn Ground,
+    pub(crate) provider: &'t dyn HostProvider,
     pub(crate) judge: &'t dyn Judge,
     pub(crate) store: &'t Store,
     pub(crate) run: &'t str,
     pub(crate) observer: &'t mut dyn Observer,
     pub(crate) random: StdRng,
-    pub(crate) fleet: Fleet<'t>,
-    pub(crate) benches: Vec<Bench<'t>>,
+    pub(crate) agents: AgentPool<'t>,
+    pub(crate) deployments: Vec<Deployment<'t>>,
     /// What was changed of the whole machine, for as long as the trial lasts.
     settings: Option<Box<dyn Changed>>,
     pub(crate) record: TrialRecord,
@@ -80,14 +80,14 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
     let mut trial = Trial {
         plan: around.plan,
         experiment: &cell.experiment,
-        ground: around.ground,
+        provider: around.provider,
         judge: around.judge,
         store: around.store,
         run: around.run,
         observer: &mut *around.observer,
         random: place.random,
-        fleet: Fleet::new(around.interrupt),
-        benches: Vec::new(),
+        agents: AgentPool::new(around.interrupt),
+        deployments: Vec::new(),
         settings: None,
         record: TrialRecord {
             number: place.number,
@@ -133,24 +133,24 @@ impl<'t> Trial<'t> {
             if self.experiment.control.is_some() { &[Twin::Main, Twin::Control][..] } else { &[Twin::Main] };
         let settings = sysctl::of_machine(self.experiment);
         if !settings.is_empty() {
-            self.settings = Some(self.ground.change_machine(&settings)?);
+            self.settings = Some(self.provider.change_machine(&settings)?);
         }
         let cpus =
-            cpus::assign(&self.experiment.hosts, &self.ground.usable_cpus()?).map_err(RunError::from)?;
+            cpus::assign(&self.experiment.hosts, &self.provider.usable_cpus()?).map_err(RunError::from)?;
         for &twin in twins {
-            let hosts = self.ground.build(self.experiment)?;
-            self.benches.push(Bench::new(twin, self.experiment, hosts, cpus.clone()));
+            let hosts = self.provider.build(self.experiment)?;
+            self.deployments.push(Deployment::new(twin, self.experiment, hosts, cpus.clone()));
         }
-        let fleet = &mut self.fleet;
-        for bench in &mut self.benches {
-            bench.join(fleet)?;
+        let agents = &mut self.agents;
+        for deployment in &mut self.deployments {
+            deployment.join(agents)?;
         }
-        let keys: Vec<_> = self.benches.iter().flat_map(Bench::keys).collect();
-        fleet.welcome(&keys)?;
-        for bench in &mut self.benches {
-            bench.start_all(fleet)?;
+        let keys: Vec<_> = self.deployments.iter().flat_map(Deployment::keys).collect();
+        agents.welcome(&keys)?;
+        for deployment in &mut self.deployments {
+            deployment.start_all(agents)?;
         }
-        fleet.sample(&keys, sample_hz(self.experiment))?;
+        agents.sample(&keys, sample_hz(self.experiment))?;
         let took = start.elapsed();
         self.record.setup_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.observer.on(&Event::RigReady { took });
@@ -163,8 +163,8 @@ impl<'t> Trial<'t> {
         let counted = self.record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         let failed = counted.flat_map(|phase| &phase.slices).any(|slice| slice.result.failed() > 0);
         if failed {
-            let (bench, fleet) = self.bench_and_fleet(Twin::Main);
-            self.record.last_words = bench.last_words(fleet)?;
+            let (deployment, agents) = self.deployment_and_agents(Twin::Main);
+            self.record.last_words = deployment.last_words(agents)?;
         }
         Ok(())
     }
@@ -172,11 +172,11 @@ impl<'t> Trial<'t> {
     /// A link that lost frames which it should have carried makes the trial worthless; one that was held up is worth a note.
     fn ask_links(&mut self) -> Result<(), TrialStop> {
         // The twin's are made alike.
-        if let Some(bench) = self.benches.first_mut() {
-            self.links = bench.shaped_links()?;
+        if let Some(deployment) = self.deployments.first_mut() {
+            self.links = deployment.shaped_links()?;
         }
-        for bench in &mut self.benches {
-            for trouble in bench.link_troubles()? {
+        for deployment in &mut self.deployments {
+            for trouble in deployment.link_troubles()? {
                 if trouble.lost_frames {
                     let (kind, phase) = (FaultKind::LinkSaturated, String::new());
                     return Err(TrialStop::Fault(Fault { kind, phase, what: trouble.what }));
@@ -278,14 +278,21 @@ impl<'t> Trial<'t> {
         both.into_iter().take(if self.experiment.control.is_some() { 2 } else { 1 })
     }
 
-    pub(crate) fn bench(&self, twin: Twin) -> &Bench<'t> {
-        self.benches.iter().find(|bench| bench.twin == twin).expect("a bench for each twin")
+    pub(crate) fn deployment(&self, twin: Twin) -> &Deployment<'t> {
+        self.deployments
+            .iter()
+            .find(|deployment| deployment.twin == twin)
+            .expect("a deployment for each twin")
     }
 
     /// A rig to be changed, and what its agents are asked by.
-    pub(crate) fn bench_and_fleet(&mut self, twin: Twin) -> (&mut Bench<'t>, &mut Fleet<'t>) {
-        let bench = self.benches.iter_mut().find(|bench| bench.twin == twin).expect("a bench for each twin");
-        (bench, &mut self.fleet)
+    pub(crate) fn deployment_and_agents(&mut self, twin: Twin) -> (&mut Deployment<'t>, &mut AgentPool<'t>) {
+        let deployment = self
+            .deployments
+            .iter_mut()
+            .find(|deployment| deployment.twin == twin)
+            .expect("a deployment for each twin");
+        (deployment, &mut self.agents)
     }
 
     /// Nanoseconds since the services were ready.
@@ -296,20 +303,20 @@ impl<'t> Trial<'t> {
     /// Takes everything down, and gives what was observed.
     fn finish(mut self, stop: Option<TrialStop>) -> Over {
         if !matches!(stop, Some(TrialStop::Error(RunError::Lost { .. }))) {
-            self.fleet.end_sampling();
+            self.agents.end_sampling();
         }
         let end_ns = self.now_ns();
         if let Some(phase) = self.record.phases.get_mut(self.stored) {
             phase.end_ns = end_ns;
             phase.notes.push("cut short".to_owned());
         }
-        let notes = self.benches.iter().flat_map(Bench::notes).collect();
+        let notes = self.deployments.iter().flat_map(Deployment::notes).collect();
         let start = Instant::now();
-        self.benches.clear();
+        self.deployments.clear();
         self.settings = None;
         self.record.teardown_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.record.series = std::mem::take(&mut self.fleet.series);
-        self.record.sampling = self.fleet.cost;
+        self.record.series = std::mem::take(&mut self.agents.series);
+        self.record.sampling = self.agents.cost;
         if let Some(TrialStop::Fault(fault)) = &stop {
             // A deadline that passed meanwhile, or a host that is lost, is only its effect.
             let mut fault = self.stood_still().unwrap_or_else(|| fault.clone());
@@ -318,7 +325,7 @@ impl<'t> Trial<'t> {
             self.observer.on(&Event::Fault { fault: &fault });
             self.record.faults.push(fault);
         }
-        Over { record: self.record, stop, absent: self.fleet.absent, notes, links: self.links }
+        Over { record: self.record, stop, absent: self.agents.absent, notes, links: self.links }
     }
 }
 

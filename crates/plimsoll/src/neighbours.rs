@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_assess::OTHERS;
 use plimsoll_model::observation::PhaseKind;
-use plimsoll_probe::quiet::Census;
+use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_run::{Event, Observer};
 
 /// From this share of all CPUs on neighbours are told.
@@ -14,10 +14,10 @@ const WORTH_A_NOTE: f64 = 0.1;
 /// So many of them are named.
 const NAMED: usize = 3;
 
-/// Passes events on, and takes a census of processes where a measured phase begins and where it ends.
+/// Passes events on, and takes a snapshot of the processes where a measured phase begins and where it ends.
 pub(crate) struct Neighbours<'o> {
     observer: &'o mut dyn Observer,
-    began: Option<(Census, Instant)>,
+    began: Option<(ProcessSnapshot, Instant)>,
     /// CPU time in microseconds, by name of the process.
     used: BTreeMap<String, f64>,
     measured: Duration,
@@ -37,7 +37,7 @@ impl<'o> Neighbours<'o> {
     fn phase_ended(&mut self) {
         let Some((before, start)) = self.began.take() else { return };
         self.measured += start.elapsed();
-        for neighbour in before.others(&Census::take(Path::new("/")), &[std::process::id()]) {
+        for neighbour in before.others(&ProcessSnapshot::take(Path::new("/")), &[std::process::id()]) {
             *self.used.entry(neighbour.name).or_default() += neighbour.cpu_us;
         }
     }
@@ -47,7 +47,7 @@ impl Observer for Neighbours<'_> {
     fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::PhaseStarted { kind: PhaseKind::Measure, .. } => {
-                self.began = Some((Census::take(Path::new("/")), Instant::now()));
+                self.began = Some((ProcessSnapshot::take(Path::new("/")), Instant::now()));
             }
             Event::PhaseEnded { .. } => self.phase_ended(),
             _ => {}

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use crate::caretaker::Caretaker;
 use crate::error::HostError;
+use crate::undo::UndoProcess;
 
 /// linux/loop.h
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
@@ -61,12 +61,12 @@ pub(super) struct LoopDevice {
 
 impl LoopDevice {
     /// Attaches a file to a free device. The kernel gives a device that is attached another read-ahead, and leaves it at that; so it is
-    /// among what the caretaker puts back.
+    /// among what the undo process puts back.
     pub(super) fn attach(
         volume: &str,
         file: &File,
         direct: bool,
-        caretaker: &mut Caretaker,
+        undo: &mut UndoProcess,
     ) -> Result<Self, HostError> {
         let failed = |operation: &str| {
             let (volume, operation) = (volume.to_owned(), operation.to_owned());
@@ -83,7 +83,7 @@ impl LoopDevice {
             let ahead = PathBuf::from(format!("/sys/block/loop{number}/queue/read_ahead_kb"));
             let usual =
                 fs::read_to_string(&ahead).map_err(failed(&format!("reading {}", ahead.display())))?;
-            caretaker.set(&ahead, usual.trim())?;
+            undo.set(&ahead, usual.trim())?;
             match configure(&device, file, direct) {
                 Ok(()) => return Ok(Self { volume: volume.to_owned(), path, file: device }),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}

@@ -2,7 +2,7 @@
 //!
 //! A loop device stands on a file without a name, and detaches itself when nobody has it open: the controller while the rig lives, and the
 //! mount in the mount namespace of its host. So nothing needs undoing when both die. Folders, and settings of queues, are the
-//! [`Caretaker`]'s.
+//! [`UndoProcess`]'s.
 
 mod in_use;
 mod loop_device;
@@ -22,11 +22,11 @@ use plimsoll_model::experiment::{DeviceLimit, FolderVolume, LoopVolume, Queueing
 use plimsoll_model::frame::VolumePlace;
 
 use crate::access::Access;
-use crate::caretaker::Caretaker;
 use crate::error::HostError;
 use crate::group::{self, Hierarchy};
 use crate::interrupt::go_on;
 use crate::spec::VolumeSpec;
+use crate::undo::UndoProcess;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;
 
@@ -42,9 +42,9 @@ pub(crate) struct Volumes {
     /// Limits of devices that only the group of a host can hold, each with the host.
     host_limits: Vec<(String, (u64, u64), DeviceLimit)>,
     /// Who lifts the limits of devices: before anybody ends, so that nothing has to wait for what is still to be written.
-    limits: Option<Caretaker>,
+    limits: Option<UndoProcess>,
     /// It undoes its work last, and so comes last.
-    caretaker: Option<Caretaker>,
+    undo: Option<UndoProcess>,
 }
 
 impl Volumes {
@@ -85,7 +85,7 @@ impl Volumes {
     /// Waits until the loop devices are free again, then undoes all else.
     pub(crate) fn close(&mut self) -> Result<(), HostError> {
         let closed: Vec<_> = self.loops.drain(..).map(LoopDevice::close).collect();
-        self.caretaker = None;
+        self.undo = None;
         closed.into_iter().collect()
     }
 
@@ -117,7 +117,7 @@ impl Volumes {
         let number: u32 = rand::random();
         let name = format!("plimsoll-{}-{}-{number:08x}", spec.name, getpid());
         let path = parent(folder.parent.as_deref()).join(name);
-        self.caretaker()?.make_folder(&path)?;
+        self.undo()?.make_folder(&path)?;
         Ok(path)
     }
 
@@ -136,7 +136,7 @@ impl Volumes {
         if let Some(filesystem) = image.filesystem {
             mkfs::make(&spec.name, filesystem, &file, interrupt)?;
         }
-        let device = LoopDevice::attach(&spec.name, &file, image.direct, self.caretaker()?)?;
+        let device = LoopDevice::attach(&spec.name, &file, image.direct, self.undo()?)?;
         let path = device.path().to_owned();
         self.loops.push(device);
         let Some(filesystem) = image.filesystem else { return Ok((path.clone(), path)) };
@@ -184,20 +184,20 @@ impl Volumes {
         let folder = in_use::disk(Path::new("/"), (major(about.rdev()), minor(about.rdev())))
             .map_err(wrong(spec, "finding its queue"))?
             .join("queue");
-        let caretaker = self.caretaker()?;
+        let undo = self.undo()?;
         // Another scheduler begins with a depth of its own, so the scheduler comes first; it is put back last.
         if let Some(scheduler) = &queue.scheduler {
             if let Some(depth) = read(&folder.join("nr_requests")) {
                 // Written down before the scheduler changes it.
-                caretaker.set(&folder.join("nr_requests"), &depth)?;
+                undo.set(&folder.join("nr_requests"), &depth)?;
             }
-            caretaker.set(&folder.join("scheduler"), scheduler)?;
+            undo.set(&folder.join("scheduler"), scheduler)?;
         }
         if let Some(depth) = queue.depth {
-            caretaker.set(&folder.join("nr_requests"), &depth.to_string())?;
+            undo.set(&folder.join("nr_requests"), &depth.to_string())?;
         }
         if let Some(ahead) = queue.read_ahead {
-            caretaker.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
+            undo.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
         }
         Ok(())
     }
@@ -212,16 +212,16 @@ impl Volumes {
         };
         let limits = match &mut self.limits {
             Some(limits) => limits,
-            none => none.insert(Caretaker::start()?),
+            none => none.insert(UndoProcess::start()?),
         };
         group::throttles(&root, number, limit).iter().try_for_each(|(path, line)| limits.limit(path, line))
     }
 
-    fn caretaker(&mut self) -> Result<&mut Caretaker, HostError> {
-        if self.caretaker.is_none() {
-            self.caretaker = Some(Caretaker::start()?);
+    fn undo(&mut self) -> Result<&mut UndoProcess, HostError> {
+        if self.undo.is_none() {
+            self.undo = Some(UndoProcess::start()?);
         }
-        Ok(self.caretaker.as_mut().expect("it was started in the lines before"))
+        Ok(self.undo.as_mut().expect("it was started in the lines before"))
     }
 }
 

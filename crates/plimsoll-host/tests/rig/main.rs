@@ -6,10 +6,10 @@
 mod agent;
 mod confined;
 mod controller;
+mod emulators;
 mod guest;
 mod scenarios;
 mod traffic;
-mod wires;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -46,12 +46,12 @@ fn test() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let access = plimsoll_host::enter()?;
     // Before there are threads: what one of them starts while another writes the copy would keep it open, and so not executable.
     let copy = OpenCopy::make()?;
-    let roots = scenarios::ALL.iter().chain(wires::ALL).map(|(name, scenario)| {
+    let roots = scenarios::ALL.iter().chain(emulators::ALL).map(|(name, scenario)| {
         let access = access.clone();
         Trial::test(format!("as_root::{name}"), move || as_root(&access, *scenario)).with_ignored_flag(true)
     });
     let users =
-        scenarios::ALL.iter().chain(scenarios::USERS_ONLY).chain(wires::ALL).map(|(name, scenario)| {
+        scenarios::ALL.iter().chain(scenarios::USERS_ONLY).chain(emulators::ALL).map(|(name, scenario)| {
             let (access, program) = (access.clone(), copy.program.clone());
             Trial::test(format!("as_user::{name}"), move || as_user(&access, &program, name, *scenario))
         });

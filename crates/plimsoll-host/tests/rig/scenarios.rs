@@ -83,7 +83,7 @@ fn rig(hosts: Vec<HostSpec>, links: Vec<LinkSpec>) -> RigSpec {
         program: "/proc/self/exe".into(),
         args: vec![agent::ARGUMENT.into()],
         stderr: AgentStderr::Inherit,
-        keeper: None,
+        supervisor: None,
     }
 }
 

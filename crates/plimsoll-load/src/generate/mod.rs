@@ -21,11 +21,11 @@ mod mail_tally;
 mod messaging;
 mod offering;
 mod pacing;
+mod progress;
 mod protocol;
 mod smtp;
 mod storage;
 pub(crate) mod tally;
-mod teller;
 mod udp;
 
 use std::sync::OnceLock;
@@ -43,10 +43,10 @@ use self::engine::Engine;
 use self::http::Http;
 use self::offering::Offering;
 use self::pacing::{ClosedLoop, OpenLoop};
+use self::progress::ProgressReporter;
 use self::protocol::Protocol;
 use self::smtp::Smtp;
 use self::tally::Tally;
-use self::teller::Teller;
 use crate::failure::other;
 use crate::{clock, descriptors};
 
@@ -184,14 +184,14 @@ fn offering(course: &Course, start: u64) -> Option<Offering> {
 /// Tells how far a load is while it waits for it.
 struct Watch<'a> {
     every: Duration,
-    teller: Teller<'a>,
+    progress: ProgressReporter<'a>,
     counts_requests: bool,
 }
 
 impl<'a> Watch<'a> {
     fn new(course: &Course, control: &'a Control<'a>) -> Self {
-        let teller = Teller::new(control, course.all());
-        Self { every: control.every, teller, counts_requests: course.counts_requests() }
+        let progress = ProgressReporter::new(control, course.all());
+        Self { every: control.every, progress, counts_requests: course.counts_requests() }
     }
 
     /// The tally of the next generator that ends; `None` when none can end any more.
@@ -201,7 +201,7 @@ impl<'a> Watch<'a> {
                 Ok(tally) => return Some(tally),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.teller.tell(self.done(shared), shared.errors.load(Ordering::Relaxed));
+                    self.progress.tell(self.done(shared), shared.errors.load(Ordering::Relaxed));
                 }
             }
         }

@@ -43,7 +43,7 @@ pub struct Link {
     /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// What does all that to packets. By default the kernel's netem, and a wire of Plimsoll's own where there is none, or it cannot say what
+    /// What does all that to packets. By default the kernel's netem, and a link emulator of Plimsoll's own where there is none, or it cannot say what
     /// was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<LinkShaper>,
@@ -56,7 +56,8 @@ pub enum LinkShaper {
     /// The kernel's netem, on both ends.
     Netem,
     /// A process of Plimsoll's own between the ends.
-    Wire,
+    #[serde(alias = "wire")]
+    Emulator,
 }
 
 /// One direction of a link.

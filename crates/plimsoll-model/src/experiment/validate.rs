@@ -181,13 +181,13 @@ fn link_ways(link: &Link, index: usize) -> Checked {
         if way.jitter > way.delay {
             return Err(problem(
                 path!["links", index, "jitter"],
-                "no packet travels for less than no time",
-                "a jitter that is not larger than the delay",
+                "the jitter exceeds the delay",
+                "a jitter of at most the delay",
             ));
         }
         if let Some(why) = way.beyond_netem().filter(|_| link.shaper == Some(LinkShaper::Netem)) {
             let why = format!("netem {why}");
-            return Err(problem(path!["links", index, "shaper"], why, "`\"wire\"`, or no `shaper`"));
+            return Err(problem(path!["links", index, "shaper"], why, "`\"emulator\"`, or no `shaper`"));
         }
         if way.loss_burst.is_some_and(|burst| burst < 1.0) {
             return Err(problem(

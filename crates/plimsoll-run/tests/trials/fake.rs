@@ -10,31 +10,31 @@ use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{CapturedFile, FlushFacts, LoadResult, SamplingCost, Snapshot};
-use plimsoll_run::{Changed, Ground, Hosts, LinkTrouble, Pipes, ShapedLink};
+use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ShapedLink};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
 /// Makes rigs of fake hosts, and remembers what they were asked.
 #[derive(Clone, Default)]
-pub(crate) struct FakeGround {
+pub(crate) struct FakeProvider {
     pub(crate) log: Log,
     rigs: Arc<Mutex<usize>>,
     /// The service dies when a load of this name is to run.
     pub(crate) dies_at: Option<&'static str>,
 }
 
-impl FakeGround {
+impl FakeProvider {
     pub(crate) fn said(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }
 
-impl Ground for FakeGround {
+impl HostProvider for FakeProvider {
     fn build(&self, _: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
         let mut rigs = self.rigs.lock().unwrap();
         *rigs += 1;
-        Ok(Box::new(FakeHosts { rig: *rigs - 1, ground: self.clone() }))
+        Ok(Box::new(FakeHosts { rig: *rigs - 1, provider: self.clone() }))
     }
 
     fn drop_caches(&self) -> Result<(), HostError> {
@@ -65,14 +65,14 @@ impl Drop for PutBack {
 
 struct FakeHosts {
     rig: usize,
-    ground: FakeGround,
+    provider: FakeProvider,
 }
 
 impl Hosts for FakeHosts {
     fn pipes(&mut self, _: &str) -> Result<Pipes, HostError> {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
-        let (rig, ground) = (self.rig, self.ground.clone());
-        thread::spawn(move || answer_all(rig, &ground, theirs));
+        let (rig, provider) = (self.rig, self.provider.clone());
+        thread::spawn(move || answer_all(rig, &provider, theirs));
         Ok(Pipes { to: Box::new(ours.try_clone().expect("a second handle")), from: Box::new(ours) })
     }
 
@@ -102,17 +102,17 @@ impl Hosts for FakeHosts {
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
-        self.ground.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
+        self.provider.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
         Ok(())
     }
 }
 
-fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
+fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
     let mut input = stream.try_clone().expect("a second handle");
     let mut service = 0;
     let mut captured = None;
     while let Ok(Some(request)) = frame::read::<ToAgent>(&mut input) {
-        let say = |what: String| ground.log.lock().unwrap().push(format!("rig {rig}: {what}"));
+        let say = |what: String| provider.log.lock().unwrap().push(format!("rig {rig}: {what}"));
         let answer = match request {
             ToAgent::Hello { .. } => {
                 FromAgent::Welcome { protocol: PROTOCOL, pid: 1, at_ns: 0, absent: Vec::new() }
@@ -133,7 +133,7 @@ fn answer_all(rig: usize, ground: &FakeGround, mut stream: UnixStream) {
                     Some(open) => format!("run {} at {}/s", load.name, open.rate),
                     None => format!("run {} {connections}", load.name),
                 });
-                if ground.dies_at == Some(load.name.as_str()) {
+                if provider.dies_at == Some(load.name.as_str()) {
                     FromAgent::Died { id: service, how: "exit status 1".into(), stderr: "out of luck".into() }
                 } else {
                     let result = LoadResult {

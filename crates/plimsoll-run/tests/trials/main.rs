@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fake::FakeGround;
+use fake::FakeProvider;
 use plimsoll_model::experiment::{Experiment, Rung};
 use plimsoll_model::observation::{PhaseKind, Slice, Traffic, TrialRecord, Twin};
 use plimsoll_model::plan::{Plan, Settings};
@@ -127,7 +127,7 @@ struct Lab {
     _folder: tempfile::TempDir,
     store: Store,
     plan: Plan,
-    ground: FakeGround,
+    provider: FakeProvider,
     interrupt: AtomicBool,
 }
 
@@ -140,7 +140,7 @@ impl Lab {
             _folder: folder,
             store,
             plan,
-            ground: FakeGround::default(),
+            provider: FakeProvider::default(),
             interrupt: AtomicBool::new(false),
         }
     }
@@ -169,9 +169,9 @@ impl Lab {
     }
 
     fn run_within(&self, limits: Limits, judge: Fixed, mut observer: impl FnMut(&Event<'_>)) -> Ended {
-        let (plan, ground, store, interrupt) = (&self.plan, &self.ground, &self.store, &self.interrupt);
+        let (plan, provider, store, interrupt) = (&self.plan, &self.provider, &self.store, &self.interrupt);
         let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
-        Run { plan, ground, judge: &judge, store, interrupt, limits }.carry_out(entry, &mut observer)
+        Run { plan, provider, judge: &judge, store, interrupt, limits }.carry_out(entry, &mut observer)
     }
 }
 
@@ -189,7 +189,7 @@ fn phases_come_in_order_and_the_control_twin_sits_the_flood_out() {
     let mut expected = vec![("before", PhaseKind::WarmUp, 0), ("before", PhaseKind::Measure, 0)];
     expected.extend(cycle(1).into_iter().chain(cycle(2)));
     assert_eq!(phases, expected);
-    let floods: Vec<String> = lab.ground.said().into_iter().filter(|said| said.contains("flood")).collect();
+    let floods: Vec<String> = lab.provider.said().into_iter().filter(|said| said.contains("flood")).collect();
     assert_eq!(floods, ["rig 0: run flood 100", "rig 0: run flood 100"]);
 }
 
@@ -228,7 +228,7 @@ fn the_same_seed_gives_the_same_order_and_another_seed_another() {
         let lab = Lab::new();
         lab.store.put_run(&lab.entry(seed)).unwrap();
         lab.run(CONTENT, 1, |_| {});
-        lab.ground.said()
+        lab.provider.said()
     };
     assert_eq!(order(1), order(1));
     assert!((2..12).any(|seed| order(seed) != order(1)), "ten seeds, and never another order");
@@ -241,7 +241,7 @@ fn the_ladder_is_climbed_up_to_the_rung_that_restores_the_figure() {
     let ended = lab.run(judge, 1, |_| {});
     let rungs: Vec<Rung> = ended.trials[0].phases.iter().filter_map(|phase| phase.rung).collect();
     assert_eq!(rungs, [Rung::WaitLonger, Rung::RestartService, Rung::DropCaches]);
-    let said = lab.ground.said();
+    let said = lab.provider.said();
     let of = |what: &str| said.iter().position(|line| line == what);
     assert!(of("rig 0: stop") < of("drop caches"), "{said:?}");
     assert_eq!(of("rig 0: rebuild a"), None, "it was not needed any more");
@@ -252,7 +252,7 @@ fn the_last_rung_makes_the_host_anew_in_both_rigs_and_starts_its_services_again(
     let lab = Lab::new();
     let judge = Fixed { calls_for_remedies: true, restored_by: None, ..CONTENT };
     lab.run(judge, 1, |_| {});
-    let said = lab.ground.said();
+    let said = lab.provider.said();
     for rig in ["rig 0", "rig 1"] {
         let rebuilt = said.iter().position(|line| *line == format!("{rig}: rebuild a"));
         let after = &said[rebuilt.expect("it was made anew")..];
@@ -309,7 +309,7 @@ fn an_interrupted_run_keeps_what_was_measured_and_goes_on_with_the_trial_that_wa
 #[test]
 fn a_service_that_dies_spoils_its_trial_and_twice_in_a_row_the_run() {
     let mut lab = Lab::new();
-    lab.ground.dies_at = Some("flood");
+    lab.provider.dies_at = Some("flood");
     let ended = lab.run(Fixed { decided_after: 9, ..CONTENT }, 9, |_| {});
     assert_eq!(ended.entry.status, RunStatus::Failed);
     assert_eq!(ended.trials.len(), 2);
@@ -324,7 +324,7 @@ fn packets_are_captured_around_every_measured_phase_and_read_when_it_ends() {
     let ended = lab.run(CONTENT, 1, |_| {});
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
     let of_main: Vec<String> = lab
-        .ground
+        .provider
         .said()
         .into_iter()
         .filter(|said| said.starts_with("rig 0") && !said.contains("start"))
@@ -353,7 +353,7 @@ fn without_probes_nothing_is_captured() {
     let lab = Lab::of(&format!("{FLOOD}[capture]\n[run]\nprobes = false\n"));
     let ended = lab.run(CONTENT, 1, |_| {});
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
-    assert!(lab.ground.said().iter().all(|said| !said.contains("capture")));
+    assert!(lab.provider.said().iter().all(|said| !said.contains("capture")));
     assert_eq!(ended.trials[0].sampling.samples, 0);
 }
 
@@ -363,7 +363,7 @@ fn a_search_offers_the_rates_that_the_judge_asks_for_until_it_asks_for_no_more()
     let ended = lab.run(CONTENT, 1, |_| {});
     let phase = &ended.trials[0].phases[0];
     assert_eq!((phase.kind, phase.slices.len()), (PhaseKind::Search, 3));
-    let runs: Vec<String> = lab.ground.said().into_iter().filter(|said| said.contains("run")).collect();
+    let runs: Vec<String> = lab.provider.said().into_iter().filter(|said| said.contains("run")).collect();
     assert_eq!(runs, [100, 200, 300].map(|rate| format!("rig 0: run clients at {rate}/s")));
 }
 
@@ -371,7 +371,7 @@ fn a_search_offers_the_rates_that_the_judge_asks_for_until_it_asks_for_no_more()
 fn settings_of_the_machine_hold_for_a_trial_and_are_put_back_after_it() {
     let lab = Lab::of(SEARCH);
     lab.run(Fixed { decided_after: 2, ..CONTENT }, 2, |_| {});
-    let said = lab.ground.said();
+    let said = lab.provider.said();
     let of_machine: Vec<&str> =
         said.iter().map(String::as_str).filter(|line| !line.starts_with("rig")).collect();
     let once = ["change {\"vm.swappiness\": \"7\"}", "put back"];

@@ -1,6 +1,6 @@
 //! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
 
-use plimsoll_host::{Access, Debts, Owed};
+use plimsoll_host::{Abandoned, AbandonedJournal, Access};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -32,8 +32,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
     };
     let leftovers = plimsoll_host::leftovers()?;
-    let Owed { debts, refused } = plimsoll_host::debts()?;
-    let refused: Vec<&String> = refused.iter().chain(debts.iter().flat_map(Debts::refused)).collect();
+    let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;
+    let refused: Vec<&String> =
+        refused.iter().chain(journals.iter().flat_map(AbandonedJournal::refused)).collect();
     output::text(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
@@ -47,13 +48,16 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         writeln!(
             out,
             "leftovers        {}",
-            match leftovers.len() + debts.iter().flat_map(Debts::describe).count() {
+            match leftovers.len() + journals.iter().flat_map(AbandonedJournal::describe).count() {
                 0 => "none".to_owned(),
                 some => some.to_string(),
             }
         )?;
         leftovers.iter().try_for_each(|left| writeln!(out, "  process {}: {}", left.pid, left.command))?;
-        debts.iter().flat_map(Debts::describe).try_for_each(|debt| writeln!(out, "  {debt}"))?;
+        journals
+            .iter()
+            .flat_map(AbandonedJournal::describe)
+            .try_for_each(|entry| writeln!(out, "  {entry}"))?;
         if !refused.is_empty() {
             writeln!(out, "not believed     {}", refused.len())?;
         }
@@ -70,8 +74,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         for left in &leftovers {
             left.remove()?;
         }
-        let settled: Vec<_> = debts.iter().map(Debts::settle).collect();
-        settled.into_iter().collect::<Result<(), _>>()?;
+        let undone: Vec<_> = journals.iter().map(AbandonedJournal::undo).collect();
+        undone.into_iter().collect::<Result<(), _>>()?;
     }
     shaped_links(&access)?;
     Ok(Exit::Holds)
@@ -86,14 +90,14 @@ fn shaped_links(access: &Access) -> Result<(), Failure> {
     plimsoll_host::enter()?;
     let by = match plimsoll_host::netem_missing() {
         None => "shaped by the kernel's netem".to_owned(),
-        Some(why) => format!("shaped by wires of Plimsoll's own ({why})"),
+        Some(why) => format!("shaped by link emulators of Plimsoll's own ({why})"),
     };
-    let pace = plimsoll_host::wire_pace()?;
+    let pace = plimsoll_host::emulator_pace()?;
     output::text(|out| {
         writeln!(out, "links            {by}")?;
         writeln!(
             out,
-            "wires            can carry some {pace} small packets/s each; beyond that they are the bottleneck"
+            "link emulators   can carry some {pace} small packets/s each; beyond that they are the bottleneck"
         )
     })
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let limits = limits(args, &plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
-    let ground = Namespaces {
+    let provider = Namespaces {
         program,
         args: vec!["agent".into()],
         destroy: args.destroy.clone(),
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let judge = Judge;
     let run =
-        Run { plan: &plan, ground: &ground, judge: &judge, store: &store, interrupt: &interrupt, limits };
+        Run { plan: &plan, provider: &provider, judge: &judge, store: &store, interrupt: &interrupt, limits };
     let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
     let id = entry.id.clone();
     let mut progress = ProgressLine::new(&plan, &entry);

@@ -40,13 +40,15 @@ fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_t
     let told = |shaper: &str| {
         lab.plimsoll(&["run", &experiment, "--set", &format!("links.0.shaper={shaper}"), "--format", "json"])
     };
-    let report = told("wire").exits(0).json();
+    let report = told("emulator").exits(0).json();
     let notes: Vec<&str> =
         report["notes"].as_array().expect("notes").iter().filter_map(|n| n.as_str()).collect();
     let of_links: Vec<&&str> = notes.iter().filter(|note| note.contains("was shaped by")).collect();
     let [note] = of_links[..] else { panic!("{notes:?}") };
     assert!(
-        note.starts_with("the link client - server was shaped by a wire of Plimsoll's own; it would be"),
+        note.starts_with(
+            "the link client - server was shaped by a link emulator of Plimsoll's own; it would be"
+        ),
         "{note}"
     );
     let rate = note.split_whitespace().find_map(|word| word.parse::<u64>().ok());

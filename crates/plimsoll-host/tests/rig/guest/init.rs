@@ -10,7 +10,7 @@ use plimsoll_host::{Access, netem_missing};
 use rustix::system::{RebootCommand, init_module, reboot};
 
 use super::{ALL_WELL, image, stories};
-use crate::wires;
+use crate::emulators;
 
 /// The argument that makes this program process 1 of a guest.
 pub(crate) const ARGUMENT: &str = "test-guest";
@@ -42,7 +42,7 @@ fn stories() -> Result<u64, Box<dyn Error>> {
     if let Some(why) = netem_missing() {
         return Err(why.into());
     }
-    let trials = wires::ALL.iter().chain(stories::ALL).map(|(name, story)| {
+    let trials = emulators::ALL.iter().chain(stories::ALL).map(|(name, story)| {
         let story = *story;
         Trial::test(*name, move || {
             story();

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 
-use crate::wires;
+use crate::emulators;
 
 /// Where `cargo xtask test` unpacks the package of the kernel.
 const KERNEL: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guest-kernel");
@@ -39,7 +39,7 @@ pub(crate) fn links_are_shaped_by_netem() -> Result<(), Failed> {
     fs::write(&initramfs, image::make(package)?)?;
     let ended = boot(&image::kernel(package)?, &initramfs, &console)?.wait()?;
     let told = String::from_utf8_lossy(&fs::read(&console)?).into_owned();
-    let expected = format!("{ALL_WELL}{}", wires::ALL.len() + stories::ALL.len());
+    let expected = format!("{ALL_WELL}{}", emulators::ALL.len() + stories::ALL.len());
     if ended && told.lines().any(|line| line.trim_end() == expected) {
         return Ok(());
     }

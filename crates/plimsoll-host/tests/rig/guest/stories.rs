@@ -3,8 +3,8 @@
 use plimsoll_host::LinkShape;
 use plimsoll_model::experiment::LinkShaper;
 
+use crate::emulators::{MS, numbers, shaped, with_ends};
 use crate::scenarios::{Scenario, row};
-use crate::wires::{MS, numbers, shaped, with_ends};
 
 pub(super) const ALL: &[Scenario] = &[
     ("a_delay_is_exact", a_delay_is_exact),

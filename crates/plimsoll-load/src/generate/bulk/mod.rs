@@ -18,8 +18,8 @@ pub(super) use self::stream::number;
 use self::stream::{Connection, Way};
 use super::Control;
 use super::dialer::kind_of;
+use super::progress::ProgressReporter;
 use super::tally::Tally;
-use super::teller::Teller;
 use crate::failure::other;
 use crate::{clock, descriptors};
 
@@ -133,7 +133,7 @@ fn watch(
     is_done: impl Fn() -> bool,
 ) {
     let mut next_states = Instant::now() + STATES_EVERY;
-    let mut teller = Teller::new(control, of(running.load));
+    let mut progress = ProgressReporter::new(control, of(running.load));
     while !is_done() {
         thread::sleep(Duration::from_millis(5).min(control.every));
         let now = Instant::now();
@@ -143,7 +143,7 @@ fn watch(
                 states.read(&connection.stream, clock::now() - running.start);
             }
         }
-        teller.tell(running.bytes.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
+        progress.tell(running.bytes.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
     }
 }
 

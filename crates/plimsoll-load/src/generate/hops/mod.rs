@@ -22,8 +22,8 @@ use rand::{RngExt, SeedableRng};
 
 use self::socket::{Answer, ProbeSocket};
 use super::Control;
+use super::progress::ProgressReporter;
 use super::tally::Tally;
-use super::teller::Teller;
 use crate::clock::{self, CpuTime};
 use crate::failure::other;
 
@@ -75,7 +75,7 @@ struct Prober<'a> {
     tally: Tally,
     tally_start: u64,
     cpu: CpuTime,
-    teller: Teller<'a>,
+    progress: ProgressReporter<'a>,
 }
 
 impl<'a> Prober<'a> {
@@ -102,7 +102,7 @@ impl<'a> Prober<'a> {
             tally: Tally::new(start, None),
             tally_start: start,
             cpu: CpuTime::of_this_thread(),
-            teller: Teller::new(control, None),
+            progress: ProgressReporter::new(control, None),
         })
     }
 
@@ -230,7 +230,7 @@ impl<'a> Prober<'a> {
             self.tally.end = self.tally.end.max(answer.at_ns);
         }
         self.forget(clock::now().saturating_sub(self.timeout()));
-        self.teller.tell(self.tally.requests, self.tally.failed());
+        self.progress.tell(self.tally.requests, self.tally.failed());
         Ok(())
     }
 

@@ -23,8 +23,8 @@ use self::gate::Gate;
 use self::memory::Memory;
 use super::Control;
 use super::latency;
+use super::progress::ProgressReporter;
 use super::tally::Tally;
-use super::teller::Teller;
 use crate::clock::{self, CpuTime};
 use crate::process::require_single_thread;
 
@@ -38,7 +38,7 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
     let mut tally = Tally::new(start, None);
     let mut facts = MessagingFacts { workers: load.workers(), ..MessagingFacts::default() };
     let of = load.rounds.map(|rounds| rounds.saturating_mul(load.messages_in_a_round()));
-    let (mut spent_ns, mut teller) = (0, Teller::new(control, of));
+    let (mut spent_ns, mut progress) = (0, ProgressReporter::new(control, of));
     let wanted = load.rounds.unwrap_or(u64::MAX);
     let lasts = |began: Instant| load.duration.is_none_or(|duration| began.elapsed() < duration.0);
     while facts.rounds < wanted && lasts(began) && !control.abort.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
         spent_ns += round.end - round.start;
         latency::record(&mut tally.total, round.start, round.end);
         tally.messages(load.messages_in_a_round(), load.size.0, round.end);
-        teller.tell(tally.requests, 0);
+        progress.tell(tally.requests, 0);
     }
     tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
     let mut result = tally.into_result(start, u32::try_from(load.workers()).unwrap_or(u32::MAX));

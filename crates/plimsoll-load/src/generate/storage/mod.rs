@@ -32,8 +32,8 @@ use super::Control;
 use super::course::Course;
 use super::offering::Offering;
 use super::pacing::{self, ClosedLoop, OpenLoop};
+use super::progress::ProgressReporter;
 use super::tally::Tally;
-use super::teller::Teller;
 use crate::clock;
 use crate::failure::other;
 
@@ -128,7 +128,7 @@ fn generate(
         readied.iter().take(running.load.threads as usize).for_each(drop);
         let start = *running.start.get_or_init(clock::now);
         let of = running.load.operations.map(|each| each.saturating_mul(running.load.threads.into()));
-        let mut teller = Teller::new(control, of);
+        let mut progress = ProgressReporter::new(control, of);
         let mut all = Vec::new();
         loop {
             match finished.recv_timeout(control.every) {
@@ -140,7 +140,7 @@ fn generate(
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             }
-            teller.tell(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
+            progress.tell(running.operations.load(Ordering::Relaxed), running.errors.load(Ordering::Relaxed));
         }
         if all.len() < running.load.threads as usize {
             return Err(other("read and write", &"a thread has panicked"));

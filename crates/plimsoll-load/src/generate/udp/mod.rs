@@ -14,8 +14,8 @@ use plimsoll_model::observation::LoadResult;
 pub(super) use self::flow::Flow;
 pub(super) use self::train::Spacing;
 use super::Control;
+use super::progress::ProgressReporter;
 use super::tally::Tally;
-use super::teller::Teller;
 use crate::failure::other;
 use crate::transfer::packet;
 use crate::{clock, descriptors};
@@ -53,7 +53,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
                 .map_err(|error| other("start a flow", &error))?;
         }
         drop(done);
-        let mut teller = Teller::new(control, None);
+        let mut progress = ProgressReporter::new(control, None);
         loop {
             match finished.recv_timeout(control.every) {
                 Ok(done) => {
@@ -61,7 +61,7 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
                     counted.push((done.intended, done.sent, done.counts));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => teller.tell(running.sent.load(Ordering::Relaxed), 0),
+                Err(RecvTimeoutError::Timeout) => progress.tell(running.sent.load(Ordering::Relaxed), 0),
             }
         }
     })?;

@@ -1,6 +1,6 @@
-//! How many frames a wire carries, and how exactly it delays them: `cargo bench -p plimsoll-host --bench wire_speed [-- SECONDS]`.
+//! How many frames an emulator carries, and how exactly it delays them: `cargo bench -p plimsoll-host --bench emulator_speed [-- SECONDS]`.
 //!
-//! Two hosts, and a wire between them. For the rate, one host sends datagrams for as long and as fast as it can, of a small and of a
+//! Two hosts, and an emulator between them. For the rate, one host sends datagrams for as long and as fast as it can, of a small and of a
 //! large size, and the other counts what arrives. For the delay, datagrams are sent to and fro one at a time; what the same way takes
 //! over a link that delays nothing is taken off.
 
@@ -127,7 +127,7 @@ struct Pair {
 impl Pair {
     fn new(delay: Duration) -> Result<Self, HostError> {
         let shape = LinkShape { delay_ns: delay.as_nanos() as u64, ..LinkShape::default() };
-        let shaper = Some(LinkShaper::Wire);
+        let shaper = Some(LinkShaper::Emulator);
         let link = LinkSpec { shape: [shape.clone(), shape], shaper, ..LinkSpec::new("a", "b") };
         let program = std::env::current_exe()
             .map_err(|source| HostError::Process { operation: "finding this program", source })?;
@@ -138,7 +138,7 @@ impl Pair {
             program,
             args: vec![AGENT.into()],
             stderr: AgentStderr::Inherit,
-            keeper: None,
+            supervisor: None,
         })?;
         let to = SocketAddr::new(rig.address_towards("a", "b")?, PORT);
         let mut end =
@@ -163,7 +163,7 @@ impl Pair {
 fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     println!("{:?}", plimsoll_host::enter()?);
     println!(
-        "| datagrams of | sent/s | carried/s by a wire | by its own account at most | too late or lost |"
+        "| datagrams of | sent/s | carried/s by an emulator | by its own account at most | too late or lost |"
     );
     println!("| --- | --- | --- | --- | --- |");
     for size in [64, 1000] {
@@ -171,7 +171,7 @@ fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
         let to = pair.to;
         let [sent, carried] =
             pair.both(&format!("pour {to} {size} {seconds}"), &format!("count {seconds}"))?;
-        let (_, counts) = pair.rig.wires()?.remove(0);
+        let (_, counts) = pair.rig.emulators()?.remove(0);
         let most = counts.frames_per_second_at_most().unwrap_or_default();
         println!(
             "| {size} bytes | {sent} | {carried} | {most} | {} of {} |",
@@ -194,7 +194,7 @@ fn measure(seconds: u64) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
             added(last)
         );
     }
-    println!("there and back over a link without a wire: {none:.1} µs, median");
+    println!("there and back over a link without an emulator: {none:.1} µs, median");
     Ok(())
 }
 

@@ -57,9 +57,9 @@ fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
         let operation = operation.to_owned();
         move |errno| (operation, errno)
     };
-    // The keeper's death. That it died before this line, or that it is not seen in here by number, does not matter: the control
+    // The supervisor's death. That it died before this line, or that it is not seen in here by number, does not matter: the control
     // socket tells of the controller's death in any case.
-    prctl::set_pdeathsig(Signal::SIGKILL).map_err(at("asking to die with the keeper"))?;
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(at("asking to die with the supervisor"))?;
     sethostname(&orders.host).map_err(at("setting the host name"))?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .map_err(at("keeping its mounts to itself"))?;

@@ -1,20 +1,20 @@
-//! What a wire counted, and what that says about it.
+//! What an emulator counted, and what that says about it.
 
 use std::fmt;
 
-/// More late or lost frames than this share, and the wire was no such wire as was asked for.
+/// More late or lost frames than this share, and the emulator was no such link as was asked for.
 const BEARABLE: f64 = 0.01;
 
-/// What a wire has counted since it was made, both directions together.
+/// What an emulator has counted since it was made, both directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WireCounts {
+pub struct EmulatorCounts {
     /// Frames that arrived.
     pub frames: u64,
     /// Of these, lost by chance as was asked for.
     pub lost: u64,
     /// Of these, dropped because the queue was full.
     pub queue_drops: u64,
-    /// Frames that came before the wire had room for them. They are not among `frames`.
+    /// Frames that came before the emulator had room for them. They are not among `frames`.
     pub overruns: u64,
     /// Frames that an end did not take: it was gone, or had no room.
     pub refused: u64,
@@ -22,12 +22,12 @@ pub struct WireCounts {
     pub late: u64,
     /// The most that a frame came out too late, in nanoseconds.
     pub latest_ns: u64,
-    /// How long the wire has worked, without waiting, in nanoseconds.
+    /// How long the emulator has worked, without waiting, in nanoseconds.
     pub handling_ns: u64,
 }
 
-impl WireCounts {
-    /// So many frames a second the wire can carry at the pace at which it handled those that it had, to two digits; none if it had none.
+impl EmulatorCounts {
+    /// So many frames a second the emulator can carry at the pace at which it handled those that it had, to two digits; none if it had none.
     #[must_use]
     pub fn frames_per_second_at_most(&self) -> Option<u64> {
         let pace = (u128::from(self.frames) * 1_000_000_000).checked_div(self.handling_ns.into())?;
@@ -35,7 +35,7 @@ impl WireCounts {
         u64::try_from((pace + step / 2) / step * step).ok()
     }
 
-    /// Why what was measured over the wire is not what was asked for; nothing when it is.
+    /// Why what was measured over the emulator is not what was asked for; nothing when it is.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let all = (self.frames + self.overruns).max(1) as f64;
@@ -70,8 +70,8 @@ impl WireCounts {
     }
 }
 
-/// As the wire tells them to its controller: numbers between blanks.
-impl fmt::Display for WireCounts {
+/// As the emulator tells them to its controller: numbers between blanks.
+impl fmt::Display for EmulatorCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<String> = self.values().iter().map(ToString::to_string).collect();
         f.write_str(&words.join(" "))
@@ -85,21 +85,22 @@ mod tests {
     #[test]
     fn counts_are_read_as_they_were_told() {
         let counts =
-            WireCounts { frames: 1, lost: 2, queue_drops: 3, overruns: 4, late: 6, ..Default::default() };
-        assert_eq!(WireCounts::read(&counts.to_string()), Some(counts));
-        assert_eq!(WireCounts::read("1 2 3"), None);
+            EmulatorCounts { frames: 1, lost: 2, queue_drops: 3, overruns: 4, late: 6, ..Default::default() };
+        assert_eq!(EmulatorCounts::read(&counts.to_string()), Some(counts));
+        assert_eq!(EmulatorCounts::read("1 2 3"), None);
     }
 
     #[test]
-    fn a_wire_that_was_the_bottleneck_says_so_and_how_much_it_can_carry() {
-        let calm = WireCounts { frames: 10_000, handling_ns: 100_000_000, late: 50, ..Default::default() };
+    fn an_emulator_that_was_the_bottleneck_says_so_and_how_much_it_can_carry() {
+        let calm =
+            EmulatorCounts { frames: 10_000, handling_ns: 100_000_000, late: 50, ..Default::default() };
         assert_eq!(calm.trouble(), None);
         assert_eq!(calm.frames_per_second_at_most(), Some(100_000));
-        assert_eq!(WireCounts { frames: 5_271, ..calm }.frames_per_second_at_most(), Some(53_000));
-        assert_eq!(WireCounts::default().frames_per_second_at_most(), None);
-        let over = WireCounts { overruns: 5_000, ..calm }.trouble().unwrap();
+        assert_eq!(EmulatorCounts { frames: 5_271, ..calm }.frames_per_second_at_most(), Some(53_000));
+        assert_eq!(EmulatorCounts::default().frames_per_second_at_most(), None);
+        let over = EmulatorCounts { overruns: 5_000, ..calm }.trouble().unwrap();
         assert!(over.contains("5000 of 15000 frames") && over.contains("100000 a second"), "{over}");
-        let held = WireCounts { late: 300, latest_ns: 5_000_000, ..calm }.trouble().unwrap();
+        let held = EmulatorCounts { late: 300, latest_ns: 5_000_000, ..calm }.trouble().unwrap();
         assert!(held.contains("held up") && held.contains("5.0 ms"), "{held}");
     }
 }

@@ -49,7 +49,7 @@ type Identity = (u64, u64);
 
 /// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Debt {
+pub(super) enum Entry {
     /// The value that a setting had, and the user namespace whose it is where it is of one.
     Setting { path: PathBuf, before: String, namespace: Option<u64> },
     /// A folder that is to go. As long as it is not known which one it is, only an empty one is removed.
@@ -58,8 +58,8 @@ pub(super) enum Debt {
     Group { path: PathBuf },
 }
 
-impl Debt {
-    /// What setting this value will owe.
+impl Entry {
+    /// What undoes setting this value.
     pub(super) fn of_setting(path: &Path, value: &str) -> Result<Self, Refusal> {
         let absent = |error: io::Error| match error.kind() {
             ErrorKind::NotFound => Refusal::from("this kernel, or this device, has no such setting"),
@@ -79,7 +79,7 @@ impl Debt {
         Ok(Self::Setting { before: before.to_owned(), path, namespace })
     }
 
-    /// What limiting a device by this line will owe: the line that the file has for it, or that it is not limited. The lines of
+    /// What undoes limiting a device by this line: the line that the file has for it, or that it is not limited. The lines of
     /// `blkio.throttle.*` are a device's number and its limit.
     pub(super) fn of_limit(path: &Path, line: &str) -> Result<Self, Refusal> {
         setting::allowed(path, line)?;
@@ -90,7 +90,7 @@ impl Debt {
         Ok(Self::Setting { path: path.into(), before, namespace: None })
     }
 
-    /// What making a folder will owe. Its path is written down without the symbolic links on it.
+    /// What undoes making a folder. Its path is written down without the symbolic links on it.
     pub(super) fn of_folder(path: &Path) -> Result<Self, Refusal> {
         let parent = path.parent().ok_or("this is no place for a folder")?;
         let parent =
@@ -101,7 +101,7 @@ impl Debt {
         Self::Folder { path: parent.join(own_name(path)?), identity: None }.not_there_yet()
     }
 
-    /// What making a control group will owe.
+    /// What undoes making a control group.
     pub(super) fn of_group(path: &Path) -> Result<Self, Refusal> {
         own_name(path)?;
         Self::Group { path: path.into() }.not_there_yet()
@@ -140,10 +140,10 @@ impl Debt {
     }
 
     /// Undoes it. What is undone already is no error.
-    pub(super) fn settle(&self) -> io::Result<()> {
+    pub(super) fn undo(&self) -> io::Result<()> {
         match self {
             Self::Setting { namespace: Some(namespace), .. } if *namespace != user_namespace()? => Ok(()),
-            Self::Setting { path, before, .. } => match settled(path, before) {
+            Self::Setting { path, before, .. } => match put_back(path, before) {
                 // The device has gone, and its settings with it.
                 Err(error) if setting::is_gone(&error) => Ok(()),
                 other => other,
@@ -194,7 +194,7 @@ impl Debt {
         let mut fields = line.splitn(3, '\t');
         let mut next = || fields.next().ok_or("expected were three fields with tabs between them");
         let (what, path, rest) = (next()?, PathBuf::from(next()?), next()?);
-        let debt = match (what.split_once(':'), what) {
+        let entry = match (what.split_once(':'), what) {
             (_, "set") => Self::Setting { path, before: rest.to_owned(), namespace: None },
             (Some(("set", namespace)), _) => {
                 let namespace = Some(namespace.parse().map_err(|_| "its user namespace is no number")?);
@@ -204,12 +204,12 @@ impl Debt {
             (_, "group") if rest.is_empty() => Self::Group { path },
             _ => return Err("expected was `set`, `folder` or `group`".into()),
         };
-        debt.sound()?;
-        Ok(debt)
+        entry.sound()?;
+        Ok(entry)
     }
 }
 
-impl std::fmt::Display for Debt {
+impl std::fmt::Display for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Setting { path, before, .. } => write!(f, "setting {}: it was {before}", path.display()),
@@ -269,7 +269,7 @@ fn user_namespace() -> io::Result<u64> {
 
 /// Puts a value back. That of a loop device not before it is detached, when the kernel changes its settings once more; where somebody else has
 /// attached it again, that is not waited for for good.
-fn settled(path: &Path, before: &str) -> io::Result<()> {
+fn put_back(path: &Path, before: &str) -> io::Result<()> {
     let is_loop = |name: &OsStr| name.to_string_lossy().starts_with("loop");
     if let Some(device) = path.ancestors().find(|folder| folder.file_name().is_some_and(is_loop)) {
         let mut tries = 1..TRIES;
@@ -321,35 +321,38 @@ mod tests {
     #[test]
     fn only_settings_are_written_to() {
         for path in ["/etc/passwd", "/sys/../etc/passwd"] {
-            assert!(Debt::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"), "{path}");
             assert!(
-                Debt::of_limit(Path::new(path), "7:0 1").unwrap_err().why.contains("no setting"),
+                Entry::of_setting(Path::new(path), "x").unwrap_err().why.contains("no setting"),
+                "{path}"
+            );
+            assert!(
+                Entry::of_limit(Path::new(path), "7:0 1").unwrap_err().why.contains("no setting"),
                 "{path}"
             );
         }
-        let missing = Debt::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
+        let missing = Entry::of_setting(Path::new("/proc/sys/vm/no_such_thing"), "1").unwrap_err();
         assert!(missing.why.contains("no such setting"), "{missing:?}");
     }
 
     #[test]
-    fn a_debt_reads_back_from_its_line() {
-        let debts = [
-            Debt::Setting {
+    fn an_entry_reads_back_from_its_line() {
+        let entries = [
+            Entry::Setting {
                 path: "/proc/sys/net/ipv4/tcp_rmem".into(),
                 before: "4096\t87380\t6291456".into(),
                 namespace: None,
             },
-            Debt::Setting {
+            Entry::Setting {
                 path: "/proc/sys/user/max_net_namespaces".into(),
                 before: "7".into(),
                 namespace: Some(4026531837),
             },
-            Debt::Folder { path: "/tmp/some where/plimsoll-a-1-0123abcd".into(), identity: None },
-            Debt::Folder { path: "/tmp/plimsoll-a-1-0123abcd".into(), identity: Some((7, 8)) },
-            Debt::Group { path: "/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd".into() },
+            Entry::Folder { path: "/tmp/some where/plimsoll-a-1-0123abcd".into(), identity: None },
+            Entry::Folder { path: "/tmp/plimsoll-a-1-0123abcd".into(), identity: Some((7, 8)) },
+            Entry::Group { path: "/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd".into() },
         ];
-        for debt in debts {
-            assert_eq!(Debt::from_line(&debt.to_line()), Ok(debt));
+        for entry in entries {
+            assert_eq!(Entry::from_line(&entry.to_line()), Ok(entry));
         }
     }
 
@@ -371,7 +374,7 @@ mod tests {
             "set",
             "",
         ] {
-            assert!(Debt::from_line(line).is_err(), "{line:?}");
+            assert!(Entry::from_line(line).is_err(), "{line:?}");
         }
     }
 
@@ -385,24 +388,24 @@ mod tests {
     #[test]
     fn a_folder_goes_with_all_that_is_in_it() {
         let (_parent, path) = place_for_one();
-        let mut debt = Debt::of_folder(&path).unwrap();
-        debt.make().unwrap();
+        let mut entry = Entry::of_folder(&path).unwrap();
+        entry.make().unwrap();
         fs::write(path.join("file"), "x").unwrap();
-        debt.settle().unwrap();
+        entry.undo().unwrap();
         assert!(!path.exists());
-        debt.settle().unwrap();
+        entry.undo().unwrap();
     }
 
     #[test]
     fn a_folder_that_is_there_already_or_has_taken_the_place_of_ours_stays() {
         let (_parent, path) = place_for_one();
-        let mut debt = Debt::of_folder(&path).unwrap();
-        debt.make().unwrap();
-        assert!(Debt::of_folder(&path).unwrap_err().why.contains("already"));
+        let mut entry = Entry::of_folder(&path).unwrap();
+        entry.make().unwrap();
+        assert!(Entry::of_folder(&path).unwrap_err().why.contains("already"));
         fs::rename(&path, path.with_extension("moved")).unwrap();
         fs::create_dir(&path).unwrap();
         fs::write(path.join("file"), "x").unwrap();
-        assert!(debt.settle().unwrap_err().to_string().contains("another folder"));
+        assert!(entry.undo().unwrap_err().to_string().contains("another folder"));
         assert!(path.join("file").exists());
         // Neither does one go of which only the name is known, and in which there is something.
         let (parent, name) = place::parent_and_name(&path).unwrap();

@@ -8,9 +8,9 @@ use plimsoll_model::experiment::{Experiment, HostKind, Load, Service, Target};
 use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
 
+use crate::agent_pool::{AgentPool, Key, off_the_mark};
 use crate::error::{RunError, TrialStop};
-use crate::fleet::{Fleet, Key, off_the_mark};
-use crate::ground::{Hosts, LinkTrouble, ShapedLink};
+use crate::host_provider::{Hosts, LinkTrouble, ShapedLink};
 
 /// A service that runs.
 struct Started {
@@ -19,7 +19,7 @@ struct Started {
 }
 
 /// The hosts of one rig, and the services on them.
-pub(crate) struct Bench<'e> {
+pub(crate) struct Deployment<'e> {
     pub(crate) twin: Twin,
     experiment: &'e Experiment,
     hosts: Box<dyn Hosts>,
@@ -28,7 +28,7 @@ pub(crate) struct Bench<'e> {
     cpus: BTreeMap<String, Vec<u32>>,
 }
 
-impl<'e> Bench<'e> {
+impl<'e> Deployment<'e> {
     pub(crate) fn new(
         twin: Twin,
         experiment: &'e Experiment,
@@ -47,19 +47,19 @@ impl<'e> Bench<'e> {
         self.experiment.hosts.keys().map(|host| self.key(host)).collect()
     }
 
-    /// Says hello to the agents of all hosts. The answers are the fleet's to wait for.
-    pub(crate) fn join(&mut self, fleet: &mut Fleet<'_>) -> Result<(), TrialStop> {
+    /// Says hello to the agents of all hosts. The answers are the pool's to wait for.
+    pub(crate) fn join(&mut self, agents: &mut AgentPool<'_>) -> Result<(), TrialStop> {
         for host in self.experiment.hosts.keys() {
-            self.join_host(fleet, host)?;
+            self.join_host(agents, host)?;
         }
         Ok(())
     }
 
-    fn join_host(&mut self, fleet: &mut Fleet<'_>, host: &str) -> Result<(), TrialStop> {
+    fn join_host(&mut self, agents: &mut AgentPool<'_>, host: &str) -> Result<(), TrialStop> {
         let key = self.key(host);
         let pipes = self.hosts.pipes(host)?;
         let machine = key == machine_host(self.experiment);
-        Ok(fleet.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
+        Ok(agents.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
     }
 
     /// What a reader of the figures must know of the hosts.
@@ -79,24 +79,24 @@ impl<'e> Bench<'e> {
     }
 
     /// Starts all services, each after the one that it passes connections on to.
-    pub(crate) fn start_all(&mut self, fleet: &mut Fleet<'_>) -> Result<(), TrialStop> {
+    pub(crate) fn start_all(&mut self, agents: &mut AgentPool<'_>) -> Result<(), TrialStop> {
         for name in in_order(self.experiment) {
-            self.start(fleet, name)?;
+            self.start(agents, name)?;
         }
         Ok(())
     }
 
-    fn start(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+    fn start(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
         let service = &self.experiment.services[name];
         let mut spec = match self.services.remove(name) {
             Some(started) => started.spec,
             None => self.spec(name, service)?,
         };
         let key = self.key(&service.on);
-        let id = fleet.id();
+        let id = agents.id();
         let deadline = Instant::now() + spec.ready.within.0 * 2;
         let request = ToAgent::Start { id, service: spec.clone() };
-        let answers = fleet.ask_all(&[(key.clone(), id, request)], deadline, &mut |_, _| {})?;
+        let answers = agents.ask_all(&[(key.clone(), id, request)], deadline, &mut |_, _| {})?;
         match answers.into_iter().next() {
             // The ports that were chosen are kept, so that a restarted service is found where it was.
             Some(FromAgent::Ready { listen, .. }) => spec.listen = listen,
@@ -105,19 +105,19 @@ impl<'e> Bench<'e> {
             }
             _ => return Err(off_the_mark(&service.on)),
         }
-        fleet.depend_on(&key, id, name);
+        agents.depend_on(&key, id, name);
         self.services.insert(name.to_owned(), Started { id, spec });
-        self.try_from_afar(fleet, name)
+        self.try_from_afar(agents, name)
     }
 
     /// A service is ready when the hosts reach it that loads and other services come from.
-    fn try_from_afar(&self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+    fn try_from_afar(&self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
         let Started { spec, .. } = &self.services[name];
         let host = &self.experiment.services[name].on;
         let mut requests = Vec::new();
         for way in spec.approaches.iter().filter(|way| way.host != *host) {
             let targets = spec.listen.iter().map(|listen| SocketAddr::new(way.at, listen.port())).collect();
-            let id = fleet.id();
+            let id = agents.id();
             requests.push((
                 self.key(&way.host),
                 id,
@@ -125,7 +125,7 @@ impl<'e> Bench<'e> {
             ));
         }
         let deadline = Instant::now() + spec.ready.within.0 * 2;
-        let answers = fleet.ask_all(&requests, deadline, &mut |_, _| {})?;
+        let answers = agents.ask_all(&requests, deadline, &mut |_, _| {})?;
         for ((key, ..), answer) in requests.iter().zip(answers) {
             if let FromAgent::Failed { why, .. } = answer {
                 let from = key.host.clone();
@@ -137,11 +137,14 @@ impl<'e> Bench<'e> {
     }
 
     /// What services have written to their standard error until now, by name; those that wrote nothing are left out.
-    pub(crate) fn last_words(&self, fleet: &mut Fleet<'_>) -> Result<BTreeMap<String, String>, TrialStop> {
+    pub(crate) fn last_words(
+        &self,
+        agents: &mut AgentPool<'_>,
+    ) -> Result<BTreeMap<String, String>, TrialStop> {
         let mut all = BTreeMap::new();
         for (name, started) in &self.services {
             let (key, service) = (self.key(&self.experiment.services[name].on), started.id);
-            match fleet.ask(&key, |id| ToAgent::LastWords { id, service })? {
+            match agents.ask(&key, |id| ToAgent::LastWords { id, service })? {
                 FromAgent::LastWords { text, .. } if text.trim().is_empty() => {}
                 FromAgent::LastWords { text, .. } => drop(all.insert(name.clone(), text)),
                 _ => return Err(off_the_mark(&key.host)),
@@ -150,18 +153,18 @@ impl<'e> Bench<'e> {
         Ok(all)
     }
 
-    pub(crate) fn restart(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
-        self.stop(fleet, name)?;
-        self.start(fleet, name)
+    pub(crate) fn restart(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
+        self.stop(agents, name)?;
+        self.start(agents, name)
     }
 
     /// Stops a service; that it is stopped already makes no difference.
-    pub(crate) fn stop(&mut self, fleet: &mut Fleet<'_>, name: &str) -> Result<(), TrialStop> {
+    pub(crate) fn stop(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
         let key = self.key(&self.experiment.services[name].on);
         if let Some(started) = self.services.get(name) {
             let id = started.id;
-            fleet.release(&key, id);
-            fleet.ask_all(
+            agents.release(&key, id);
+            agents.ask_all(
                 &[(key.clone(), id, ToAgent::Stop { id })],
                 Instant::now() + started.spec.ready.within.0,
                 &mut |_, _| {},
@@ -173,18 +176,18 @@ impl<'e> Bench<'e> {
     /// Makes a host anew and starts its services again.
     pub(crate) fn rebuild(
         &mut self,
-        fleet: &mut Fleet<'_>,
+        agents: &mut AgentPool<'_>,
         host: &str,
         sample_hz: u32,
     ) -> Result<(), TrialStop> {
         self.hosts.rebuild(host)?;
-        self.join_host(fleet, host)?;
+        self.join_host(agents, host)?;
         let key = self.key(host);
-        fleet.welcome(std::slice::from_ref(&key))?;
-        fleet.sample(std::slice::from_ref(&key), sample_hz)?;
+        agents.welcome(std::slice::from_ref(&key))?;
+        agents.sample(std::slice::from_ref(&key), sample_hz)?;
         for name in in_order(self.experiment) {
             if self.experiment.services[name].on == host {
-                self.start(fleet, name)?;
+                self.start(agents, name)?;
             }
         }
         Ok(())
@@ -224,10 +227,10 @@ impl<'e> Bench<'e> {
     }
 
     /// What a sink for mail has taken until now.
-    pub(crate) fn ledger(&self, fleet: &mut Fleet<'_>, sink: &str) -> Result<MailLedger, TrialStop> {
+    pub(crate) fn ledger(&self, agents: &mut AgentPool<'_>, sink: &str) -> Result<MailLedger, TrialStop> {
         let host = &self.experiment.services[sink].on;
         let service = self.services[sink].id;
-        match fleet.ask(&self.key(host), |id| ToAgent::Ledger { id, service })? {
+        match agents.ask(&self.key(host), |id| ToAgent::Ledger { id, service })? {
             FromAgent::Ledger { ledger, .. } => Ok(*ledger),
             FromAgent::Failed { why, .. } => {
                 Err(RunError::Service { service: sink.into(), host: host.clone(), why }.into())
@@ -239,13 +242,16 @@ impl<'e> Bench<'e> {
     }
 
     /// What relays for mail have flushed since this was asked last, by the relay's name.
-    pub(crate) fn flushes(&self, fleet: &mut Fleet<'_>) -> Result<BTreeMap<String, FlushFacts>, TrialStop> {
+    pub(crate) fn flushes(
+        &self,
+        agents: &mut AgentPool<'_>,
+    ) -> Result<BTreeMap<String, FlushFacts>, TrialStop> {
         let relays =
             self.experiment.services.iter().filter(|(_, service)| service.kind.mail_relay().is_some());
         let mut all = BTreeMap::new();
         for (name, relay) in relays {
             let service = self.services[name].id;
-            match fleet.ask(&self.key(&relay.on), |id| ToAgent::Flushes { id, service })? {
+            match agents.ask(&self.key(&relay.on), |id| ToAgent::Flushes { id, service })? {
                 FromAgent::Flushes { flushes, .. } => drop(all.insert(name.clone(), flushes)),
                 FromAgent::Failed { why, .. } => {
                     return Err(

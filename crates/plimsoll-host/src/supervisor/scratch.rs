@@ -47,7 +47,7 @@ impl Drop for Scratch {
         if self.remove
             && let Err(error) = fs::remove_dir_all(&self.path)
         {
-            eprintln!("plimsoll: host keeper: removing {}: {error}", self.path.display());
+            eprintln!("plimsoll: host supervisor: removing {}: {error}", self.path.display());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What one direction of a wire does to its frames: when each comes out at the far end, if it does.
+//! What one direction of an emulator does to its frames: when each comes out at the far end, if it does.
 //!
 //! A pure function of the frames' arrivals, so that it can be tested without a clock. A frame waits until those before it are sent, takes
 //! its length over the rate to be sent, and then travels. Lengths are those of Ethernet frames without preamble and checksum, as the
@@ -113,40 +113,40 @@ mod tests {
 
     #[test]
     fn frames_leave_one_after_the_other_at_the_rate_and_then_travel() {
-        let mut wire =
+        let mut emulator =
             shaper(&LinkShape { rate_bits: Some(12_000_000), delay_ns: 5 * MS, ..LinkShape::default() });
         // 1500 bytes at 12 Mbit/s take 1 ms.
-        let out: Vec<_> = (0..3).map(|_| wire.admit(10 * MS, 1500).unwrap()).collect();
+        let out: Vec<_> = (0..3).map(|_| emulator.admit(10 * MS, 1500).unwrap()).collect();
         assert_eq!(out, [16 * MS, 17 * MS, 18 * MS]);
-        assert_eq!(wire.admit(100 * MS, 1500), Ok(106 * MS), "an idle wire begins at once");
+        assert_eq!(emulator.admit(100 * MS, 1500), Ok(106 * MS), "an idle emulator begins at once");
     }
 
     #[test]
     fn a_queue_of_packets_takes_so_many_beside_the_one_that_is_sent() {
         let shape =
             LinkShape { rate_bits: Some(12_000_000), queue: Queue::Packets(2), ..LinkShape::default() };
-        let mut wire = shaper(&shape);
-        let out: Vec<_> = (0..4).map(|_| wire.admit(0, 1500)).collect();
+        let mut emulator = shaper(&shape);
+        let out: Vec<_> = (0..4).map(|_| emulator.admit(0, 1500)).collect();
         assert_eq!(out, [Ok(MS), Ok(2 * MS), Ok(3 * MS), Err(Drop::Full)]);
-        assert_eq!(wire.admit(MS, 1500), Ok(4 * MS), "one has left");
+        assert_eq!(emulator.admit(MS, 1500), Ok(4 * MS), "one has left");
     }
 
     #[test]
     fn a_queue_of_bytes_takes_small_frames_where_large_ones_do_not_fit() {
         let shape =
             LinkShape { rate_bits: Some(12_000_000), queue: Queue::Bytes(2000), ..LinkShape::default() };
-        let mut wire = shaper(&shape);
-        assert!(wire.admit(0, 1500).is_ok(), "sent at once");
-        assert!(wire.admit(0, 1500).is_ok());
-        assert_eq!(wire.admit(0, 1500), Err(Drop::Full));
-        assert!(wire.admit(0, 500).is_ok());
-        assert_eq!(wire.admit(0, 1), Err(Drop::Full));
+        let mut emulator = shaper(&shape);
+        assert!(emulator.admit(0, 1500).is_ok(), "sent at once");
+        assert!(emulator.admit(0, 1500).is_ok());
+        assert_eq!(emulator.admit(0, 1500), Err(Drop::Full));
+        assert!(emulator.admit(0, 500).is_ok());
+        assert_eq!(emulator.admit(0, 1), Err(Drop::Full));
     }
 
     /// The share of frames that are lost, and the mean length of a row of losses.
     fn losses(shape: &LinkShape) -> (f64, f64) {
-        let mut wire = shaper(shape);
-        let lost: Vec<bool> = (0..200_000).map(|now| wire.admit(now, 100) == Err(Drop::Lost)).collect();
+        let mut emulator = shaper(shape);
+        let lost: Vec<bool> = (0..200_000).map(|now| emulator.admit(now, 100) == Err(Drop::Lost)).collect();
         let all = lost.iter().filter(|lost| **lost).count() as f64;
         let rows = lost.windows(2).filter(|pair| pair[1] && !pair[0]).count() as f64;
         (all / lost.len() as f64, all / rows)
@@ -166,29 +166,29 @@ mod tests {
     #[test]
     fn jitter_keeps_the_order_and_stays_within_its_bounds() {
         let shape = LinkShape { delay_ns: 10 * MS, jitter_ns: 3 * MS, ..LinkShape::default() };
-        let mut wire = shaper(&shape);
+        let mut emulator = shaper(&shape);
         let arrivals = (0..1000).map(|n| n * 20 * MS);
-        let travels: Vec<u64> = arrivals.map(|now| wire.admit(now, 100).unwrap() - now).collect();
+        let travels: Vec<u64> = arrivals.map(|now| emulator.admit(now, 100).unwrap() - now).collect();
         assert!(travels.iter().all(|t| (7 * MS..=13 * MS).contains(t)));
         let mean = travels.iter().sum::<u64>() / 1000;
         assert!((9_800_000..10_200_000).contains(&mean), "{mean}");
-        let close: Vec<u64> = (0..1000).map(|n| wire.admit(30_000 * MS + n, 100).unwrap()).collect();
+        let close: Vec<u64> = (0..1000).map(|n| emulator.admit(30_000 * MS + n, 100).unwrap()).collect();
         assert!(close.is_sorted());
     }
 
     #[test]
     fn a_frame_that_is_reordered_overtakes() {
         let shape = LinkShape { delay_ns: 10 * MS, reorder: 0.25, ..LinkShape::default() };
-        let mut wire = shaper(&shape);
-        let early = (0..10_000).filter(|n| wire.admit(*n, 100).unwrap() == *n).count();
+        let mut emulator = shaper(&shape);
+        let early = (0..10_000).filter(|n| emulator.admit(*n, 100).unwrap() == *n).count();
         assert!((2_300..2_700).contains(&early), "{early}");
     }
 
     #[test]
     fn the_same_seed_gives_the_same_losses() {
         let lost = |seed| -> Vec<bool> {
-            let mut wire = Shaper::new(&LinkShape { loss: 0.5, ..LinkShape::default() }, seed);
-            (0..64).map(|now| wire.admit(now, 100).is_err()).collect()
+            let mut emulator = Shaper::new(&LinkShape { loss: 0.5, ..LinkShape::default() }, seed);
+            (0..64).map(|now| emulator.admit(now, 100).is_err()).collect()
         };
         assert_eq!(lost(1), lost(1));
         assert_ne!(lost(1), lost(2));

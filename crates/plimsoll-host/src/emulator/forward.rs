@@ -1,4 +1,4 @@
-//! The wire's own loop: take frames in at both ends, let them out when they are due.
+//! The emulator's own loop: take frames in at both ends, let them out when they are due.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
 use super::packet::PacketSocket;
-use super::report::WireCounts;
+use super::report::EmulatorCounts;
 use super::shaper::{Drop, Shaper};
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
@@ -26,7 +26,7 @@ const AWAKE_BEFORE: u64 = 30_000;
 const AWAKE_BEFORE_PART: u64 = 16;
 /// .. but by no more than this.
 const AWAKE_BEFORE_MOST: u64 = 250_000;
-/// A frame that comes out this much too late was held up by the wire itself.
+/// A frame that comes out this much too late was held up by the emulator itself.
 const LATE: u64 = 1_000_000;
 
 /// A frame on its way. The number keeps those that are due together in order.
@@ -44,20 +44,20 @@ struct Direction {
     number: u64,
 }
 
-/// A wire between two interfaces.
-pub(super) struct Wire {
+/// An emulator between two interfaces.
+pub(super) struct Emulator {
     ends: [PacketSocket; 2],
     /// From each end to the other.
     directions: [Direction; 2],
     /// Frames to be used again.
     spare: Vec<Vec<u8>>,
     buffer: Vec<u8>,
-    counts: WireCounts,
+    counts: EmulatorCounts,
     /// How long before the next frame is due it does not sleep any more, in nanoseconds.
     awake_before: u64,
 }
 
-impl Wire {
+impl Emulator {
     pub(super) fn new(ends: [PacketSocket; 2], shapers: [Shaper; 2]) -> Self {
         let direction = |shaper| Direction { shaper, travelling: BinaryHeap::new(), number: 0 };
         Self {
@@ -65,7 +65,7 @@ impl Wire {
             directions: shapers.map(direction),
             spare: Vec::new(),
             buffer: vec![0; LONGEST_FRAME],
-            counts: WireCounts::default(),
+            counts: EmulatorCounts::default(),
             awake_before: AWAKE_BEFORE,
         }
     }
@@ -74,7 +74,7 @@ impl Wire {
     pub(super) fn forward(
         &mut self,
         control: &UnixStream,
-        mut answer: impl FnMut(&WireCounts),
+        mut answer: impl FnMut(&EmulatorCounts),
     ) -> io::Result<()> {
         control.set_nonblocking(true)?;
         loop {
@@ -173,7 +173,7 @@ impl Wire {
             Err(error) => return Err(error.into()),
         }
         if wait[2].revents().is_none_or(|events| events.is_empty()) {
-            // An interface that is gone is readable for ever; it is this wire's end, too, if nothing is on its way.
+            // An interface that is gone is readable for ever; it is this emulator's end, too, if nothing is on its way.
             return Ok(Heard::Nothing);
         }
         Ok(match (&*control).read(&mut [0; 1]) {

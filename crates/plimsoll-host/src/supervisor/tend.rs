@@ -53,7 +53,7 @@ fn reap(agent: Pid) -> Result<Option<WaitStatus>, Errno> {
     }
 }
 
-/// Empties the queue of signals; whether SIGTERM, which the controller's death sends to a local keeper, was in it.
+/// Empties the queue of signals; whether SIGTERM, which the controller's death sends to a local supervisor, was in it.
 fn told_to_end(signals: &SignalFd) -> Result<bool, Errno> {
     let mut told = false;
     while let Some(signal) = signals.read_signal()? {

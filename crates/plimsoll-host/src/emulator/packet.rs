@@ -12,7 +12,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, RecvMsg, recvmsg, send, se
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Enough for the bursts that arrive while the wire is not scheduled, in bytes.
+/// Enough for the bursts that arrive while the emulator is not scheduled, in bytes.
 const BUFFER: usize = 16 << 20;
 
 /// A packet socket that is bound to an interface.

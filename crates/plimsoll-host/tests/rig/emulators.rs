@@ -1,6 +1,6 @@
-//! Stories of links that do something to packets, by a wire and, where the kernel has it, by netem.
+//! Stories of links that do something to packets, by an emulator and, where the kernel has it, by netem.
 
-use plimsoll_host::{HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, WireCounts, netem_missing};
+use plimsoll_host::{EmulatorCounts, HostError, LinkShape, LinkSpec, Queue, Rig, RigSpec, netem_missing};
 use plimsoll_model::experiment::LinkShaper;
 
 use crate::agent::Agent;
@@ -12,17 +12,17 @@ pub(crate) const ALL: &[Scenario] = &[
     ("a_stream_is_as_fast_as_the_link", a_stream_is_as_fast_as_the_link),
     ("a_link_loses_the_share_that_was_asked_for", a_link_loses_the_share_that_was_asked_for),
     ("a_full_queue_drops_and_counts", a_full_queue_drops_and_counts),
-    ("a_wire_is_made_anew_with_its_host", a_wire_is_made_anew_with_its_host),
-    ("the_kernel_or_a_wire_shapes_as_was_asked_for", the_kernel_or_a_wire_shapes_as_was_asked_for),
+    ("an_emulator_is_made_anew_with_its_host", an_emulator_is_made_anew_with_its_host),
+    ("the_kernel_or_an_emulator_shapes_as_was_asked_for", the_kernel_or_an_emulator_shapes_as_was_asked_for),
 ];
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Everything here that can shape a link. In a guest that is netem alone: wires are held to on the machine itself.
+/// Everything here that can shape a link. In a guest that is netem alone: emulators are held to on the machine itself.
 fn shapers() -> impl Iterator<Item = LinkShaper> {
     let netem = netem_missing().is_none().then_some(LinkShaper::Netem);
-    let wire = (!guest::init::is_here()).then_some(LinkShaper::Wire);
-    netem.into_iter().chain(wire)
+    let emulator = (!guest::init::is_here()).then_some(LinkShaper::Emulator);
+    netem.into_iter().chain(emulator)
 }
 
 /// client - firewall - server, with this between the client and the firewall: there, and back.
@@ -37,9 +37,9 @@ fn both(shaper: LinkShaper, shape: &LinkShape) -> RigSpec {
     shaped(shaper, shape, shape)
 }
 
-/// What the wire counted; nothing where the kernel did the work.
-fn counts(rig: &mut Rig) -> Option<WireCounts> {
-    rig.wires().expect("they answer").first().map(|(_, counts)| *counts)
+/// What the emulator counted; nothing where the kernel did the work.
+fn counts(rig: &mut Rig) -> Option<EmulatorCounts> {
+    rig.emulators().expect("they answer").first().map(|(_, counts)| *counts)
 }
 
 /// The rig with the agents of client and server, and where the client reaches the server.
@@ -89,7 +89,7 @@ fn a_stream_is_as_fast_as_the_link() {
 }
 
 fn a_link_loses_the_share_that_was_asked_for() {
-    // The bursts of a wire are held to by tests of its own.
+    // The bursts of an emulator are held to by tests of its own.
     let bursts =
         |by: LinkShaper| if by == LinkShaper::Netem { vec![(by, 0.0), (by, 4.0)] } else { vec![(by, 0.0)] };
     for (shaper, burst) in shapers().flat_map(bursts) {
@@ -134,7 +134,7 @@ fn a_full_queue_drops_and_counts() {
     }
 }
 
-fn a_wire_is_made_anew_with_its_host() {
+fn an_emulator_is_made_anew_with_its_host() {
     let shape = LinkShape { delay_ns: 4 * MS, ..LinkShape::default() };
     for shaper in shapers() {
         let (mut rig, [mut client, mut server], to) = with_ends(&both(shaper, &shape));
@@ -148,11 +148,11 @@ fn a_wire_is_made_anew_with_its_host() {
     }
 }
 
-/// Where there is netem it is taken, and delays as long as a wire does; where there is none, a wire is, and to ask for netem is refused.
-fn the_kernel_or_a_wire_shapes_as_was_asked_for() {
+/// Where there is netem it is taken, and delays as long as an emulator does; where there is none, an emulator is, and to ask for netem is refused.
+fn the_kernel_or_an_emulator_shapes_as_was_asked_for() {
     let shape = LinkShape { delay_ns: 3 * MS, ..LinkShape::default() };
-    let mut spec = both(LinkShaper::Wire, &shape);
-    for shaper in [None, Some(LinkShaper::Netem), Some(LinkShaper::Wire)] {
+    let mut spec = both(LinkShaper::Emulator, &shape);
+    for shaper in [None, Some(LinkShaper::Netem), Some(LinkShaper::Emulator)] {
         spec.links[0].shaper = shaper;
         let expected = match (shaper, netem_missing()) {
             (Some(LinkShaper::Netem), Some(missing)) => {
@@ -163,7 +163,7 @@ fn the_kernel_or_a_wire_shapes_as_was_asked_for() {
                 );
                 continue;
             }
-            (Some(LinkShaper::Wire), _) | (None, Some(_)) => LinkShaper::Wire,
+            (Some(LinkShaper::Emulator), _) | (None, Some(_)) => LinkShaper::Emulator,
             (_, None) => LinkShaper::Netem,
         };
         let (mut rig, [mut client, mut server], to) = with_ends(&spec);
@@ -171,9 +171,12 @@ fn the_kernel_or_a_wire_shapes_as_was_asked_for() {
             rig.shaping().map(|(link, shaping)| (link.to_string(), shaping.clone())).collect();
         let [(link, shaping)] = &shaping[..] else { panic!("{shaping:?}") };
         assert_eq!((link.as_str(), shaping.by), ("client - firewall", expected));
-        let fell_back = shaper.is_none() && expected == LinkShaper::Wire;
+        let fell_back = shaper.is_none() && expected == LinkShaper::Emulator;
         assert_eq!(shaping.why.as_deref(), netem_missing().filter(|_| fell_back));
-        assert_eq!(rig.wires().expect("they answer").len(), usize::from(expected == LinkShaper::Wire));
+        assert_eq!(
+            rig.emulators().expect("they answer").len(),
+            usize::from(expected == LinkShaper::Emulator)
+        );
         assert_eq!(server.ask("echo 0.0.0.0:7"), "ok");
         let told = client.ask(&format!("ping {to}:7 60 2000"));
         let [came, time] = numbers(&told)[..] else { panic!("{told}") };

@@ -1,11 +1,11 @@
 //! What has to be undone after a run, and the process that does it: settings of the machine, and folders made outside of any host.
 //!
-//! The **caretaker** is a stage of the controller's own executable. It changes a setting or makes a folder only after it has written down how
+//! The **undo process** is a stage of the controller's own executable. It changes a setting or makes a folder only after it has written down how
 //! to undo that, and undoes all of it, the last first, when the controller's end of its socket closes: at the end of the run, or because
-//! the controller was killed. What it owes also stands in a [journal](journal), so that [`debts`] finds it should the caretaker itself have been
+//! the controller was killed. What it has to undo also stands in a [journal](journal), so that [`abandoned_journals`] finds it should the undo process itself have been
 //! killed.
 
-mod debt;
+mod entry;
 mod journal;
 mod place;
 mod setting;
@@ -18,38 +18,39 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-pub use journal::{Debts, Owed, debts};
+pub use journal::{Abandoned, AbandonedJournal, abandoned_journals};
 pub(crate) use stage::run as stage;
 
 use crate::error::HostError;
 use crate::reexec;
 
-/// How the caretaker's answers begin.
+/// How the undo process's answers begin.
 const DONE: &str = "done";
 const FAILED: &str = "failed";
-/// It takes more rights than the caretaker has.
+/// It takes more rights than the undo process has.
 const FORBIDDEN: &str = "forbidden";
 
 /// Changes that are undone when this is dropped, or when the process dies.
 #[derive(Debug)]
-pub struct Caretaker {
+pub struct UndoProcess {
     child: Child,
-    /// Gone once the caretaker was told to undo everything.
+    /// Gone once the undo process was told to undo everything.
     socket: Option<BufReader<UnixStream>>,
 }
 
-impl Caretaker {
-    /// Starts one that owes nothing yet.
+impl UndoProcess {
+    /// Starts one that has nothing to undo yet.
     ///
     /// # Errors
     /// When the process cannot be started.
     pub fn start() -> Result<Self, HostError> {
-        let failed = |source| HostError::Process { operation: "starting the caretaker of settings", source };
+        let failed =
+            |source| HostError::Process { operation: "starting the process that undoes changes", source };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let theirs = OwnedFd::from(theirs);
         let mut command = Command::new(reexec::THIS_EXECUTABLE);
         command
-            .args([reexec::STAGE, reexec::CARETAKER, &theirs.as_raw_fd().to_string()])
+            .args([reexec::STAGE, reexec::UNDO, &theirs.as_raw_fd().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             // Ctrl-C on the terminal is for the controller.
@@ -101,7 +102,7 @@ impl Caretaker {
         let text = path.to_str().filter(|text| !text.contains(['\t', '\n']) && !value.contains(['\t', '\n']));
         let text = text.ok_or_else(|| failed("a name or a value with tabs or ends of lines".into()))?;
         let socket = self.socket.as_mut().ok_or_else(|| failed("it is over".into()))?;
-        let gone = |error: std::io::Error| failed(format!("the caretaker does not answer: {error}"));
+        let gone = |error: std::io::Error| failed(format!("the undo process does not answer: {error}"));
         socket.get_mut().write_all(format!("{what}\t{text}\t{value}\n").as_bytes()).map_err(gone)?;
         let mut answer = String::new();
         socket.read_line(&mut answer).map_err(gone)?;
@@ -109,12 +110,12 @@ impl Caretaker {
             Some((DONE, _)) => Ok(()),
             Some((FAILED, why)) => Err(failed(why.to_owned())),
             Some((FORBIDDEN, why)) => Err(error(why.to_owned(), true)),
-            _ => Err(failed("the caretaker has ended".into())),
+            _ => Err(failed("the undo process has ended".into())),
         }
     }
 }
 
-impl Drop for Caretaker {
+impl Drop for UndoProcess {
     fn drop(&mut self) {
         self.socket = None;
         // It ends by itself; what it could not undo it has said on standard error, and stands in its journal.
@@ -130,8 +131,8 @@ mod tests {
     fn what_cannot_be_written_down_in_a_line_is_refused() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let child = Command::new("true").spawn().unwrap();
-        let mut caretaker = Caretaker { child, socket: Some(BufReader::new(ours)) };
-        let error = caretaker.set(Path::new("/proc/sys/vm/swappiness"), "1\n2").unwrap_err();
+        let mut undo = UndoProcess { child, socket: Some(BufReader::new(ours)) };
+        let error = undo.set(Path::new("/proc/sys/vm/swappiness"), "1\n2").unwrap_err();
         assert!(error.to_string().contains("tabs or ends of lines"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The processes between the controller and an agent, each a hidden stage of the controller's own executable.
 //!
-//! Of a namespace host: the **keeper** makes the namespaces and forks **init**, process 1 in them, which starts the agent and ends
-//! when the agent does or the controller is gone. Of a local host, the keeper does it all, and collects the orphans itself.
+//! Of a namespace host: the **supervisor** makes the namespaces and forks **init**, process 1 in them, which starts the agent and ends
+//! when the agent does or the controller is gone. Of a local host, the supervisor does it all, and collects the orphans itself.
 
 mod init;
 mod scratch;
@@ -26,7 +26,7 @@ use crate::volume::Mount;
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 use scratch::{SCRATCH, Scratch};
 
-/// What a keeper has to know. All of it stands in its arguments, where `ps` shows it.
+/// What a supervisor has to know. All of it stands in its arguments, where `ps` shows it.
 struct Orders {
     control: HostEnd,
     controller: Pid,
@@ -37,7 +37,7 @@ struct Orders {
     args: Vec<OsString>,
 }
 
-/// The arguments of a keeper, as [`Orders::from_args`] reads them.
+/// The arguments of a supervisor, as [`Orders::from_args`] reads them.
 pub(crate) fn orders(
     kind: &str,
     control: RawFd,
@@ -106,7 +106,7 @@ fn keep_namespace(orders: Orders) -> ExitCode {
     // What the agent's pipes and the control socket say by closing must not wait for this process.
     drop(orders);
     if let Err(errno) = release_pipes() {
-        eprintln!("plimsoll: host keeper: letting go of the agent's pipes: {}", errno.desc());
+        eprintln!("plimsoll: host supervisor: letting go of the agent's pipes: {}", errno.desc());
     }
     exit_like(waitpid(init, None))
 }
@@ -136,7 +136,7 @@ fn keep_local(orders: &Orders) -> ExitCode {
     };
     let killed = tend::kill_descendants();
     if let Err(error) = killed {
-        eprintln!("plimsoll: host keeper: ending the agent's children: {error}");
+        eprintln!("plimsoll: host supervisor: ending the agent's children: {error}");
     }
     exit_like(status)
 }

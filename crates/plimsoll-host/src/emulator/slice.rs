@@ -1,4 +1,4 @@
-//! How long the wire may run at a time, and with that how soon it gets its turn where processors are busy.
+//! How long the emulator may run at a time, and with that how soon it gets its turn where processors are busy.
 //!
 //! A process that asks for a shorter slice has an earlier deadline and preempts those with longer ones when it wakes up; its share of the
 //! processor stays what it was (kernel/sched/fair.c, EEVDF; Linux 6.12). It takes no privilege.

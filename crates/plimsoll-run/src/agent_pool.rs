@@ -15,7 +15,7 @@ use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, To
 use plimsoll_model::observation::{Fault, FaultKind, Progress, Sample, SamplingCost, Twin};
 
 use crate::error::{RunError, TrialStop};
-use crate::ground::Pipes;
+use crate::host_provider::Pipes;
 
 /// How often a wait looks whether the user wants it to end.
 const INTERRUPT_POLL: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ struct Agent {
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Twin, &Progress);
 
 /// All agents of a trial.
-pub(crate) struct Fleet<'i> {
+pub(crate) struct AgentPool<'i> {
     agents: BTreeMap<Key, Agent>,
     queue: Receiver<Incoming>,
     sender: Sender<Incoming>,
@@ -76,7 +76,7 @@ pub(crate) struct Fleet<'i> {
     pub(crate) absent: Vec<String>,
 }
 
-impl<'i> Fleet<'i> {
+impl<'i> AgentPool<'i> {
     pub(crate) fn new(interrupt: &'i AtomicBool) -> Self {
         let (sender, queue) = mpsc::channel();
         Self {
@@ -286,7 +286,7 @@ impl<'i> Fleet<'i> {
                 Ok(incoming) => incoming,
                 Err(RecvTimeoutError::Timeout) if left <= INTERRUPT_POLL => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => unreachable!("the fleet holds a sender itself"),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the pool holds a sender itself"),
             };
             if self.agents.get(&incoming.key).is_none_or(|agent| agent.life != incoming.life) {
                 continue;
@@ -308,7 +308,7 @@ impl<'i> Fleet<'i> {
     }
 }
 
-impl Fleet<'_> {
+impl AgentPool<'_> {
     /// What is to be made of a word on a load that nobody waits for; nothing where it is of something else.
     fn of_unattended(&self, key: &Key, what: &FromAgent) -> Option<Result<(), TrialStop>> {
         let id = match what {

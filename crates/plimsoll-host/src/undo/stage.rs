@@ -1,4 +1,4 @@
-//! The caretaker's own process.
+//! What the undo process does.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::stat::{Mode, umask};
 
-use super::debt::{Debt, Refusal};
+use super::entry::{Entry, Refusal};
 use super::journal::Journal;
 use super::setting;
 use super::{DONE, FAILED, FORBIDDEN};
@@ -17,7 +17,7 @@ use super::{DONE, FAILED, FORBIDDEN};
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
     // What it makes is for its owner alone, and is not kept from him either, whatever mask the user has.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
-    // Whoever wants it to end early ends its controller; it cannot be talked out of its debts.
+    // Whoever wants it to end early ends its controller; it cannot be talked out of its entries.
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
         deaf.add(signal);
@@ -34,12 +34,12 @@ pub(crate) fn run(socket: UnixStream) -> ExitCode {
 
 fn serve(socket: UnixStream) -> io::Result<()> {
     let mut answers = socket.try_clone()?;
-    let mut debts = Vec::new();
+    let mut entries = Vec::new();
     let mut journal = None;
     for line in BufReader::new(socket).lines() {
         // A controller that was killed in the middle of a word ends it as well as one that says nothing.
         let Ok(line) = line else { break };
-        let answer = match incur(&line, &mut journal, &mut debts) {
+        let answer = match carry_out(&line, &mut journal, &mut entries) {
             Ok(()) => format!("{DONE}\t\n"),
             Err(refusal) => {
                 let word = if refusal.forbidden { FORBIDDEN } else { FAILED };
@@ -50,24 +50,24 @@ fn serve(socket: UnixStream) -> io::Result<()> {
             break;
         }
     }
-    let settled: Vec<io::Result<()>> = debts.iter().rev().map(Debt::settle).collect();
-    settled.into_iter().collect::<io::Result<()>>()?;
+    let undone: Vec<io::Result<()>> = entries.iter().rev().map(Entry::undo).collect();
+    undone.into_iter().collect::<io::Result<()>>()?;
     journal.map_or(Ok(()), Journal::close)
 }
 
-/// Does one thing; what it owes is written down before.
-fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Result<(), Refusal> {
+/// Does one thing; how to undo it is written down before.
+fn carry_out(line: &str, journal: &mut Option<Journal>, entries: &mut Vec<Entry>) -> Result<(), Refusal> {
     let mut fields = line.splitn(3, '\t');
     let (what, path, value) = (fields.next(), fields.next(), fields.next());
     let (Some(what), Some(path), Some(value)) = (what, path, value) else {
         return Err("this is no order".into());
     };
     let path = Path::new(path);
-    let mut owed = match what {
-        "set" => Debt::of_setting(path, value)?,
-        "limit" => Debt::of_limit(path, value)?,
-        "folder" => Debt::of_folder(path)?,
-        "group" => Debt::of_group(path)?,
+    let mut entry = match what {
+        "set" => Entry::of_setting(path, value)?,
+        "limit" => Entry::of_limit(path, value)?,
+        "folder" => Entry::of_folder(path)?,
+        "group" => Entry::of_group(path)?,
         _ => return Err("this is no order".into()),
     };
     let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
@@ -75,20 +75,20 @@ fn incur(line: &str, journal: &mut Option<Journal>, debts: &mut Vec<Debt>) -> Re
         Some(journal) => journal,
         None => journal.insert(Journal::open().map_err(unwritten)?),
     };
-    journal.add(&owed).map_err(unwritten)?;
-    let known = owed.clone();
-    let done = match &owed {
-        Debt::Setting { path, .. } => setting::write(path, value),
-        Debt::Folder { .. } | Debt::Group { .. } => owed.make(),
+    journal.add(&entry).map_err(unwritten)?;
+    let known = entry.clone();
+    let done = match &entry {
+        Entry::Setting { path, .. } => setting::write(path, value),
+        Entry::Folder { .. } | Entry::Group { .. } => entry.make(),
     };
     if let Err(error) = done {
-        // Nothing was changed, so nothing is owed.
-        journal.rewrite(debts).map_err(unwritten)?;
+        // Nothing was changed, so nothing is to be undone.
+        journal.rewrite(entries).map_err(unwritten)?;
         return Err(Refusal::of(&error));
     }
-    let learned = owed != known;
-    debts.push(owed);
-    if learned { journal.rewrite(debts).map_err(unwritten) } else { Ok(()) }
+    let learned = entry != known;
+    entries.push(entry);
+    if learned { journal.rewrite(entries).map_err(unwritten) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -96,11 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_changed_is_not_owed() {
-        let (mut journal, mut debts) = (None, Vec::new());
+    fn what_could_not_be_changed_is_not_undone() {
+        let (mut journal, mut entries) = (None, Vec::new());
         // No number, which root may not write either.
-        let refusal = incur("set\t/proc/sys/vm/stat_interval\tsoon", &mut journal, &mut debts).unwrap_err();
-        assert!(!refusal.why.is_empty() && debts.is_empty(), "{refusal:?}");
+        let refusal =
+            carry_out("set\t/proc/sys/vm/stat_interval\tsoon", &mut journal, &mut entries).unwrap_err();
+        assert!(!refusal.why.is_empty() && entries.is_empty(), "{refusal:?}");
         let journal = journal.expect("it was about to be changed");
         assert_eq!(journal.text(), "");
         journal.close().unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::{
-    AgentStderr, Caretaker, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
+    AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec, UndoProcess,
     VolumeSpec,
 };
 use plimsoll_model::experiment::{Experiment, LinkShaper, Way};
@@ -34,7 +34,7 @@ pub struct LinkTrouble {
 }
 
 /// Makes hosts.
-pub trait Ground {
+pub trait HostProvider {
     /// Makes the hosts and links of an experiment, with an agent on each.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ pub trait Ground {
 /// Settings that are put back when this is dropped.
 pub trait Changed {}
 
-impl Changed for Caretaker {}
+impl Changed for UndoProcess {}
 
 /// What shaped a link, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub struct Namespaces {
     pub interrupt: Arc<AtomicBool>,
 }
 
-impl Ground for Namespaces {
+impl HostProvider for Namespaces {
     fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
         let hosts = experiment.hosts.iter().map(|(name, host)| HostSpec {
             forward: host.forward,
@@ -168,7 +168,7 @@ impl Ground for Namespaces {
             program: self.program.clone(),
             args: self.args.clone(),
             stderr: AgentStderr::Inherit,
-            keeper: None,
+            supervisor: None,
         };
         Ok(Box::new(Rig::build_unless(&self.interrupt, &spec)?))
     }
@@ -228,7 +228,7 @@ impl Hosts for Rig {
     }
 
     fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
-        let troubles = self.wires()?.into_iter().filter_map(|(link, counts)| {
+        let troubles = self.emulators()?.into_iter().filter_map(|(link, counts)| {
             let what = format!("the link {link}: {}", counts.trouble()?);
             Some(LinkTrouble { what, lost_frames: counts.overruns > 0 })
         });
@@ -237,14 +237,14 @@ impl Hosts for Rig {
 
     fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError> {
         let paces: BTreeMap<String, u64> = self
-            .wires()?
+            .emulators()?
             .iter()
             .filter_map(|(link, counts)| Some((link.to_string(), counts.frames_per_second_at_most()?)))
             .collect();
         let told = self.shaping().map(|(link, shaping)| {
             let by = match shaping.by {
                 LinkShaper::Netem => "the kernel's netem",
-                LinkShaper::Wire => "a wire of Plimsoll's own",
+                LinkShaper::Emulator => "a link emulator of Plimsoll's own",
             };
             let why = shaping.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
             let what = format!("the link {link} was shaped by {by}{why}");

@@ -1,4 +1,4 @@
-//! What caretakers owe, written down where only root, or only the user, can write.
+//! What undo processes have to undo, written down where only root, or only the user, can write.
 //!
 //! A journal is believed because of where it is: in a folder that belongs to this user and is closed to all others, looked at through the
 //! opened folder, never by its path again. What stands in it is held to what Plimsoll does, all the same.
@@ -12,12 +12,12 @@ use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
-use super::debt::Debt;
+use super::entry::Entry;
 use super::place;
 use crate::error::{HostError, is_permission};
 use crate::leftovers::Mark;
 
-/// The longest journal that is read, in bytes; thousands of debts.
+/// The longest journal that is read, in bytes; thousands of entries.
 const LONGEST: u64 = 1 << 20;
 /// How the name of a journal ends while it is written anew.
 const NEW: &str = ".new";
@@ -74,20 +74,20 @@ impl Journal {
         answer
     }
 
-    pub(super) fn add(&mut self, debt: &Debt) -> io::Result<()> {
+    pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
         // In one piece, and what has no end of line was not written to the end.
-        self.file.write_all(format!("{}\n", debt.to_line()).as_bytes())
+        self.file.write_all(format!("{}\n", entry.to_line()).as_bytes())
     }
 
-    /// Has these debts stand in it and no others.
-    pub(super) fn rewrite(&mut self, debts: &[Debt]) -> io::Result<()> {
+    /// Has these entries stand in it and no others.
+    pub(super) fn rewrite(&mut self, entries: &[Entry]) -> io::Result<()> {
         let new = format!("{}{NEW}", self.name);
         match unlinkat(&self.folder, new.as_str(), UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(nix::errno::Errno::ENOENT) => {}
             Err(errno) => return Err(errno.into()),
         }
         let mut file = create(&self.folder, &new)?;
-        let text: String = debts.iter().map(|debt| debt.to_line() + "\n").collect();
+        let text: String = entries.iter().map(|entry| entry.to_line() + "\n").collect();
         file.write_all(text.as_bytes())?;
         renameat(&self.folder, new.as_str(), &self.folder, self.name.as_str())?;
         self.file = file;
@@ -100,7 +100,7 @@ impl Journal {
         file.and_then(io::read_to_string).unwrap_or_else(|error| error.to_string())
     }
 
-    /// Nothing is owed any more.
+    /// Nothing is left to undo.
     pub(super) fn close(self) -> io::Result<()> {
         Ok(unlinkat(&self.folder, self.name.as_str(), UnlinkatFlags::NoRemoveDir)?)
     }
@@ -112,48 +112,48 @@ fn create(folder: &File, name: &str) -> io::Result<File> {
     Ok(openat(folder, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?.into())
 }
 
-/// What a caretaker owed that is gone.
+/// What an undo process that is gone did not undo.
 #[derive(Debug)]
-pub struct Debts {
+pub struct AbandonedJournal {
     folder: File,
     /// For messages.
     path: PathBuf,
     name: OsString,
-    debts: Vec<Debt>,
-    /// What stands in the journal, and is no debt of Plimsoll's.
+    entries: Vec<Entry>,
+    /// What stands in the journal, and is no entry of Plimsoll's.
     refused: Vec<String>,
 }
 
-/// What is owed by caretakers that were killed.
+/// What undo processes that were killed did not undo.
 #[derive(Debug, Default)]
-pub struct Owed {
+pub struct Abandoned {
     /// By each of them.
-    pub debts: Vec<Debts>,
+    pub journals: Vec<AbandonedJournal>,
     /// What looks like a journal and is not believed, each with the reason. Nothing of it is done.
     pub refused: Vec<String>,
 }
 
-/// Finds what is owed by caretakers that were killed.
+/// Finds what undo processes that were killed did not undo.
 ///
 /// # Errors
 /// When the folder of journals cannot be listed.
-pub fn debts() -> Result<Owed, HostError> {
-    let mut owed = Owed::default();
+pub fn abandoned_journals() -> Result<Abandoned, HostError> {
+    let mut abandoned = Abandoned::default();
     for path in folders() {
         match place::private_folder(&path, false) {
-            Ok(Some(folder)) => in_folder(&path, &folder, &mut owed)?,
+            Ok(Some(folder)) => in_folder(&path, &folder, &mut abandoned)?,
             Ok(None) => {}
-            Err(error) => owed.refused.push(format!("{error}; nothing in it is done")),
+            Err(error) => abandoned.refused.push(format!("{error}; nothing in it is done")),
         }
     }
-    Ok(owed)
+    Ok(abandoned)
 }
 
-fn in_folder(path: &Path, folder: &File, owed: &mut Owed) -> Result<(), HostError> {
+fn in_folder(path: &Path, folder: &File, abandoned: &mut Abandoned) -> Result<(), HostError> {
     let unread = |source| HostError::Read { path: path.into(), source };
     for entry in fs::read_dir(place::way_to(folder)).map_err(unread)? {
         let name = entry.map_err(unread)?.file_name();
-        // One that was being written anew has another name: what was owed stands in the old one, as long as that is there.
+        // One that was being written anew has another name: what was to be undone stands in the old one, as long as that is there.
         let mark = name.to_str().and_then(Mark::parse);
         if mark.is_none_or(|mark| !mark.is_gone()) {
             continue;
@@ -166,24 +166,26 @@ fn in_folder(path: &Path, folder: &File, owed: &mut Owed) -> Result<(), HostErro
         match text {
             Ok(text) => {
                 let folder = folder.try_clone().map_err(unread)?;
-                owed.debts.push(Debts::read(folder, path, name, &text));
+                abandoned.journals.push(AbandonedJournal::read(folder, path, name, &text));
             }
             // Another doctor was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => owed.refused.push(format!("{}: {error}; nothing in it is done", path.display())),
+            Err(error) => {
+                abandoned.refused.push(format!("{}: {error}; nothing in it is done", path.display()))
+            }
         }
     }
     Ok(())
 }
 
-impl Debts {
+impl AbandonedJournal {
     fn read(folder: File, path: PathBuf, name: OsString, text: &str) -> Self {
-        let (mut debts, mut refused) = (Vec::new(), Vec::new());
+        let (mut entries, mut refused) = (Vec::new(), Vec::new());
         // What comes after the last end of line was not written to the end, so what it speaks of was not done.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         for (index, line) in whole.lines().enumerate() {
-            match Debt::from_line(line) {
-                Ok(debt) => debts.push(debt),
+            match Entry::from_line(line) {
+                Ok(entry) => entries.push(entry),
                 Err(why) => refused.push(format!(
                     "{}, line {}: `{}`: {why}",
                     path.display(),
@@ -192,12 +194,12 @@ impl Debts {
                 )),
             }
         }
-        Self { folder, path, name, debts, refused }
+        Self { folder, path, name, entries, refused }
     }
 
     /// Each as a line for people.
     pub fn describe(&self) -> impl Iterator<Item = String> + '_ {
-        self.debts.iter().map(ToString::to_string)
+        self.entries.iter().map(ToString::to_string)
     }
 
     /// What stands in the journal and is not done, each as a line for people.
@@ -210,15 +212,15 @@ impl Debts {
     ///
     /// # Errors
     /// The first of what went wrong; the others are undone all the same.
-    pub fn settle(&self) -> Result<(), HostError> {
+    pub fn undo(&self) -> Result<(), HostError> {
         let wrong = |error: io::Error| HostError::Setting {
             path: self.path.clone(),
             value: String::new(),
             why: format!("undoing what is left: {error}"),
             forbidden: is_permission(&error),
         };
-        let settled: Vec<_> = self.debts.iter().rev().map(Debt::settle).collect();
-        settled.into_iter().collect::<io::Result<()>>().map_err(wrong)?;
+        let undone: Vec<_> = self.entries.iter().rev().map(Entry::undo).collect();
+        undone.into_iter().collect::<io::Result<()>>().map_err(wrong)?;
         if !self.refused.is_empty() {
             return Err(wrong(io::Error::other(
                 "not all that stands in this journal is Plimsoll's to undo; look at it, and remove it by hand",
@@ -248,7 +250,7 @@ mod tests {
     }
 
     /// A private folder with a journal of a process that is gone.
-    fn journal_of(text: &str) -> (tempfile::TempDir, Owed) {
+    fn journal_of(text: &str) -> (tempfile::TempDir, Abandoned) {
         let place = tempfile::tempdir().unwrap();
         let path = fs::canonicalize(place.path()).unwrap().join("own");
         let folder = place::private_folder(&path, true).unwrap().unwrap();
@@ -257,47 +259,52 @@ mod tests {
         // No process has so high a number (PID_MAX_LIMIT).
         let name = format!("{}:1:{namespace}", 1 << 23);
         create(&folder, &name).unwrap().write_all(text.as_bytes()).unwrap();
-        let mut owed = Owed::default();
-        in_folder(&path, &folder, &mut owed).unwrap();
-        (place, owed)
+        let mut abandoned = Abandoned::default();
+        in_folder(&path, &folder, &mut abandoned).unwrap();
+        (place, abandoned)
     }
 
     #[test]
-    fn a_line_that_was_not_written_to_its_end_is_no_debt() {
-        let (_place, owed) = journal_of("set\t/proc/sys/vm/dirty_ratio\t20\nset\t/proc/sys/vm/swappiness\t6");
-        let told: Vec<String> = owed.debts[0].describe().collect();
+    fn a_line_that_was_not_written_to_its_end_is_no_entry() {
+        let (_place, abandoned) =
+            journal_of("set\t/proc/sys/vm/dirty_ratio\t20\nset\t/proc/sys/vm/swappiness\t6");
+        let told: Vec<String> = abandoned.journals[0].describe().collect();
         assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
-        assert!(owed.debts[0].refused().is_empty());
+        assert!(abandoned.journals[0].refused().is_empty());
     }
 
     #[test]
     fn a_journal_with_a_line_that_is_not_plimsolls_is_kept_and_told_of() {
-        let (place, owed) = journal_of("folder\t/home\t\n");
-        assert_eq!(owed.debts[0].describe().count(), 0);
-        assert!(owed.debts[0].refused()[0].contains("line 1"), "{:?}", owed.debts[0].refused());
-        assert!(owed.debts[0].settle().is_err());
+        let (place, abandoned) = journal_of("folder\t/home\t\n");
+        assert_eq!(abandoned.journals[0].describe().count(), 0);
+        assert!(
+            abandoned.journals[0].refused()[0].contains("line 1"),
+            "{:?}",
+            abandoned.journals[0].refused()
+        );
+        assert!(abandoned.journals[0].undo().is_err());
         assert_eq!(fs::read_dir(place.path().join("own")).unwrap().count(), 1, "the journal is kept");
     }
 
     #[test]
-    fn a_settled_journal_goes_with_what_was_begun_in_its_place() {
-        let (place, owed) = journal_of("");
-        let name = owed.debts[0].name.to_str().unwrap();
-        create(&owed.debts[0].folder, &format!("{name}{NEW}")).unwrap();
-        owed.debts[0].settle().unwrap();
+    fn an_undone_journal_goes_with_what_was_begun_in_its_place() {
+        let (place, abandoned) = journal_of("");
+        let name = abandoned.journals[0].name.to_str().unwrap();
+        create(&abandoned.journals[0].folder, &format!("{name}{NEW}")).unwrap();
+        abandoned.journals[0].undo().unwrap();
         assert_eq!(fs::read_dir(place.path().join("own")).unwrap().count(), 0);
     }
 
     #[test]
     fn a_journal_that_is_a_link_is_not_believed() {
-        let (place, owed) = journal_of("");
+        let (place, abandoned) = journal_of("");
         let own = place.path().join("own");
-        let path = own.join(&owed.debts[0].name);
+        let path = own.join(&abandoned.journals[0].name);
         fs::rename(&path, own.join("other")).unwrap();
         std::os::unix::fs::symlink("other", &path).unwrap();
-        let mut again = Owed::default();
-        in_folder(&own, &owed.debts[0].folder, &mut again).unwrap();
-        assert!(again.debts.is_empty());
+        let mut again = Abandoned::default();
+        in_folder(&own, &abandoned.journals[0].folder, &mut again).unwrap();
+        assert!(again.journals.is_empty());
         assert!(again.refused[0].contains("symbolic link"), "{:?}", again.refused);
     }
 }

@@ -7,7 +7,7 @@ use plimsoll_model::observation::Progress;
 use super::Control;
 
 /// Tells how far a load is, as often as whoever started the load wants to know.
-pub(super) struct Teller<'a> {
+pub(super) struct ProgressReporter<'a> {
     control: &'a Control<'a>,
     /// How much there will be in all, where that is known.
     of: Option<u64>,
@@ -15,7 +15,7 @@ pub(super) struct Teller<'a> {
     last: (Instant, u64),
 }
 
-impl<'a> Teller<'a> {
+impl<'a> ProgressReporter<'a> {
     /// Of a load that begins now.
     pub(super) fn new(control: &'a Control<'a>, of: Option<u64>) -> Self {
         Self { control, of, last: (Instant::now(), 0) }
@@ -48,10 +48,10 @@ mod tests {
         let told = RefCell::new(Vec::new());
         let progress = |progress| told.borrow_mut().push(progress);
         let control = Control { abort: &AtomicBool::new(false), progress: &progress, every };
-        let mut teller = Teller::new(&control, Some(100));
+        let mut progress = ProgressReporter::new(&control, Some(100));
         thread::sleep(Duration::from_millis(20));
-        teller.tell(30, 0);
-        teller.tell(40, 1);
+        progress.tell(30, 0);
+        progress.tell(40, 1);
         told.take()
     }
 

@@ -1,14 +1,14 @@
-//! A wire of our own between two hosts, for what the kernel cannot do, because it has no netem or netem has no words for it: rate, delay,
+//! An emulator of our own between two hosts, for what the kernel cannot do, because it has no netem or netem has no words for it: rate, delay,
 //! jitter, loss, reordering, a queue.
 //!
 //! ```text
-//! host a: eth0 ── veth ── end0 [ wire: a process in a network namespace of its own ] end1 ── veth ── eth0 :host b
+//! host a: eth0 ── veth ── end0 [ emulator: a process in a network namespace of its own ] end1 ── veth ── eth0 :host b
 //! ```
 //!
 //! Every frame passes through the process, which takes it in and lets it out by packet sockets. The ends in the hosts have segmentation
 //! and checksum offload switched off, so that what travels is what would be on a cable.
 //!
-//! The process is a hidden stage of the controller's executable, as a host's keeper is, and dies with the controller as surely.
+//! The process is a hidden stage of the controller's executable, as a host's supervisor is, and dies with the controller as surely.
 
 mod forward;
 mod packet;
@@ -33,15 +33,15 @@ use crate::error::HostError;
 use crate::leftovers;
 use crate::reexec::{self, errno_of, spawn_with};
 use crate::spec::{LinkShape, LinkSpec, RigSpec};
-use forward::Wire;
+use forward::Emulator;
 use packet::PacketSocket;
 use shaper::Shaper;
 
-pub use report::WireCounts;
+pub use report::EmulatorCounts;
 
-/// The interfaces in the wire's namespace: towards a link's first host, and towards its second.
+/// The interfaces in the emulator's namespace: towards a link's first host, and towards its second.
 pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];
-/// Their indices in the wire's kernel.
+/// Their indices in the emulator's kernel.
 pub(crate) const INDICES: [u32; 2] = [100, 101];
 
 /// The stage: makes its namespace, waits for the interfaces, and forwards until the controller is gone.
@@ -50,7 +50,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     let seed = number();
     let mut shape = || args.next()?.to_str()?.parse::<LinkShape>().ok();
     let (Some(seed), Some(there), Some(back)) = (seed, shape(), shape()) else {
-        return reexec::failed(control, "reading what the wire is to be", Errno::EINVAL);
+        return reexec::failed(control, "reading what the emulator is to be", Errno::EINVAL);
     };
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
         return reexec::failed(control, "making its namespace", errno);
@@ -73,39 +73,39 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     };
     // Waking up late would delay every frame. The default is 50 µs (prctl(2), PR_SET_TIMERSLACK); a kernel that refuses keeps it.
     nix::sys::prctl::set_timerslack(1).ok();
-    // A kernel before 6.12 knows no slices of a process's own; the wire is then as late as others.
+    // A kernel before 6.12 knows no slices of a process's own; the emulator is then as late as others.
     slice::shorten().ok();
     control.say(&Word::Started);
     let shapers = [Shaper::new(&there, seed), Shaper::new(&back, !seed)];
-    let answer = |counts: &WireCounts| control.say(&Word::Note(counts.to_string()));
-    match Wire::new(ends, shapers).forward(control.stream(), answer) {
+    let answer = |counts: &EmulatorCounts| control.say(&Word::Note(counts.to_string()));
+    match Emulator::new(ends, shapers).forward(control.stream(), answer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => reexec::failed(control, "forwarding", errno_of(&error)),
     }
 }
 
-/// A wire, seen from the controller. Dropping it ends the process, and with it both links.
+/// An emulator, seen from the controller. Dropping it ends the process, and with it both links.
 #[derive(Debug)]
-pub(crate) struct WireProcess {
+pub(crate) struct EmulatorProcess {
     link: LinkSpec,
     child: Child,
     control: ControllerEnd,
 }
 
-impl WireProcess {
+impl EmulatorProcess {
     /// Starts the process. When this returns its namespace is there.
     pub(crate) fn start(rig: &RigSpec, link: &LinkSpec) -> Result<Self, HostError> {
-        let failed = |source| error(link, "starting the wire", source);
+        let failed = |source| error(link, "starting the emulator", source);
         let (control, theirs) = pair().map_err(failed)?;
         let child = start_stage(rig, link, theirs).map_err(failed)?;
-        let mut wire = Self { link: link.clone(), child, control };
-        wire.hear(&Word::Ready)?;
-        Ok(wire)
+        let mut emulator = Self { link: link.clone(), child, control };
+        emulator.hear(&Word::Ready)?;
+        Ok(emulator)
     }
 
     /// Lets it open its ends, which must be there by now, and forward.
     pub(crate) fn go(&mut self) -> Result<(), HostError> {
-        self.control.go().map_err(|source| error(&self.link, "starting the wire", source))?;
+        self.control.go().map_err(|source| error(&self.link, "starting the emulator", source))?;
         self.hear(&Word::Started).map(drop)
     }
 
@@ -118,12 +118,12 @@ impl WireProcess {
     }
 
     /// What it has counted until now.
-    pub(crate) fn counts(&mut self) -> Result<WireCounts, HostError> {
-        let asking = "asking the wire what it counted";
+    pub(crate) fn counts(&mut self) -> Result<EmulatorCounts, HostError> {
+        let asking = "asking the emulator what it counted";
         self.control.go().map_err(|source| error(&self.link, asking, source))?;
         let heard = self.control.hear().map_err(|source| error(&self.link, asking, source))?;
         match heard {
-            Some(Word::Note(counts)) => WireCounts::read(&counts)
+            Some(Word::Note(counts)) => EmulatorCounts::read(&counts)
                 .ok_or_else(|| error(&self.link, asking, io::Error::other(format!("it answered {counts}")))),
             other => Err(error(&self.link, asking, io::Error::other(format!("it answered {other:?}")))),
         }
@@ -135,20 +135,20 @@ impl WireProcess {
 
     fn hear(&mut self, expected: &Word) -> Result<(), HostError> {
         let heard = self.control.hear();
-        match heard.map_err(|source| error(&self.link, "waiting for the wire", source))? {
+        match heard.map_err(|source| error(&self.link, "waiting for the emulator", source))? {
             Some(word) if word == *expected => Ok(()),
             Some(Word::Failed { operation, errno }) => {
-                Err(error(&self.link, &format!("wire: {operation}"), io::Error::from_raw_os_error(errno)))
+                Err(error(&self.link, &format!("emulator: {operation}"), io::Error::from_raw_os_error(errno)))
             }
             other => {
                 let source = io::Error::other(format!("it said {other:?}"));
-                Err(error(&self.link, "waiting for the wire", source))
+                Err(error(&self.link, "waiting for the emulator", source))
             }
         }
     }
 }
 
-impl Drop for WireProcess {
+impl Drop for EmulatorProcess {
     fn drop(&mut self) {
         // It has nothing to put in order, and nobody is left to be told that it was gone already.
         let _gone = self.child.kill().and_then(|()| self.child.wait());
@@ -156,11 +156,11 @@ impl Drop for WireProcess {
 }
 
 fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<Child> {
-    let executable = rig.keeper.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
+    let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let [there, back] = &link.shape;
     let mut command = Command::new(executable);
     command
-        .args([reexec::STAGE, reexec::WIRE])
+        .args([reexec::STAGE, reexec::EMULATOR])
         .args([control.as_raw_fd().to_string(), getpid().to_string(), link.seed.to_string()])
         .args([there.to_string(), back.to_string()])
         .env(leftovers::MARKER, leftovers::own_mark()?)
