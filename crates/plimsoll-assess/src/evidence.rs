@@ -24,9 +24,9 @@ const LEVELS: [&str; 8] = [
 
 /// What moved, the strongest first: from the baseline to after the flood; from all other cells to the one that is odd; or from the better to the
 /// worse side of a difference.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
+pub(super) fn of<'t>(plan: &Plan, trials: &'t [TrialRecord]) -> Vec<Evidence> {
     let claims = &plan.experiment.claims;
-    let mut figures = if let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) {
+    let figures = if let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) {
         let mut figures = per_connection(plan, claim, trials);
         figures.extend(levels(claim, trials));
         figures
@@ -34,19 +34,35 @@ pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
         let claim = claim.interaction()?;
         Some((&claim.phase, contrast::odd_cell(claim, trials)?))
     }) {
-        between(plan, phase, trials, |cell| Some(usize::from(is_of(&odd, cell))))
+        between(plan, phase, trials.iter().map(|trial| (trial, usize::from(is_of(&odd, &trial.cell)))))
     } else if let Some((phase, [better, worse])) = claims.iter().find_map(|claim| {
         let claim = claim.difference()?;
         Some((&claim.phase, contrast::better_and_worse(plan, claim, trials)?))
     }) {
-        between(plan, phase, trials, |cell| match (is_of(&better, cell), is_of(&worse, cell)) {
-            (true, _) => Some(0),
-            (_, true) => Some(1),
+        let side = |trial: &'t TrialRecord| match (is_of(&better, &trial.cell), is_of(&worse, &trial.cell)) {
+            (true, _) => Some((trial, 0)),
+            (_, true) => Some((trial, 1)),
             _ => None,
-        })
+        };
+        between(plan, phase, trials.iter().filter_map(side))
     } else {
         Vec::new()
     };
+    ranked(plan, figures)
+}
+
+/// What sets the trials of one run apart from those of another in a phase, the strongest first.
+pub(super) fn of_runs(
+    plan: &Plan,
+    phase: &str,
+    better: &[&TrialRecord],
+    worse: &[&TrialRecord],
+) -> Vec<Evidence> {
+    let sides = better.iter().map(|trial| (*trial, 0)).chain(worse.iter().map(|trial| (*trial, 1)));
+    ranked(plan, between(plan, phase, sides))
+}
+
+fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
     // Disks have counters of the whole machine only; where they are part of the experiment, these count as its own.
     if !plan.experiment.volumes.is_empty() {
         figures.iter_mut().for_each(|figure| figure.is_shared = false);
@@ -104,18 +120,16 @@ fn per_connection(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) ->
     values.figures("connection")
 }
 
-/// The counters of the cells of each side, 0 or 1. What one side never moved has no values there; they are zeros.
-fn between(
+/// The counters of trials, each with its side: 0 the better one, 1 the worse one. What one side never moved has no values there; they are zeros.
+fn between<'t>(
     plan: &Plan,
     phase: &str,
-    trials: &[TrialRecord],
-    side_of: impl Fn(&BTreeMap<String, String>) -> Option<usize>,
+    trials: impl Iterator<Item = (&'t TrialRecord, usize)>,
 ) -> Vec<Figure> {
     let mut values = Values::default();
     let mut slices = [0, 0];
     let mut per = "connection";
-    for trial in trials {
-        let Some(side) = side_of(&trial.cell) else { continue };
+    for (trial, side) in trials {
         let phases = windows::measured(trial, phase);
         let measured: Vec<&Slice> = phases.flat_map(|phase| &phase.slices).collect();
         per = if per == "operation" { per } else { self::per(&measured) };

@@ -169,7 +169,7 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
 const MOST_EVIDENCE: usize = 12;
 
 /// Causes of several kinds in one order.
-fn ranked(kinds: [Vec<Cause>; 6]) -> Vec<Cause> {
+fn ranked<const N: usize>(kinds: [Vec<Cause>; N]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for cause in kinds.into_iter().flatten() {
         // What counters and packets both show is one cause; neighbours each have their own title.

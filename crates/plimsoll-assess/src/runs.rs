@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
+use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, LimitClaim, Metric};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Evidence;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{alike, contrast, validity};
+use super::{alike, contrast, evidence, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -23,13 +25,17 @@ pub struct RunContrast {
     pub b: Vec<f64>,
     /// The second run against the first.
     pub comparison: Comparison,
+    /// Why the worse run is worse, the likeliest first; empty where neither is for certain. A run that failed where the other did not is worse.
+    pub causes: Vec<Cause>,
+    /// What sets the worse run apart, the strongest first; empty where neither is for certain.
+    pub evidence: Vec<Evidence>,
 }
 
 /// Compares what the claims of both runs measure, in each cell that both have.
 #[must_use]
-pub fn runs(
-    (plan_a, a): (&Plan, &[TrialRecord]),
-    (plan_b, b): (&Plan, &[TrialRecord]),
+pub fn runs<'t>(
+    (plan_a, a): (&Plan, &'t [TrialRecord]),
+    (plan_b, b): (&Plan, &'t [TrialRecord]),
     margin: f64,
     alpha: f64,
 ) -> Vec<RunContrast> {
@@ -54,15 +60,44 @@ pub fn runs(
                 scale: contrast::scale(*metric),
                 ..settings
             };
-            let objection = [a, b].into_iter().find_map(|trials| {
+            let [of_a_alone, of_b_alone] = [a, b].map(|trials| {
                 validity::objection(&trials.iter().filter(|trial| trial.cell == *cell).collect::<Vec<_>>())
             });
-            let comparison = match objection {
+            let b_is_worse = match (&of_a_alone, &of_b_alone) {
+                // What failed in one run only is what is to be explained.
+                (None, Some(_)) => Some(true),
+                (Some(_), None) => Some(false),
+                _ => None,
+            };
+            let comparison = match of_a_alone.or(of_b_alone) {
                 Some(reason) => bare(*metric, Outcome::Invalid, &reason),
                 None => compare::unpaired(metric.name(), &of_a, &of_b, &settings)
                     .unwrap_or_else(|error| bare(*metric, Outcome::Undecided, &super::in_words(&error))),
             };
-            RunContrast { phase: phase.clone(), cell: cell.clone(), a: of_a, b: of_b, comparison }
+            let trials_of = |trials: &'t [TrialRecord]| -> Vec<&'t TrialRecord> {
+                trials.iter().filter(|trial| trial.cell == *cell && trial.faults.is_empty()).collect()
+            };
+            let b_is_worse = match comparison.verdict.outcome {
+                Outcome::Slower => Some(true),
+                Outcome::Faster => Some(false),
+                _ => b_is_worse,
+            };
+            let moved = match b_is_worse {
+                Some(true) => evidence::of_runs(plan_a, phase, &trials_of(a), &trials_of(b)),
+                Some(false) => evidence::of_runs(plan_a, phase, &trials_of(b), &trials_of(a)),
+                None => Vec::new(),
+            };
+            let causes = super::ranked([plimsoll_explain::causes::of_counters(&moved)]);
+            let evidence = moved.into_iter().take(super::MOST_EVIDENCE).collect();
+            RunContrast {
+                phase: phase.clone(),
+                cell: cell.clone(),
+                a: of_a,
+                b: of_b,
+                comparison,
+                causes,
+                evidence,
+            }
         })
         .collect()
 }

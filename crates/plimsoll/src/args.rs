@@ -41,6 +41,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show a stored run.
     Show(ShowArgs),
+    /// Explain a stored run, or what sets the worse of two stored runs apart.
+    Explain(ExplainArgs),
     /// List the stored runs, the newest first.
     History(HistoryArgs),
     /// Give a stored run's verdicts to a CI job: as exit status, and as JUnit or Markdown.
@@ -210,6 +212,20 @@ pub struct ShowArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: Format,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// One run, or two: ids, starts of ids, or `latest`.
+    #[arg(default_value = "latest", num_args = 1..=2, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,

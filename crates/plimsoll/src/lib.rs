@@ -53,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Describe(args) => command::describe::run(&args),
         Command::Check(args) => command::check::run(&args),
         Command::Show(args) => command::show::run(&args),
+        Command::Explain(args) => command::explain::run(&args),
         Command::History(args) => command::history::run(&args),
         Command::Gate(args) => command::gate::run(&args),
         Command::Compare(args) => command::compare::run(&args),

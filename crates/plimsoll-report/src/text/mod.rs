@@ -7,7 +7,8 @@ mod wrap;
 
 use std::io::{self, Write};
 
-use plimsoll_model::report::RunReport;
+use plimsoll_model::cause::Cause;
+use plimsoll_model::report::{Evidence, RunReport};
 use plimsoll_model::verdict::Verdict;
 
 use crate::escape::terminal;
@@ -97,12 +98,52 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::mail(&mut page, report)?;
     sections::ladder(&mut page, report)?;
     sections::packets(&mut page, report)?;
-    sections::causes(&mut page, report)?;
-    sections::evidence(&mut page, report)?;
+    sections::causes(&mut page, &report.causes)?;
+    sections::evidence(&mut page, wording::evidence_sides(report), &report.evidence)?;
     sections::vmstat(&mut page, report)?;
     sections::environment(&mut page, report)?;
     sections::notes(&mut page, report)?;
     sections::provenance(&mut page, report)
+}
+
+/// Writes why a run came out as it did: the verdicts, the causes, and what they rest on.
+///
+/// # Errors
+/// Those of the writer.
+pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
+    let mut page = Page::new(out, options);
+    for verdict in wording::told_in_words(report) {
+        answer(&mut page, verdict)?;
+    }
+    reasons(&mut page, &report.causes, wording::evidence_sides(report), &report.evidence)
+}
+
+/// Writes causes, and the evidence under this heading with the titles of its two sides. Where there is evidence and no cause, that is said.
+///
+/// # Errors
+/// Those of the writer.
+pub fn why(
+    out: &mut dyn Write,
+    causes: &[Cause],
+    sides: (&str, &'static str, &'static str),
+    evidence: &[Evidence],
+    options: &TextOptions,
+) -> io::Result<()> {
+    reasons(&mut Page::new(out, options), causes, sides, evidence)
+}
+
+fn reasons(
+    page: &mut Page<'_>,
+    causes: &[Cause],
+    sides: (&str, &'static str, &'static str),
+    evidence: &[Evidence],
+) -> io::Result<()> {
+    sections::causes(page, causes)?;
+    if causes.is_empty() && !evidence.is_empty() {
+        writeln!(page.out)?;
+        page.paragraph("No known cause fits. The strongest evidence:", 0)?;
+    }
+    sections::evidence(page, sides, evidence)
 }
 
 /// Writes a single verdict: the outcome and its figures, then the reason.

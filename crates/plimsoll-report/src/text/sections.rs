@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use plimsoll_model::cause::Cause;
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
-    CheckReport, GrowthPointReport, HopReport, KneePointReport, LoadFit, LoadPointReport, LossPointReport,
-    OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
+    CheckReport, Evidence, GrowthPointReport, HopReport, KneePointReport, LoadFit, LoadPointReport,
+    LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
@@ -481,12 +482,12 @@ pub(super) fn packets(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
 }
 
 /// Explanations, the likeliest first, each with its evidence and its remedy.
-pub(super) fn causes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
-    if report.causes.is_empty() {
+pub(super) fn causes(page: &mut Page<'_>, causes: &[Cause]) -> io::Result<()> {
+    if causes.is_empty() {
         return Ok(());
     }
     page.heading("Why")?;
-    for cause in &report.causes {
+    for cause in causes {
         let confirmed = if cause.confirmed { ", confirmed" } else { "" };
         page.item(&format!(
             "{}. {} ({}, {} % sure{confirmed})",
@@ -507,11 +508,14 @@ pub(super) fn causes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> 
 }
 
 /// What changed most, the strongest first.
-pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
-    if report.evidence.is_empty() {
+pub(super) fn evidence(
+    page: &mut Page<'_>,
+    (heading, before, after): (&str, &'static str, &'static str),
+    evidence: &[Evidence],
+) -> io::Result<()> {
+    if evidence.is_empty() {
         return Ok(());
     }
-    let (heading, before, after) = wording::evidence_sides(report);
     page.heading(heading)?;
     let columns = [
         column("host", Align::Left),
@@ -523,8 +527,7 @@ pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
         Column { title: "on control", align: Align::Right, expendable: 3 },
         Column { title: "shift", align: Align::Right, expendable: 2 },
     ];
-    let rows: Vec<Row> = report
-        .evidence
+    let rows: Vec<Row> = evidence
         .iter()
         .take(EVIDENCE_SHOWN)
         .map(|e| Row {
@@ -542,7 +545,7 @@ pub(super) fn evidence(page: &mut Page<'_>, report: &RunReport) -> io::Result<()
         })
         .collect();
     table::write(page, &columns, &rows)?;
-    if let Some(more @ 1..) = report.evidence.len().checked_sub(EVIDENCE_SHOWN) {
+    if let Some(more @ 1..) = evidence.len().checked_sub(EVIDENCE_SHOWN) {
         page.item(&format!("({more} more in --format json and html)"))?;
     }
     Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod describe;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod gate;
 pub(crate) mod history;
 pub(crate) mod inventory;

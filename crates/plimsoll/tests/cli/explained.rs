@@ -64,3 +64,29 @@ difference = { phase = "visits", factor = "ports", metric = "error_share", expec
     );
     assert_eq!(cause["id"], "net.port_exhaustion", "{cause}");
 }
+
+#[test]
+fn of_two_runs_the_worse_one_is_explained() {
+    let lab = Lab::new();
+    let claim = "[[claims]]\ndifference = { phase = \"visits\", factor = \"clients\", expect = \"any\" }\n";
+    let factor = "[factors.clients]\nset = \"loads.visitors.http.concurrency\"\nlevels = [40, 41]\n";
+    let file = lab.file("one.toml", &format!("{TWO_HOSTS}{factor}{claim}"));
+    let of = |backlog: &str| {
+        let told = lab.plimsoll(&[
+            "run",
+            &file,
+            "--set",
+            &format!("services.web.web.backlog={backlog}"),
+            "--format",
+            "json",
+        ]);
+        told.json()["run"].as_str().expect("an id").to_owned()
+    };
+    let (good, bad) = (of("511"), of("1"));
+    let told = lab.plimsoll(&["explain", &good, &bad]);
+    told.exits(0).prints("net.listen_overflow").prints("What sets the worse run apart");
+    let document = lab.plimsoll(&["explain", &good, &bad, "--format", "json"]).exits(0).json();
+    assert_eq!(document["verdicts"][0]["causes"][0]["id"], "net.listen_overflow", "{document}");
+    let alone = lab.plimsoll(&["explain", &bad, "--format", "json"]).exits(0).json();
+    assert_eq!((&alone["schema"], &alone["run"]), (&"plimsoll.explain/1".into(), &bad.into()));
+}

@@ -5,7 +5,7 @@ mod cells;
 mod commands;
 mod json;
 mod progress;
-mod runs;
+pub(crate) mod runs;
 mod text;
 
 use crate::args::CompareArgs;
@@ -14,7 +14,15 @@ use crate::failure::Failure;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     match args.runs.as_slice() {
-        [a, b] => runs::run(args, a, b),
+        [a, b] => {
+            let question = runs::Question {
+                store: args.store.store.as_deref(),
+                margin: args.margin.0,
+                alpha: args.alpha.0,
+                format: args.format,
+            };
+            runs::run(&question, a, b)
+        }
         _ => commands::run(args),
     }
 }

@@ -1,15 +1,17 @@
 //! Two stored runs against each other. They were not interleaved, and the answer says what that costs.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_probe::inventory::{self, Deviation, Expectation};
 use plimsoll_report::escape::terminal;
+use plimsoll_report::text::TextOptions;
 use plimsoll_store::Store;
 use serde_json::{Map, Value, json};
 
 use super::json::{self, COMPARE_SCHEMA};
-use crate::args::{CompareArgs, PlainFormat};
+use crate::args::PlainFormat;
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,11 +23,23 @@ const COST: &str = "The runs were not interleaved: whatever else changed between
                     programs that did not change, one after the other, such comparisons raised a false alarm in 43 to 55 % at a \
                     nominal 5 %, where random pairs raised 3 to 6 %. A factor in one experiment is measured in turns.";
 
-pub(super) fn run(args: &CompareArgs, a: &str, b: &str) -> Result<Exit, Failure> {
-    let store = state::open_to_read(args.store.store.as_deref())?;
+/// The heading of the evidence, and what its sides are.
+const WORSE_RUN: (&str, &str, &str) =
+    ("What sets the worse run apart from the better one", "better", "worse");
+
+/// How two runs are compared.
+pub(crate) struct Question<'q> {
+    pub(crate) store: Option<&'q Path>,
+    pub(crate) margin: f64,
+    pub(crate) alpha: f64,
+    pub(crate) format: PlainFormat,
+}
+
+pub(crate) fn run(question: &Question<'_>, a: &str, b: &str) -> Result<Exit, Failure> {
+    let store = state::open_to_read(question.store)?;
     let (plan_a, report_a, trials_a) = show::load(&store, a)?;
     let (plan_b, report_b, trials_b) = show::load(&store, b)?;
-    let found = assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), args.margin.0, args.alpha.0);
+    let found = assess::runs((&plan_a, &trials_a), (&plan_b, &trials_b), question.margin, question.alpha);
     if found.is_empty() {
         return Err(Failure::Usage(format!(
             "the runs {} of {} and {} of {} have no cell and claim in common",
@@ -42,8 +56,8 @@ pub(super) fn run(args: &CompareArgs, a: &str, b: &str) -> Result<Exit, Failure>
     }
     notes.extend(machines(&store, &report_a.run, &report_b.run)?);
     let runs = (report_a.run.as_str(), report_b.run.as_str());
-    match args.format {
-        PlainFormat::Text => output::text(|out| text(out, runs, &found, &notes)),
+    match question.format {
+        PlainFormat::Text => output::styled(|out, options| text(out, runs, &found, &notes, options)),
         PlainFormat::Json => {
             output::document(|out| plimsoll_report::json::pretty(out, &document(runs, &found, &notes)))
         }
@@ -89,6 +103,7 @@ fn text(
     (a, b): (&str, &str),
     found: &[RunContrast],
     notes: &[String],
+    options: &TextOptions,
 ) -> io::Result<()> {
     writeln!(out, "B = run {b} against A = run {a}")?;
     for contrast in found {
@@ -98,6 +113,7 @@ fn text(
         writeln!(out, "\n{}{}:", terminal(&contrast.phase), terminal(&cell))?;
         writeln!(out, "  {}", sentence(contrast))?;
         writeln!(out, "  {}", terminal(&verdict.reason))?;
+        plimsoll_report::text::why(out, &contrast.causes, WORSE_RUN, &contrast.evidence, options)?;
     }
     writeln!(out)?;
     for note in notes {
@@ -134,6 +150,8 @@ fn document((a, b): (&str, &str), found: &[RunContrast], notes: &[String]) -> Va
         fields.insert("phase".into(), json!(contrast.phase));
         fields.insert("cell".into(), json!(contrast.cell));
         fields.insert("values".into(), json!({"a": contrast.a, "b": contrast.b}));
+        fields.insert("causes".into(), json!(contrast.causes));
+        fields.insert("evidence".into(), json!(contrast.evidence));
         Value::Object(fields)
     });
     json!({
