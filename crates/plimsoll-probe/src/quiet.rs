@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(CpuShares::between(&zero, &zero, 0.0), None);
     }
 
-    fn snapshot(processes: &[(u32, u32, u64, f64)]) -> ProcessSnapshot {
+    fn processes(processes: &[(u32, u32, u64, f64)]) -> ProcessSnapshot {
         let process = |&(pid, parent, started, cpu_us)| {
             (pid, Process { name: format!("p{pid}"), parent, started, cpu_us })
         };
@@ -165,16 +165,16 @@ mod tests {
 
     #[test]
     fn our_own_and_their_children_are_no_neighbours() {
-        let before = snapshot(&[(1, 0, 1, 5.0), (10, 1, 2, 100.0), (11, 10, 3, 0.0), (20, 1, 4, 50.0)]);
-        let after = snapshot(&[(1, 0, 1, 5.0), (10, 1, 2, 900.0), (11, 10, 3, 700.0), (20, 1, 4, 80.0)]);
+        let before = processes(&[(1, 0, 1, 5.0), (10, 1, 2, 100.0), (11, 10, 3, 0.0), (20, 1, 4, 50.0)]);
+        let after = processes(&[(1, 0, 1, 5.0), (10, 1, 2, 900.0), (11, 10, 3, 700.0), (20, 1, 4, 80.0)]);
         let others = before.others(&after, &[10]);
         assert_eq!(others, [Neighbour { pid: 20, name: "p20".to_owned(), cpu_us: 30.0 }]);
     }
 
     #[test]
     fn a_process_that_took_over_a_number_is_counted_from_its_start() {
-        let before = snapshot(&[(20, 1, 4, 50.0)]);
-        let after = snapshot(&[(20, 1, 99, 30.0)]);
+        let before = processes(&[(20, 1, 4, 50.0)]);
+        let after = processes(&[(20, 1, 99, 30.0)]);
         assert_eq!(before.others(&after, &[])[0].cpu_us, 30.0);
     }
 }

@@ -171,7 +171,7 @@ fn in_folder(path: &Path, folder: &File, abandoned: &mut Abandoned) -> Result<()
             // Another doctor was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
-                abandoned.refused.push(format!("{}: {error}; nothing in it is done", path.display()))
+                abandoned.refused.push(format!("{}: {error}; nothing in it is done", path.display()));
             }
         }
     }
