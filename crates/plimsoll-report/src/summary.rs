@@ -231,6 +231,7 @@ fn mean_cpu(phases: &[&PhaseReport]) -> Option<CpuShares> {
 /// The errors of every row that has any, each as a sentence: the counts by kind.
 pub(crate) fn error_notes(rows: &[Row]) -> Vec<String> {
     let mut notes = Vec::new();
+    let has_control = rows.iter().any(|row| row.control.is_some());
     for row in rows {
         for (rig, figures) in row.rigs().filter(|(_, f)| f.failed() > 0) {
             let kinds: Vec<String> = figures
@@ -239,7 +240,8 @@ pub(crate) fn error_notes(rows: &[Row]) -> Vec<String> {
                 .filter(|(_, n)| **n > 0)
                 .map(|(kind, n)| format!("{} {}", count(*n), kind.title()))
                 .collect();
-            notes.push(format!("{}, {rig}: {}", place(row), kinds.join(", ")));
+            let rig = if has_control { format!(", {rig}") } else { String::new() };
+            notes.push(format!("{}{rig}: {}", place(row), kinds.join(", ")));
         }
     }
     notes
