@@ -1,7 +1,7 @@
 //! Carries out an experiment: order, deadlines, phases, teardown.
 //!
 //! [`run::Run`] goes through the trials of a plan; `trial` takes one trial through its phases, on the hosts of one or two rigs
-//! ([`deployment`]), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
+//! (`deployment`), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
 //! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
 #![forbid(unsafe_code)]
 

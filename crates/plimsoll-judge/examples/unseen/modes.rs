@@ -32,6 +32,8 @@ enum Shape {
     Triangle,
     /// Normal values, of which three in a hundred lie 6 to 12 standard deviations above.
     Outliers,
+    /// A narrow peak, and beside its middle, so far that no valley is between, a foot three times as wide that holds this share.
+    Foot(f64),
 }
 
 impl Shape {
@@ -44,6 +46,7 @@ impl Shape {
             Self::Weibull(exponent) => format!("Weibull, {exponent}"),
             Self::SkewNormal => "skew normal".to_owned(),
             Self::Outliers => "normal with 3 % far off".to_owned(),
+            Self::Foot(share) => format!("a peak with a foot of {:.0} %", 100.0 * share),
             other => format!("{other:?}").to_lowercase(),
         }
     }
@@ -82,6 +85,8 @@ impl Shape {
                 let far = if rng.uniform() < 0.03 { 6.0 + 6.0 * rng.uniform() } else { 0.0 };
                 rng.normal() + far
             }
+            Self::Foot(share) if rng.uniform() < share => 2.7 + 3.0 * rng.normal(),
+            Self::Foot(_) => rng.normal(),
         }
     }
 }
@@ -236,6 +241,7 @@ fn singles(set: Set) -> Vec<Single> {
             Single::Of(Shape::LogNormal(0.5), Rounded(0.25)),
             Single::Of(Shape::Normal, Resampled(11)),
             Single::Of(Shape::Normal, NearSteps(0.6)),
+            fine(Shape::Foot(0.5)),
             Single::Of(Shape::LogNormal(0.3), NearSteps(0.2)),
             Single::Drift(6.0),
             Single::Step(4.0, 0.4),
@@ -257,6 +263,7 @@ fn singles(set: Set) -> Vec<Single> {
             Single::Of(Shape::Gumbel, Rounded(0.4)),
             Single::Of(Shape::Logistic, Resampled(15)),
             Single::Of(Shape::Normal, NearSteps(0.8)),
+            fine(Shape::Foot(0.4)),
             Single::Of(Shape::Gumbel, NearSteps(0.5)),
             Single::Drift(3.5),
             Single::Drift(12.0),

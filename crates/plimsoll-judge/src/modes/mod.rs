@@ -47,6 +47,9 @@ const PER_PERCENT: f64 = 0.75;
 const ORDER_ALPHA: f64 = 0.001;
 /// What a third or further component must gain in Schwarz's criterion (Kass & Raftery 1995: above 10 is very strong evidence).
 const BIC_GAIN: f64 = 10.0;
+/// How far apart two modes must be, in their pooled standard deviations: nearer than that, two normal distributions of one width have one mode
+/// together (Ashman, Bird & Zepf 1994), and of two widths they are one peak with a broad foot.
+const LEAST_SEPARATION: f64 = 2.0;
 /// How far apart three and more modes must be, in their pooled standard deviations.
 const SEPARATION: f64 = 2.6;
 /// The smallest share of the values that is a mode.
@@ -172,6 +175,7 @@ impl Grown {
         let told = |mixture| Self { separation, mixture, evidence };
         let share = sample.independent();
         if share * evidence + beforehand(&pair) > least_evidence(share)
+            && separation > LEAST_SEPARATION
             && pair.shallowest_valley() > LEAST_VALLEY * (1.0 - FEW / n as f64)
         {
             return told(pair).with_more(sample);
