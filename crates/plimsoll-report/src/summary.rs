@@ -50,7 +50,7 @@ impl Row {
 
     /// The rigs that ran in this phase, with what to call them.
     pub(crate) fn rigs(&self) -> impl Iterator<Item = (&'static str, &Figures)> {
-        let main = self.main.as_ref().map(|f| (FLOODED, f));
+        let main = self.main.as_ref().map(|f| (TREATMENT, f));
         main.into_iter().chain(self.control.as_ref().map(|f| (CONTROL, f)))
     }
 }
@@ -113,10 +113,15 @@ impl Figures {
     }
 }
 
-/// The rig that goes through the flood, in tables and legends.
-pub(crate) const FLOODED: &str = "flooded";
-/// The rig that is spared it.
+/// The rig that goes through all phases, in tables and legends beside a control.
+const TREATMENT: &str = "treatment";
+/// The rig that is spared some of them.
 pub(crate) const CONTROL: &str = "control";
+
+/// What the measured rig is called: the treatment beside a control, and nothing of that sort alone.
+pub(crate) fn measured(beside_a_control: bool) -> &'static str {
+    if beside_a_control { TREATMENT } else { "measured" }
+}
 
 /// Which rate is told: of storage, bytes; messages of workers, and mail where it was sent; bits or datagrams of loads that are about those; else that of the
 /// claims, and when they are about neither, requests where some were offered at a rate or connections carried several, else connections.

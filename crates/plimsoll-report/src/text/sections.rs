@@ -25,7 +25,7 @@ const STALLS_SHOWN: usize = 2;
 /// How much evidence is shown; the rest is in the JSON and in the page.
 const EVIDENCE_SHOWN: usize = 12;
 
-/// The table per phase and cycle, the control twin's line below that of the flooded rig.
+/// The table per phase and cycle, the control twin's line below that of the treatment.
 pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     let with = |title, expendable| Column { title, align: Align::Right, expendable };
     let columns = [
@@ -47,7 +47,7 @@ pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()>
         }
         let twins = cell.rows.iter().any(|r| r.control.is_some());
         let mut title =
-            wording::titled(if twins { "Flooded against control" } else { "Figures" }, &cell.cell);
+            wording::titled(if twins { "Treatment against control" } else { "Figures" }, &cell.cell);
         let trials = cell.rows.iter().flat_map(summary::Row::rigs).map(|(_, f)| f.trials).max().unwrap_or(0);
         if trials > 1 {
             title.push_str(&format!(" (median of {trials} trials; errors summed)"));

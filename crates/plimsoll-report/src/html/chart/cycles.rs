@@ -5,7 +5,7 @@ use plotly::Scatter;
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Marker, Mode};
 use plotly::layout::{Shape, ShapeLine, ShapeType};
 
-use super::{Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{median, probability, ratio, sorted};
 use crate::wording::ratio_and_interval;
 
@@ -52,14 +52,14 @@ fn trace(ratios: &[&CycleRatio]) -> Box<dyn plotly::Trace> {
         .array_minus(below.collect())
         .thickness(1.5)
         .width(3)
-        .color(FLOODED);
+        .color(TREATMENT);
     let hover = ratios.iter().map(|c| {
         format!("trial {}, cycle {}<br>{}", c.trial, c.cycle, ratio_and_interval(Some(c.ratio), c.interval))
     });
     Scatter::new(xs, ys)
         .name("after/baseline")
         .mode(Mode::Markers)
-        .marker(Marker::new().color(FLOODED).size(8))
+        .marker(Marker::new().color(TREATMENT).size(8))
         .error_y(error)
         .hover_text_array(hover.collect())
         .hover_info(HoverInfo::Text)

@@ -6,7 +6,7 @@ use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Layout, Scatter, Trace};
 
 use super::spans;
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn};
 use crate::escape::chart as plain;
 use crate::html::CONNECTION_PICKER;
 use crate::html::spans::{Shade, Span};
@@ -75,7 +75,7 @@ fn time_sequence(portrait: &Portrait) -> Plot {
     let mut traces: Vec<Box<dyn Trace>> = vec![
         line("window", &way.window, SOFT, DashType::Dot),
         line("acknowledged", &way.acked, CONTROL, DashType::Solid),
-        line("sent", &way.sent, FLOODED, DashType::Solid),
+        line("sent", &way.sent, TREATMENT, DashType::Solid),
     ];
     if !way.resent.is_empty() {
         let marker = Marker::new().symbol(MarkerSymbol::XThin).color("var(--fails)").size(9);
@@ -107,7 +107,7 @@ fn throughput(portrait: &Portrait) -> Plot {
             trace.hover_template("%{y:.3s}B/s") as Box<dyn Trace>
         })
     };
-    let client = of("from the client", &portrait.from_client, FLOODED);
+    let client = of("from the client", &portrait.from_client, TREATMENT);
     let server = of("from the server", &portrait.from_server, CONTROL);
     let traces = client.into_iter().chain(server).collect();
     Plot::new(traces, framed(super::layout(LOWER), portrait, "bytes per second"))
@@ -121,7 +121,7 @@ fn round_trips(portrait: &Portrait) -> Plot {
             trace.marker(Marker::new().color(color).size(4)).hover_template("%{y} ms") as Box<dyn Trace>
         })
     };
-    let client = of("of the client's data", &portrait.from_client, FLOODED);
+    let client = of("of the client's data", &portrait.from_client, TREATMENT);
     let server = of("of the server's data", &portrait.from_server, CONTROL);
     let traces = client.into_iter().chain(server).collect();
     Plot::new(traces, framed(super::layout(LOWER), portrait, "milliseconds"))

@@ -5,7 +5,7 @@ use plotly::common::{ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::wording;
 
@@ -51,7 +51,7 @@ fn points(growth: &GrowthReport) -> Box<dyn Trace> {
     Scatter::new(of(|point| point.workers as f64), of(|point| point.ms))
         .name("measured")
         .mode(Mode::Markers)
-        .marker(Marker::new().color(FLOODED).size(9))
+        .marker(Marker::new().color(TREATMENT).size(9))
         .error_y(range)
         .hover_text_array(growth.points.iter().map(told).collect())
         .hover_info(HoverInfo::Text)

@@ -5,7 +5,7 @@ use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mo
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::escape::chart as escaped;
 use crate::number::figure;
 use crate::path;
@@ -23,8 +23,11 @@ pub(in crate::html) fn chart(number: usize, path: &PathReport) -> Figure {
     let narrowest = path.hops.iter().filter_map(|hop| hop.bits_per_second).min_by(f64::total_cmp);
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     for hop in &path.hops {
-        let color =
-            if hop.bits_per_second.is_some() && hop.bits_per_second == narrowest { FLOODED } else { CONTROL };
+        let color = if hop.bits_per_second.is_some() && hop.bits_per_second == narrowest {
+            TREATMENT
+        } else {
+            CONTROL
+        };
         traces.extend(link(hop, color));
     }
     traces.push(labels(path));

@@ -5,7 +5,7 @@ use plotly::common::{HoverInfo, Line, Marker, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, percent};
 use crate::wording;
 
@@ -53,7 +53,7 @@ fn points(knee: &KneeReport) -> Box<dyn Trace> {
     Scatter::new(xs, ys)
         .name("measured")
         .mode(Mode::Markers)
-        .marker(Marker::new().color(FLOODED).size(9))
+        .marker(Marker::new().color(TREATMENT).size(9))
         .hover_text_array(knee.points.iter().map(told).collect())
         .hover_info(HoverInfo::Text)
 }

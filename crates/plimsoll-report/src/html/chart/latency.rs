@@ -1,4 +1,4 @@
-//! Percentiles of request time by phase and cycle, flooded against control.
+//! Percentiles of request time by phase and cycle, treatment against control.
 
 use plimsoll_model::observation::Percentiles;
 use plotly::common::{HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -6,7 +6,7 @@ use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn};
 use crate::number::millis;
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
@@ -34,7 +34,8 @@ pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     if !places.rows.iter().flat_map(|r| r.rigs()).any(|(_, f)| f.latency.max > 0) {
         return None;
     }
-    let mut traces = rig(&places, summary::FLOODED, FLOODED, -ASIDE, |r| r.main.as_ref());
+    let measured = summary::measured(cell.rows.iter().any(|row| row.control.is_some()));
+    let mut traces = rig(&places, measured, TREATMENT, -ASIDE, |r| r.main.as_ref());
     traces.extend(rig(&places, summary::CONTROL, CONTROL, ASIDE, |r| r.control.as_ref()));
     let (ticks, labels): (Vec<f64>, Vec<String>) = ticks().map(|ms| (ms, ms.to_string())).unzip();
     let y_axis = axis("request time, ms").type_(AxisType::Log).tick_values(ticks).tick_text(labels);

@@ -6,7 +6,7 @@ use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, drawn_s, spans};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
 use crate::html::timeline::{self, LoadSeries};
 use crate::number::seconds;
@@ -27,9 +27,11 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
     let mut longest_step = 0.0_f64;
     let mut any = false;
     let mut plots = Vec::new();
+    let slices = || trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
+    let measured = summary::measured(slices().any(|slice| slice.twin == Twin::Control));
     for trial in trials {
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-        let rigs = [(Twin::Main, summary::FLOODED, FLOODED), (Twin::Control, summary::CONTROL, CONTROL)];
+        let rigs = [(Twin::Main, measured, TREATMENT), (Twin::Control, summary::CONTROL, CONTROL)];
         for (twin, name, color) in rigs {
             if let Some(series) = timeline::load(trial, twin, points, count) {
                 longest_step = longest_step.max(series.step_s);
@@ -95,7 +97,7 @@ fn framed(trial: &TrialRecord, metric: Metric) -> plotly::Layout {
 
 fn description(trials: &[&TrialRecord], metric: Metric) -> String {
     format!(
-        "Step lines of {} over the time of a trial, flooded and control rig, with the phases shaded; {} to choose from.",
+        "Step lines of {} over the time of a trial, treatment and control, with the phases shaded; {} to choose from.",
         wording::metric(metric.name()),
         match trials.len() {
             1 => "1 trial".into(),

@@ -5,7 +5,7 @@ use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::AxisType;
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::wording;
 
@@ -59,7 +59,7 @@ fn points(curve: &LossCurveReport) -> Box<dyn Trace> {
     Scatter::new(xs, ys)
         .name("measured")
         .mode(Mode::Markers)
-        .marker(Marker::new().color(FLOODED).size(9))
+        .marker(Marker::new().color(TREATMENT).size(9))
         .hover_text_array(curve.points.iter().map(told).collect())
         .hover_info(HoverInfo::Text)
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Figure`] is what a chart module makes: an id, a title, a description for those who do not see it, a caption, and what Plotly
 //! draws. [`Figure::markup`] puts it into a page; the page's script draws it. Colours are the style sheet's variables
-//! (`"var(--flooded)"`), which the script resolves, so that one figure serves light, dark and paper.
+//! (`"var(--treatment)"`), which the script resolves, so that one figure serves light, dark and paper.
 //!
 //! [`forest`] and [`bars`] are drawn without a script, as plain elements: they are small, belong to a table, and must print.
 
@@ -35,7 +35,7 @@ use serde_json::Value;
 use crate::escape::{chart, json_in_script};
 
 /// The rig that goes through the flood.
-pub(super) const FLOODED: &str = "var(--flooded)";
+pub(super) const TREATMENT: &str = "var(--treatment)";
 /// The rig that is spared it.
 pub(super) const CONTROL: &str = "var(--control)";
 /// Text beside what is measured.

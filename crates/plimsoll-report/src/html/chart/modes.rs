@@ -5,7 +5,7 @@ use plotly::common::{HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Bar, Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::wording;
 
@@ -105,7 +105,7 @@ fn points(facts: &ModesFacts) -> Vec<Box<dyn Trace>> {
     let alone = if facts.neighbours.is_empty() { "measurements" } else { "alone" };
     let names: Vec<&str> = facts.neighbours.keys().map(String::as_str).collect();
     let with = format!("beside {}", names.join(", "));
-    [side(false, alone, CONTROL, MarkerSymbol::Circle), side(true, &with, FLOODED, MarkerSymbol::Square)]
+    [side(false, alone, CONTROL, MarkerSymbol::Circle), side(true, &with, TREATMENT, MarkerSymbol::Square)]
         .into_iter()
         .flatten()
         .collect()

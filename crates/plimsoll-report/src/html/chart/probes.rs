@@ -6,7 +6,7 @@ use plotly::common::{DashType, HoverInfo, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::search;
 
@@ -19,7 +19,7 @@ pub(in crate::html) fn chart(number: usize, found: &SearchReport, verdict: &Verd
     let ceiling = slowest * 2.0;
     let findings = [
         (ProbeFinding::Held, "held", CONTROL, MarkerSymbol::Circle),
-        (ProbeFinding::Broken, "broken", FLOODED, MarkerSymbol::X),
+        (ProbeFinding::Broken, "broken", TREATMENT, MarkerSymbol::X),
         (ProbeFinding::NotOffered, "not offered", SOFT, MarkerSymbol::CircleOpen),
     ];
     let traces: Vec<_> = findings

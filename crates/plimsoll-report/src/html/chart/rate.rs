@@ -1,4 +1,4 @@
-//! The rate by phase and cycle, flooded against control, with intervals.
+//! The rate by phase and cycle, treatment against control, with intervals.
 
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{TrialRecord, Twin};
@@ -7,7 +7,7 @@ use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
 
 use super::places::{ASIDE, Places, hover};
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn};
 use crate::number::{figure, median_interval, sorted};
 use crate::summary::{self, CellRows, Figures, Row};
 use crate::wording;
@@ -42,8 +42,8 @@ pub(in crate::html) fn chart(
     let records: Vec<&TrialRecord> = records.iter().filter(|r| r.cell == cell.cell).collect();
     let rigs = [
         Rig {
-            name: summary::FLOODED,
-            color: FLOODED,
+            name: summary::measured(cell.rows.iter().any(|row| row.control.is_some())),
+            color: TREATMENT,
             dash: DashType::Solid,
             aside: -ASIDE,
             twin: Twin::Main,

@@ -5,7 +5,7 @@ use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, millis};
 use crate::steps::Stepped;
 use crate::wording;
@@ -29,7 +29,7 @@ fn ways(stepped: &Stepped) -> [Way<'_>; 2] {
     let (up, down) = stepped.ways();
     [
         Way { name: "up", color: CONTROL, dash: DashType::Solid, steps: up },
-        Way { name: "down", color: FLOODED, dash: DashType::Dash, steps: down },
+        Way { name: "down", color: TREATMENT, dash: DashType::Dash, steps: down },
     ]
 }
 

@@ -8,13 +8,13 @@ use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mo
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, FLOODED, Figure, Plot, SOFT, axis, drawn, layout};
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, median, median_interval, sorted};
 use crate::wording;
 
 const HEIGHT: usize = 360;
 /// Lines beyond these colours begin again with another dash.
-const COLORS: [&str; 6] = [CONTROL, FLOODED, "var(--holds)", "var(--softirq)", "var(--system)", SOFT];
+const COLORS: [&str; 6] = [CONTROL, TREATMENT, "var(--holds)", "var(--softirq)", "var(--system)", SOFT];
 
 const CAPTION: &str = "Medians over trials; whiskers are 95 % intervals of the median (by order statistics; the range where there are \
 fewer than six).";
