@@ -60,13 +60,17 @@ pub fn shortfalls(plan: &Plan) -> Vec<String> {
 fn pairs_in_a_block(plan: &Plan, of: &Comparison) -> usize {
     let mut sides: BTreeMap<BTreeMap<&String, &String>, [bool; 2]> = BTreeMap::new();
     for cell in &plan.cells {
-        let is = |side: &BTreeMap<String, String>| side.iter().all(|(f, l)| cell.levels.get(f) == Some(l));
         let others = cell.levels.iter().filter(|(factor, _)| !of.a.contains_key(*factor)).collect();
         let both = sides.entry(others).or_default();
-        both[0] |= is(&of.a);
-        both[1] |= is(&of.b);
+        both[0] |= is_of(&of.a, &cell.levels);
+        both[1] |= is_of(&of.b, &cell.levels);
     }
     sides.into_values().filter(|both| *both == [true, true]).count()
+}
+
+/// Whether a cell has all of these levels.
+pub(super) fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
+    levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
 }
 
 /// Two sets of cells that are compared: they differ in nothing but this.
@@ -152,8 +156,7 @@ type Place<'t> = (u32, BTreeMap<&'t String, &'t String>);
 fn pairs(claim: &DifferenceClaim, of: &Comparison, trials: &[TrialRecord]) -> (Vec<f64>, Vec<f64>) {
     let mut found: BTreeMap<Place<'_>, [Option<f64>; 2]> = BTreeMap::new();
     for trial in trials {
-        let is = |side: &BTreeMap<String, String>| side.iter().all(|(f, l)| trial.cell.get(f) == Some(l));
-        let side = match (is(&of.a), is(&of.b)) {
+        let side = match (is_of(&of.a, &trial.cell), is_of(&of.b, &trial.cell)) {
             (true, _) => 0,
             (_, true) => 1,
             _ => continue,

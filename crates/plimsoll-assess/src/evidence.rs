@@ -8,7 +8,8 @@ use plimsoll_model::observation::{DeepSnapshot, ErrorKind, PhaseKind, Slice, Tri
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::{contrast, windows};
+use super::contrast::{self, is_of};
+use super::windows;
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
 const LEVELS: [&str; 8] = [
@@ -70,11 +71,6 @@ fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
     rank(&figures, usize::MAX)
 }
 
-/// Whether a cell has all of these levels.
-fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
-    levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
-}
-
 /// Counters that rise and fall, of which a change during a slice says nothing.
 const GAUGES: [&str; 8] = [
     "machine.meminfo.",
@@ -108,16 +104,18 @@ struct Values {
 
 fn per_connection(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     let mut values = Values::default();
+    let mut per = CONNECTION;
     for trial in trials {
         let last = windows::measured(trial, &claim.after).last();
         let sides = [(windows::measured(trial, &claim.baseline).next(), 0), (last, 1)];
         for (phase, side) in sides.into_iter().filter_map(|(phase, side)| Some((phase?, side))) {
             let slices: Vec<&Slice> = phase.slices.iter().collect();
+            per = divided_by(per, &slices);
             add(&mut values, &slices, side);
             add_errors(&mut values.of_one, plan, &phase.name, &slices, side);
         }
     }
-    values.figures("connection")
+    values.figures(per)
 }
 
 /// The counters of trials, each with its side: 0 the better one, 1 the worse one. What one side never moved has no values there; they are zeros.
@@ -128,11 +126,11 @@ fn between<'t>(
 ) -> Vec<Figure> {
     let mut values = Values::default();
     let mut slices = [0, 0];
-    let mut per = "connection";
+    let mut per = CONNECTION;
     for (trial, side) in trials {
         let phases = windows::measured(trial, phase);
         let measured: Vec<&Slice> = phases.flat_map(|phase| &phase.slices).collect();
-        per = if per == "operation" { per } else { self::per(&measured) };
+        per = divided_by(per, &measured);
         add(&mut values, &measured, side);
         add_errors(&mut values.of_one, plan, phase, &measured, side);
         slices[side] += measured.iter().filter(|slice| operations(slice).is_some()).count();
@@ -167,13 +165,16 @@ fn operations(slice: &Slice) -> Option<f64> {
     (number > 0).then_some(number as f64)
 }
 
-/// What counters are divided by, in words.
-fn per(slices: &[&Slice]) -> &'static str {
+/// What counters are divided by, in words, where each connection carries one request.
+const CONNECTION: &str = "connection";
+
+/// What the counters of further slices are divided by, after those that were divided by `before`.
+fn divided_by(before: &'static str, slices: &[&Slice]) -> &'static str {
     let shared = slices.iter().any(|slice| slice.result.requests > slice.result.connections);
-    if shared { "operation" } else { "connection" }
+    if shared { "operation" } else { before }
 }
 
-/// Adds the counters of slices, per connection. A counter that a slice does not have did not move in it.
+/// Adds the counters of slices, for each connection or operation. A counter that a slice does not have did not move in it.
 fn add(values: &mut Values, slices: &[&Slice], side: usize) {
     let names: BTreeSet<(&String, &String)> = slices
         .iter()

@@ -19,7 +19,7 @@
 //!
 //! **Volumes** are made on loop devices whose files have no name and which detach themselves when nobody has them open, and are mounted in
 //! the mount namespace of their host alone, so they go with it. Settings of the machine and of block devices, and folders outside of any
-//! host, are undone by a [`UndoProcess`], a process that outlives the controller for that.
+//! host, are undone by an [`UndoProcess`], a process that outlives the controller for that.
 //!
 //! **What the binary must do**, in this order, before it starts a thread: hand its arguments to [`stage`] and exit if that did
 //! something; then, if it is the controller, call [`enter`].

@@ -4,7 +4,7 @@
 //! host a: eth0, netem of the way there ── veth ── eth0, netem of the way back :host b
 //! ```
 //!
-//! What netem does to a packet is what a [emulator](crate::emulator) does, but for the length of the queue: netem counts the packets that
+//! What netem does to a packet is what an [emulator](crate::emulator) does, but for the length of the queue: netem counts the packets that
 //! travel among those that wait. So a link that has both a rate and a delay gets two of them, one inside the other: packets first travel,
 //! and then wait to be sent, which makes no difference at the far end. What netem cannot say at all is refused by [`AskedOfNetem::granted`].
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// More late or lost frames than this share, and the emulator was no such link as was asked for.
+/// More late or lost frames than this share, and the link was not what was asked for.
 const BEARABLE: f64 = 0.01;
 
 /// What an emulator has counted since it was made, both directions together.

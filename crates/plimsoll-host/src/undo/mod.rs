@@ -2,8 +2,8 @@
 //!
 //! The **undo process** is a stage of the controller's own executable. It changes a setting or makes a folder only after it has written down how
 //! to undo that, and undoes all of it, the last first, when the controller's end of its socket closes: at the end of the run, or because
-//! the controller was killed. What it has to undo also stands in a [journal](journal), so that [`abandoned_journals`] finds it should the undo process itself have been
-//! killed.
+//! the controller was killed. What it has to undo also stands in a [journal](journal), so that [`abandoned_journals`] finds it should the undo
+//! process itself have been killed.
 
 mod entry;
 mod journal;

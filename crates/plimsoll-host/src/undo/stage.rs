@@ -17,7 +17,7 @@ use super::{DONE, FAILED, FORBIDDEN};
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
     // What it makes is for its owner alone, and is not kept from him either, whatever mask the user has.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
-    // Whoever wants it to end early ends its controller; it cannot be talked out of its entries.
+    // Whoever wants it to end early ends its controller: it goes on until all is undone.
     let mut deaf = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE, Signal::SIGQUIT] {
         deaf.add(signal);

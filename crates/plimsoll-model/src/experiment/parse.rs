@@ -27,9 +27,14 @@ pub struct FileError {
     pub next: Option<Box<FileError>>,
 }
 
-/// Tables of which every setting has a default: a file may leave them out, and one of their settings be set all the same. So may a host leave out
-/// its `sysctls`.
-const LEFT_OUT: [&str; 2] = ["run", "capture"];
+/// Whether the table at this path may be missing in a file, and one of its settings be set all the same: every one of them has a default.
+fn may_be_left_out(path: &[String]) -> bool {
+    match path {
+        [table] => matches!(table.as_str(), "run" | "capture"),
+        [hosts, _, table] => hosts == "hosts" && table == "sysctls",
+        _ => false,
+    }
+}
 
 /// A setting that replaces the one in the file: a path, and a value.
 #[derive(Clone, Debug)]
@@ -62,15 +67,12 @@ impl Override {
     /// Puts the value at its place in the document.
     fn apply(&self, document: &mut DocumentMut) -> Result<(), FileError> {
         let (last, parents) = self.path.split_last().expect("a path has at least one part");
-        if let Some(table) = parents.first().filter(|name| LEFT_OUT.contains(&name.as_str())) {
-            document.entry(table).or_insert_with(toml_edit::table);
-        }
         let mut item = document.as_item_mut();
         for (depth, part) in parents.iter().enumerate() {
-            if (depth, self.path[0].as_str(), part.as_str()) == (2, "hosts", "sysctls")
-                && let Some(host) = item.as_table_like_mut()
+            if may_be_left_out(&parents[..=depth])
+                && let Some(table) = item.as_table_like_mut()
             {
-                host.entry(part).or_insert_with(toml_edit::table);
+                table.entry(part).or_insert_with(toml_edit::table);
             }
             item = child(item, part).ok_or_else(|| {
                 FileError::plain(
@@ -394,6 +396,9 @@ measure = "some"
         let experiment = parse(SMALL, &overrides).unwrap();
         assert_eq!(experiment.loads["some"].kind.http().unwrap().connections, Some(20));
         assert_eq!(experiment.phases[0].slices, Some(4));
+        assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");
+        let inline = SMALL.replace("[hosts.a]", "[hosts]\na = { forward = true }");
+        let experiment = parse(&inline, &overrides).unwrap();
         assert_eq!(experiment.hosts["a"].sysctls["net.ipv4.tcp_tw_reuse"].to_string(), "1");
     }
 
