@@ -1,11 +1,13 @@
 //! Children of the agent that are this program again, as `plimsoll agent ROLE`: they die with the agent. Some of them get a
 //! specification as JSON on their stdin, and answer on their stdout, a line of JSON for each answer.
 
+use std::ffi::CString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
+use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -26,6 +28,14 @@ pub(crate) fn answering(role: &str) -> Command {
     let mut command = command(role);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command
+}
+
+/// Gives this process the name of what it is, for whoever looks at processes: it was started through a link, whose name (`exe`) it has.
+pub(crate) fn call_itself(name: &str) {
+    if let Ok(name) = CString::new(name) {
+        // A name without effect is no reason to do nothing. The kernel cuts it off after 15 bytes.
+        let _ = prctl::set_name(&name);
+    }
 }
 
 /// Hands a specification over to a child that gets one. A child that ended before it read this is noticed by its silence.
@@ -88,5 +98,5 @@ pub(crate) fn tell(told: &impl Serialize) -> io::Result<()> {
 /// In a child: asks the kernel to kill this process when its parent dies; false where the parent is gone already.
 pub(crate) fn die_with_parent() -> bool {
     let parent = nix::unistd::getppid();
-    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
+    prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && nix::unistd::getppid() == parent
 }

@@ -50,6 +50,7 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
+    child::call_itself(&spec.name);
     if let Err((what, error)) = confine::keep_only(needed_by(&spec.kind)) {
         eprintln!("{what}: {error}");
         return ExitCode::FAILURE;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_model::experiment::RecoveryClaim;
-use plimsoll_model::observation::{DeepSnapshot, ErrorKind, PhaseKind, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{
+    DeepSnapshot, ErrorKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
+};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::contrast::{self, is_of};
-use super::windows;
+use super::sides::{self, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
 const LEVELS: [&str; 8] = [
@@ -23,31 +24,16 @@ const LEVELS: [&str; 8] = [
     "nf_conntrack.count",
 ];
 
-/// What moved, the strongest first: from the baseline to after the flood; from all other cells to the one that is odd; or from the better to the
-/// worse side of a difference.
-pub(super) fn of<'t>(plan: &Plan, trials: &'t [TrialRecord]) -> Vec<Evidence> {
-    let claims = &plan.experiment.claims;
-    let figures = if let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) {
-        let mut figures = per_connection(plan, claim, trials);
-        figures.extend(levels(claim, trials));
-        figures
-    } else if let Some((phase, odd)) = claims.iter().find_map(|claim| {
-        let claim = claim.interaction()?;
-        Some((&claim.phase, contrast::odd_cell(claim, trials)?))
-    }) {
-        between(plan, phase, trials.iter().map(|trial| (trial, usize::from(is_of(&odd, &trial.cell)))))
-    } else if let Some((phase, [better, worse])) = claims.iter().find_map(|claim| {
-        let claim = claim.difference()?;
-        Some((&claim.phase, contrast::better_and_worse(plan, claim, trials)?))
-    }) {
-        let side = |trial: &'t TrialRecord| match (is_of(&better, &trial.cell), is_of(&worse, &trial.cell)) {
-            (true, _) => Some((trial, 0)),
-            (_, true) => Some((trial, 1)),
-            _ => None,
-        };
-        between(plan, phase, trials.iter().filter_map(side))
-    } else {
-        Vec::new()
+/// What moved between the two sides that are compared, the strongest first.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
+    let Some(compared) = sides::of(plan, trials) else { return Vec::new() };
+    let figures = match compared.recovery {
+        Some(claim) => {
+            let mut figures = per_connection(plan, &compared.phases);
+            figures.extend(levels(claim, trials));
+            figures
+        }
+        None => between(plan, &compared.phases),
     };
     ranked(plan, figures)
 }
@@ -59,8 +45,7 @@ pub(super) fn of_runs(
     better: &[&TrialRecord],
     worse: &[&TrialRecord],
 ) -> Vec<Evidence> {
-    let sides = better.iter().map(|trial| (*trial, 0)).chain(worse.iter().map(|trial| (*trial, 1)));
-    ranked(plan, between(plan, phase, sides))
+    ranked(plan, between(plan, &sides::of_runs(phase, better, worse)))
 }
 
 fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
@@ -102,38 +87,29 @@ struct Values {
     of_a_second: Sides,
 }
 
-fn per_connection(plan: &Plan, claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
+fn per_connection(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
     let mut values = Values::default();
     let mut per = CONNECTION;
-    for trial in trials {
-        let last = windows::measured(trial, &claim.after).last();
-        let sides = [(windows::measured(trial, &claim.baseline).next(), 0), (last, 1)];
-        for (phase, side) in sides.into_iter().filter_map(|(phase, side)| Some((phase?, side))) {
-            let slices: Vec<&Slice> = phase.slices.iter().collect();
-            per = divided_by(per, &slices);
-            add(&mut values, &slices, side);
-            add_errors(&mut values.of_one, plan, &phase.name, &slices, side);
-        }
+    for (phase, side) in phases {
+        let slices: Vec<&Slice> = phase.slices.iter().collect();
+        per = divided_by(per, &slices);
+        add(&mut values, &slices, *side);
+        add_errors(&mut values.of_one, plan, &phase.name, &slices, *side);
     }
     values.figures(per)
 }
 
-/// The counters of trials, each with its side: 0 the better one, 1 the worse one. What one side never moved has no values there; they are zeros.
-fn between<'t>(
-    plan: &Plan,
-    phase: &str,
-    trials: impl Iterator<Item = (&'t TrialRecord, usize)>,
-) -> Vec<Figure> {
+/// The counters of phases, each with its side. What one side never moved has no values there; they are zeros.
+fn between(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
     let mut values = Values::default();
     let mut slices = [0, 0];
     let mut per = CONNECTION;
-    for (trial, side) in trials {
-        let phases = windows::measured(trial, phase);
-        let measured: Vec<&Slice> = phases.flat_map(|phase| &phase.slices).collect();
+    for (phase, side) in phases {
+        let measured: Vec<&Slice> = phase.slices.iter().collect();
         per = divided_by(per, &measured);
-        add(&mut values, &measured, side);
-        add_errors(&mut values.of_one, plan, phase, &measured, side);
-        slices[side] += measured.iter().filter(|slice| operations(slice).is_some()).count();
+        add(&mut values, &measured, *side);
+        add_errors(&mut values.of_one, plan, &phase.name, &measured, *side);
+        slices[*side as usize] += measured.iter().filter(|slice| operations(slice).is_some()).count();
     }
     for [better, worse, ..] in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
         better.resize(slices[0], 0.0);
@@ -160,22 +136,22 @@ fn direction([before, after, ..]: &[Vec<f64>; 4]) -> Option<bool> {
 }
 
 /// By what counters are divided: connections, or requests where several share a connection or need none.
-fn operations(slice: &Slice) -> Option<f64> {
+pub(super) fn operations(slice: &Slice) -> Option<u64> {
     let number = slice.result.connections.max(slice.result.requests);
-    (number > 0).then_some(number as f64)
+    (number > 0).then_some(number)
 }
 
 /// What counters are divided by, in words, where each connection carries one request.
-const CONNECTION: &str = "connection";
+pub(super) const CONNECTION: &str = "connection";
 
 /// What the counters of further slices are divided by, after those that were divided by `before`.
-fn divided_by(before: &'static str, slices: &[&Slice]) -> &'static str {
+pub(super) fn divided_by(before: &'static str, slices: &[&Slice]) -> &'static str {
     let shared = slices.iter().any(|slice| slice.result.requests > slice.result.connections);
     if shared { "operation" } else { before }
 }
 
 /// Adds the counters of slices, for each connection or operation. A counter that a slice does not have did not move in it.
-fn add(values: &mut Values, slices: &[&Slice], side: usize) {
+fn add(values: &mut Values, slices: &[&Slice], side: Side) {
     let names: BTreeSet<(&String, &String)> = slices
         .iter()
         .flat_map(|slice| {
@@ -188,8 +164,8 @@ fn add(values: &mut Values, slices: &[&Slice], side: usize) {
         for (slice, number) in slices.iter().filter_map(|slice| Some((slice, operations(slice)?))) {
             let change =
                 slice.counters.get(host).and_then(|counters| counters.get(name)).copied().unwrap_or(0.0);
-            let place = side + if slice.twin == Twin::Main { 0 } else { 2 };
-            values.of_one.entry(key.clone()).or_default()[place].push(change / number);
+            let place = side as usize + if slice.twin == Twin::Main { 0 } else { 2 };
+            values.of_one.entry(key.clone()).or_default()[place].push(change / number as f64);
             if host == MACHINE {
                 let seconds = slice.result.elapsed_ns as f64 / 1e9;
                 values.of_a_second.entry(key.clone()).or_default()[place].push(change / seconds);
@@ -203,7 +179,7 @@ const ERRORS: [(ErrorKind, &str); 2] =
     [(ErrorKind::NoPort, "errors.no_port"), (ErrorKind::NoDescriptor, "errors.no_descriptor")];
 
 /// Adds the errors of the load that a phase measures, as shares of what was tried, on the host that it runs on.
-fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: usize) {
+fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: Side) {
     let experiment = &plan.experiment;
     let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
     let Some(load) = load.and_then(|name| experiment.loads.get(name)) else { return };
@@ -211,8 +187,8 @@ fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], s
         let entry = values.entry((load.from.clone(), name.to_owned())).or_default();
         for slice in slices.iter().filter(|slice| slice.twin == Twin::Main) {
             let errors = slice.result.errors.get(&kind).copied().unwrap_or(0) as f64;
-            let all = operations(slice).unwrap_or(0.0) + errors;
-            entry[side].push(if all > 0.0 { errors / all } else { 0.0 });
+            let all = operations(slice).unwrap_or(0) as f64 + errors;
+            entry[side as usize].push(if all > 0.0 { errors / all } else { 0.0 });
         }
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
         slices: vec![slice(result)],
         notes: Vec::new(),
         captures: Vec::new(),
+        profiles: Vec::new(),
     }
 }
 

@@ -27,10 +27,12 @@ mod modes;
 mod packets;
 mod pooled;
 mod probes;
+mod profile;
 pub mod quantiles;
 mod recovery;
 mod remedies;
 mod runs;
+mod sides;
 mod slices;
 mod soundness;
 mod source;
@@ -58,6 +60,7 @@ const NOT_SEEN: &str = "not seen: ";
 
 pub use contrast::shortfalls;
 pub use packets::portraits;
+pub use profile::stacks;
 pub use runs::{RunContrast, runs};
 
 /// What is known of a run apart from its trials.
@@ -102,6 +105,31 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
     let moved = evidence::of(plan, trials);
+    let profile = profile::of(plan, trials);
+    // Where a figure came back, nothing holds it down.
+    let explained = verdicts.iter().any(|verdict| {
+        matches!(
+            verdict.outcome,
+            Outcome::NotRecovered | Outcome::Slower | Outcome::Faster | Outcome::Interaction
+        )
+    });
+    let to_explain = profile.as_ref().filter(|_| explained);
+    let phase = sides::of(plan, trials).and_then(|compared| Some(compared.phases.first()?.0.name.as_str()));
+    let served = phase.map_or("", |phase| sides::served(plan, phase));
+    let calls = to_explain.map_or(&[][..], |profile| &profile.calls);
+    let mut causes = ranked([
+        plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
+        plimsoll_explain::causes::of_profile(to_explain, &moved),
+        plimsoll_explain::causes::of_counters(&moved),
+        probes::causes(plan, &verdicts),
+        modes::causes(plan, trials),
+        foreign_sync::causes(plan, trials),
+        plimsoll_explain::causes::of_calls(calls, served, &moved),
+        plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
+    ]);
+    if causes.is_empty() {
+        causes.extend(plimsoll_explain::causes::of_saturation(to_explain));
+    }
     let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
@@ -125,14 +153,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         searches: limit::searches(plan, trials),
         notes: notes(run.notes, alike.as_ref()),
         alike,
-        causes: ranked([
-            plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
-            plimsoll_explain::causes::of_counters(&moved),
-            probes::causes(plan, &verdicts),
-            modes::causes(plan, trials),
-            foreign_sync::causes(plan, trials),
-            plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
-        ]),
+        causes,
         packets: packets::reports(trials),
         modes: modes::all_facts(plan, trials),
         winners: winner::all(plan, trials),
@@ -140,6 +161,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         remedies,
         state_lives_in,
         evidence,
+        profile,
         hosts: hosts(plan),
         trials: shown.iter().map(figures::trial).collect(),
         sampling: sampling(all),
@@ -172,8 +194,11 @@ const MOST_EVIDENCE: usize = 12;
 fn ranked<const N: usize>(kinds: [Vec<Cause>; N]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for cause in kinds.into_iter().flatten() {
-        // What counters and packets both show is one cause; neighbours each have their own title.
-        if !causes.iter().any(|known| known.title == cause.title) {
+        // What counters and packets both show is one cause; neighbours each have their own title. What is confirmed needs no second guess.
+        let is_known = |known: &Cause| {
+            known.title == cause.title || known.id == cause.id && known.confirmed && !cause.confirmed
+        };
+        if !causes.iter().any(is_known) {
             causes.push(cause);
         }
     }

@@ -7,10 +7,10 @@ use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, LimitClaim, Metric};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Evidence;
+use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{alike, contrast, evidence, validity};
+use super::{alike, contrast, evidence, profile, sides, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct RunContrast {
     pub causes: Vec<Cause>,
     /// What sets the worse run apart, the strongest first; empty where neither is for certain.
     pub evidence: Vec<Evidence>,
+    /// Where the CPUs' time went on those two sides; nothing where it was not sampled, or neither is worse.
+    pub profile: Option<ProfileReport>,
 }
 
 /// Compares what the claims of both runs measure, in each cell that both have.
@@ -82,12 +84,29 @@ pub fn runs<'t>(
                 Outcome::Faster => Some(false),
                 _ => b_is_worse,
             };
-            let moved = match b_is_worse {
-                Some(true) => evidence::of_runs(plan_a, phase, &trials_of(a), &trials_of(b)),
-                Some(false) => evidence::of_runs(plan_a, phase, &trials_of(b), &trials_of(a)),
-                None => Vec::new(),
+            let (moved, profile) = match b_is_worse {
+                None => (Vec::new(), None),
+                Some(b_is_worse) => {
+                    let (of_a, of_b) = (trials_of(a), trials_of(b));
+                    let (better, worse) = if b_is_worse { (of_a, of_b) } else { (of_b, of_a) };
+                    (
+                        evidence::of_runs(plan_a, phase, &better, &worse),
+                        profile::of_runs(phase, &better, &worse),
+                    )
+                }
             };
-            let causes = super::ranked([plimsoll_explain::causes::of_counters(&moved)]);
+            let mut causes = super::ranked([
+                plimsoll_explain::causes::of_profile(profile.as_ref(), &moved),
+                plimsoll_explain::causes::of_calls(
+                    profile.as_ref().map_or(&[], |profile| &profile.calls),
+                    sides::served(plan_a, phase),
+                    &moved,
+                ),
+                plimsoll_explain::causes::of_counters(&moved),
+            ]);
+            if causes.is_empty() {
+                causes.extend(plimsoll_explain::causes::of_saturation(profile.as_ref()));
+            }
             let evidence = moved.into_iter().take(super::MOST_EVIDENCE).collect();
             RunContrast {
                 phase: phase.clone(),
@@ -97,6 +116,7 @@ pub fn runs<'t>(
                 comparison,
                 causes,
                 evidence,
+                profile,
             }
         })
         .collect()

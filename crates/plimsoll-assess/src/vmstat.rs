@@ -142,6 +142,7 @@ mod tests {
             slices: vec![slice],
             notes: Vec::new(),
             captures: Vec::new(),
+            profiles: Vec::new(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! A set of hosts that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -243,6 +245,14 @@ impl Rig {
     pub fn pid(&self, host: &str) -> Result<u32, HostError> {
         let process = self.process(self.position(host)?)?;
         process.pid().ok_or_else(|| HostError::Closed(host.into()))
+    }
+
+    /// The inode of the host's network namespace; none for a host that shares the machine's, or that is not there.
+    #[must_use]
+    pub fn network_namespace(&self, host: &str) -> Option<u64> {
+        let inode = |process: &str| Some(fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino());
+        let of_host = inode(&self.pid(host).ok()?.to_string())?;
+        (inode("self") != Some(of_host)).then_some(of_host)
     }
 
     /// How the host's agent ended, which ended the host; none as long as it runs. A signal is told as 128 and its number.

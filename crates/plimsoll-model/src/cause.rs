@@ -54,6 +54,20 @@ catalogue! {
     LimitFileDescriptors = "limit.file_descriptors", "A process runs out of file descriptors";
     /// Ports are used again before the other side has forgotten their last connection.
     NetTimeWaitReuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
+    /// Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
+    NetRuleChain = "net.rule_chain", "Packets are compared with a long list of rules";
+    /// CPUs spin until another one has released a lock.
+    LockContended = "lock.contended", "CPUs wait for a lock of the kernel";
+    /// The kernel has to find memory before it can give any.
+    MemoryReclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
+    /// Memory has run out, and the kernel ends a process to get some.
+    MemoryOom = "memory.oom", "The kernel kills processes because memory runs out";
+    /// The service waits for the disk to make durable what it has written, and does so more often.
+    DiskSyncBound = "disk.sync_bound", "The service makes more of its writes durable";
+    /// The CPUs are busy, and most of what was added is the kernel's.
+    CpuKernelSaturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
+    /// The CPUs are busy, and most of what was added is the program's.
+    CpuUserSaturated = "cpu.user_saturated", "A program uses up the CPUs";
     /// Measuring changes what is measured.
     ProbeEffect = "probe.effect", "The probes change the result";
     /// State that a service keeps per past connection makes each new one dearer; it goes with the process.

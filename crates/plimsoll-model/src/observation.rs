@@ -4,6 +4,7 @@ mod capture;
 mod diagnosis;
 mod histogram;
 mod hops;
+mod profile;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,10 @@ pub use capture::{CaptureRecord, CapturedFile, ClassTime, Traffic};
 pub use diagnosis::{PathFacts, TcpLimits, Train};
 pub use histogram::Histogram;
 pub use hops::{ProbedHop, ProbedPath, ProbedSize};
+pub use profile::{
+    CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
+    TracedCall,
+};
 
 use crate::experiment::{Metric, Rung};
 use crate::ids::IdSet;
@@ -662,6 +667,9 @@ pub struct PhaseRecord {
     /// The packets that were captured in it, a record for each interface.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureRecord>,
+    /// Where the CPUs were while its slices ran, a profile for each rig.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profile>,
 }
 
 /// A trial that was carried out, to its end or to where it failed.

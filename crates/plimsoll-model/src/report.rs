@@ -1,6 +1,7 @@
 //! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
 
 mod environment;
+mod profile;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
 
 pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatReport};
+pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
 pub const RUN_SCHEMA: &str = "plimsoll.run/1";
@@ -89,6 +91,9 @@ pub struct RunReport {
     pub causes: Vec<Cause>,
     /// What changed most between the two sides that the first verdict compares, the strongest first.
     pub evidence: Vec<Evidence>,
+    /// Where the CPUs' time went on those two sides; null where it was not sampled on both.
+    #[serde(default)]
+    pub profile: Option<ProfileReport>,
     /// Where the connections' time went, from the packets that were captured.
     #[serde(default)]
     pub packets: Vec<PacketReport>,

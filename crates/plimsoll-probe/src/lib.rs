@@ -1,4 +1,4 @@
-//! Reads the kernel while an experiment runs: counters and what they cost, connections, packets, and what machine this is.
+//! Reads the kernel while an experiment runs: counters and what they cost, stacks, connections, packets, and what machine this is.
 //!
 //! Everything that is read from files takes the root of the file system as an argument (`/` for the running kernel), so that
 //! tests run against folders.
@@ -11,6 +11,7 @@ pub mod counters;
 mod ethtool;
 pub mod inventory;
 mod netlink;
+pub mod profile;
 pub mod quiet;
 pub mod sampler;
 

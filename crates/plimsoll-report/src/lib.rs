@@ -23,6 +23,7 @@ mod environment;
 mod mail;
 mod number;
 mod path;
+mod profile;
 mod search;
 mod steps;
 mod summary;

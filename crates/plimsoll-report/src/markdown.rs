@@ -8,6 +8,7 @@ use plimsoll_model::verdict::Standing;
 use crate::environment;
 use crate::escape::{block, markdown as md, terminal};
 use crate::number::{NONE, count, figure, times};
+use crate::profile;
 use crate::summary::{self, CellRows};
 use crate::wording;
 
@@ -28,6 +29,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     for cell in summary::cells(report).iter().filter(|c| !c.rows.is_empty()) {
         figures(out, cell, summary::rate_title(report))?;
     }
+    profile(out, report)?;
     evidence(out, report)?;
     for note in wording::faults(report).iter().chain(&report.notes) {
         writeln!(out, "- {}", md(note))?;
@@ -154,6 +156,21 @@ fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
         }
     }
     writeln!(out, "\n</details>\n")
+}
+
+fn profile(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    let Some(found) = report.profile.as_ref().filter(|found| found.grew) else { return Ok(()) };
+    let (_, before, after) = wording::evidence_sides(report);
+    writeln!(out, "<details><summary>{}</summary>\n", profile::HEADING)?;
+    for sentence in profile::sentences(found, (before, after)) {
+        writeln!(out, "{}\n", md(&sentence))?;
+    }
+    writeln!(out, "| {} |", profile::columns(before, after).join(" | "))?;
+    writeln!(out, "| --- | --- | --: | --: | --: | --- |")?;
+    for function in &found.functions {
+        writeln!(out, "| {} |", profile::cells(function).map(|cell| md(&cell)).join(" | "))?;
+    }
+    writeln!(out, "\n{}\n\n</details>\n", md(&profile::made(found)))
 }
 
 fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {

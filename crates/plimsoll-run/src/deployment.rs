@@ -42,6 +42,12 @@ impl<'e> Deployment<'e> {
         Key::new(self.twin, host)
     }
 
+    /// The network namespaces of the hosts that have one of their own, by inode.
+    pub(crate) fn network_namespaces(&self) -> BTreeMap<u64, String> {
+        let names = self.experiment.hosts.keys();
+        names.filter_map(|host| Some((self.hosts.network_namespace(host)?, host.clone()))).collect()
+    }
+
     /// The hosts' agents, in the order of the hosts' names.
     pub(crate) fn keys(&self) -> Vec<Key> {
         self.experiment.hosts.keys().map(|host| self.key(host)).collect()

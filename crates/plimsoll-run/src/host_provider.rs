@@ -115,6 +115,10 @@ pub trait Hosts {
     /// When a link cannot be asked.
     fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError>;
 
+    /// The inode of a host's network namespace, by which its processes are told from others'; none for a host that has no namespace of its
+    /// own.
+    fn network_namespace(&self, host: &str) -> Option<u64>;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
@@ -253,6 +257,10 @@ impl Hosts for Rig {
             ShapedLink { what, pace }
         });
         Ok(told.collect())
+    }
+
+    fn network_namespace(&self, host: &str) -> Option<u64> {
+        Rig::network_namespace(self, host)
     }
 
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {

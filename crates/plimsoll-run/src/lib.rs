@@ -25,11 +25,24 @@ pub use event::{Event, Observer};
 pub use host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ShapedLink};
 pub use run::{Ended, Limits, Run};
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_model::experiment::Experiment;
-use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
+use plimsoll_model::observation::{Profile, Slice, Traffic, TrialRecord, Twin};
 use plimsoll_model::plan::Plan;
+
+/// Samples where the CPUs spend their time.
+pub trait Profiler {
+    /// Begins to sample. Processes in these network namespaces, by inode, belong to hosts of that name.
+    fn start(&self, hosts: BTreeMap<u64, String>);
+
+    /// Ends it. What was sampled since it began belongs to this rig.
+    fn stop(&self, twin: Twin);
+
+    /// What was sampled since this was last asked, a profile for each rig.
+    fn take(&self) -> Vec<Profile>;
+}
 
 /// What the run needs to be told about the figures that it measures.
 pub trait Judge {

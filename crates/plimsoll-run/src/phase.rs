@@ -7,7 +7,7 @@ use plimsoll_model::experiment::{
     Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
 };
 use plimsoll_model::frame::{FromAgent, ToAgent};
-use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
+use plimsoll_model::observation::{DeepSnapshot, PhaseKind, PhaseRecord, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
 
 use crate::agent_pool::{Key, off_the_mark};
@@ -139,6 +139,7 @@ impl Trial<'_> {
         let deployment = self.deployment(twin);
         let (key, spec, mut hosts) =
             (deployment.key(&load.from), deployment.load(name, load, kind)?, deployment.keys());
+        let namespaces = deployment.network_namespaces();
         if !hosts.contains(&machine_host(experiment)) {
             hosts.push(machine_host(experiment));
         }
@@ -150,9 +151,18 @@ impl Trial<'_> {
         let id = self.agents.id();
         let observer = &mut self.observer;
         let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
-        let mut answers =
-            self.agents.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell)?;
-        let mut result = match answers.pop() {
+        // Only what is measured is compared, and worth its cost.
+        let measured =
+            matches!(self.record.phases.last(), Some(PhaseRecord { kind: PhaseKind::Measure, .. }));
+        let profiler = self.profiler.filter(|_| measured);
+        if let Some(profiler) = profiler {
+            profiler.start(namespaces);
+        }
+        let answers = self.agents.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell);
+        if let Some(profiler) = profiler {
+            profiler.stop(twin);
+        }
+        let mut result = match answers?.pop() {
             Some(FromAgent::Finished { result, .. }) => *result,
             Some(FromAgent::Failed { why, .. }) => {
                 return Err(RunError::Load { load: name.into(), host: load.from.clone(), why }.into());

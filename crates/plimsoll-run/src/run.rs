@@ -11,11 +11,11 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::Judge;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::host_provider::HostProvider;
 use crate::trial::{self, Place, Surroundings};
+use crate::{Judge, Profiler};
 
 /// So many trials in a row may fail before the run gives up.
 const FAULTS_IN_A_ROW: u32 = 2;
@@ -41,6 +41,8 @@ pub struct Run<'r> {
     pub provider: &'r dyn HostProvider,
     /// Who knows whether a figure is good enough.
     pub judge: &'r dyn Judge,
+    /// Who samples where the CPUs are while slices are measured; none where that cannot be done.
+    pub profiler: Option<&'r dyn Profiler>,
     /// Where everything is stored.
     pub store: &'r Store,
     /// Set when the user wants it to end.
@@ -122,6 +124,7 @@ impl Run<'_> {
                 plan: self.plan,
                 provider: self.provider,
                 judge: self.judge,
+                profiler: self.profiler,
                 store: self.store,
                 run: &entry.id,
                 interrupt: self.interrupt,

@@ -10,19 +10,20 @@ use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_store::Store;
 use rand::rngs::StdRng;
 
-use crate::Judge;
 use crate::agent_pool::{AgentPool, Key};
 use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::host_provider::{Changed, HostProvider, ShapedLink};
 use crate::standstill::Standstill;
+use crate::{Judge, Profiler};
 
 /// What a trial needs from the run that it belongs to.
 pub(crate) struct Surroundings<'r> {
     pub(crate) plan: &'r Plan,
     pub(crate) provider: &'r dyn HostProvider,
     pub(crate) judge: &'r dyn Judge,
+    pub(crate) profiler: Option<&'r dyn Profiler>,
     pub(crate) store: &'r Store,
     pub(crate) run: &'r str,
     pub(crate) interrupt: &'r AtomicBool,
@@ -35,6 +36,8 @@ pub(crate) struct Trial<'t> {
     pub(crate) experiment: &'t Experiment,
     pub(crate) provider: &'t dyn HostProvider,
     pub(crate) judge: &'t dyn Judge,
+    /// None where the probes are switched off, too.
+    pub(crate) profiler: Option<&'t dyn Profiler>,
     pub(crate) store: &'t Store,
     pub(crate) run: &'t str,
     pub(crate) observer: &'t mut dyn Observer,
@@ -82,6 +85,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         experiment: &cell.experiment,
         provider: around.provider,
         judge: around.judge,
+        profiler: around.profiler.filter(|_| cell.experiment.run.probes),
         store: around.store,
         run: around.run,
         observer: &mut *around.observer,
@@ -230,6 +234,7 @@ impl<'t> Trial<'t> {
             slices: Vec::new(),
             notes: Vec::new(),
             captures: Vec::new(),
+            profiles: Vec::new(),
         });
     }
 
@@ -237,6 +242,7 @@ impl<'t> Trial<'t> {
     pub(crate) fn end(&mut self) -> Result<(), TrialStop> {
         let end_ns = self.now_ns();
         self.current().end_ns = end_ns;
+        self.current().profiles = self.profiler.map(Profiler::take).unwrap_or_default();
         let phase = self.latest();
         self.store.put_phase(self.run, &self.record, self.stored, phase)?;
         self.stored += 1;
@@ -309,6 +315,7 @@ impl<'t> Trial<'t> {
         if let Some(phase) = self.record.phases.get_mut(self.stored) {
             phase.end_ns = end_ns;
             phase.notes.push("cut short".to_owned());
+            phase.profiles = self.profiler.map(Profiler::take).unwrap_or_default();
         }
         let notes = self.deployments.iter().flat_map(Deployment::notes).collect();
         let start = Instant::now();

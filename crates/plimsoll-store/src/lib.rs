@@ -589,6 +589,7 @@ mod tests {
             slices: Vec::new(),
             notes: Vec::new(),
             captures: Vec::new(),
+            profiles: Vec::new(),
         }
     }
 

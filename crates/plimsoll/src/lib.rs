@@ -20,6 +20,7 @@ mod messages;
 mod neighbours;
 mod output;
 mod page;
+mod profiler;
 mod progress;
 mod shipped;
 mod state;

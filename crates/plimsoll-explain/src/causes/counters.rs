@@ -1,9 +1,9 @@
 //! Causes from the kernel's counters and from errors: what one side of a comparison has and the other has not.
 
-use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::page;
+use super::{page, quoted};
 
 /// What shows a cause.
 struct Signature {
@@ -80,15 +80,6 @@ fn grown<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
     let is_it = |evidence: &&Evidence| evidence.metric.split(' ').next() == Some(name);
     let grew = |evidence: &&Evidence| evidence.shift > 0.0 && evidence.after >= DOUBLED * evidence.before;
     evidence.iter().filter(is_it).filter(grew).max_by(|a, b| a.after.total_cmp(&b.after))
-}
-
-fn quoted(evidence: &Evidence) -> CauseEvidence {
-    CauseEvidence {
-        metric: format!("{}: {}", evidence.host, evidence.metric),
-        before: evidence.before,
-        after: evidence.after,
-        unit: evidence.unit.clone(),
-    }
 }
 
 #[cfg(test)]

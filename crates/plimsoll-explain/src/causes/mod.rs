@@ -3,10 +3,14 @@
 //! A cause is named only where two independent observations point to it. For state that grows these are the rung of the remedies
 //! ladder that brought the figure back (an intervention), and counters that grew with it (an observation).
 
+mod calls;
 mod counters;
+mod profile;
 mod stalls;
 
+pub use calls::of_calls;
 pub use counters::of_counters;
+pub use profile::{of_profile, of_saturation};
 pub use stalls::{CellStalls, of_stalls};
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
@@ -112,6 +116,48 @@ pub fn page(id: CauseId) -> Page {
             test: "use more client ports, or let the client close first: every SYN is answered at once",
             remedy: "keep connections, widen the range of ports that clients share, or let the client close first",
         },
+        CauseId::NetRuleChain => Page {
+            evidence_for: "the CPU time of each connection or packet grew, and most of what was added is in a function that walks a list of                            rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
+            evidence_against: "the same function took as much before; the number of rules is the same on both sides",
+            test: "take the rules away that were added (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
+            remedy: "find who adds rules and does not take them away; put what must stay into sets, maps or fewer tables",
+        },
+        CauseId::LockContended => Page {
+            evidence_for: "the CPU time of each operation grew, and most of what was added is spent spinning on a lock                            (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
+            evidence_against: "one CPU alone is as slow",
+            test: "use fewer CPUs or processes: each operation needs less CPU time",
+            remedy: "look in the profile for who takes the lock; spread the work over more sockets, files, cgroups or devices",
+        },
+        CauseId::MemoryReclaim => Page {
+            evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the                            kernel counts pages that it scanned for that",
+            evidence_against: "memory is free, and no page was scanned",
+            test: "give the machine or the control group more memory and measure again",
+            remedy: "raise the limit of the control group, give the programs less to keep, or add memory",
+        },
+        CauseId::MemoryOom => Page {
+            evidence_for: "the kernel has killed a process on the worse side (tracepoint oom/mark_victim) and names it",
+            evidence_against: "processes ended by themselves, or by a signal of somebody else",
+            test: "give the machine or the control group more memory and measure again: nobody is killed",
+            remedy: "raise the limit of memory, give the programs less to keep, or find what keeps too much",
+        },
+        CauseId::DiskSyncBound => Page {
+            evidence_for: "the service itself calls fsync more often for each operation and in each second, and the device flushes more often",
+            evidence_against: "somebody else calls fsync; the device flushes no more often",
+            test: "let it flush as seldom as before (its own settings), and measure again",
+            remedy: "gather several writes in one flush, or use a device that keeps what it was given without power",
+        },
+        CauseId::CpuKernelSaturated => Page {
+            evidence_for: "hardly a CPU is idle, and most of the CPU time that each operation takes more is spent in the kernel",
+            evidence_against: "CPUs are idle; the time that was added is the program's",
+            test: "give the hosts more CPUs: the rate rises with them",
+            remedy: "the profile names the functions of the kernel that take the time; avoid what calls them, or add CPUs",
+        },
+        CauseId::CpuUserSaturated => Page {
+            evidence_for: "hardly a CPU is idle, and most of the CPU time that each operation takes more is spent in a program",
+            evidence_against: "CPUs are idle; the time that was added is the kernel's",
+            test: "give the program more CPUs: the rate rises with them",
+            remedy: "the profile names the program's functions that take the time; make them cheaper, or add CPUs",
+        },
         CauseId::ProbeEffect => Page {
             evidence_for: "the figure differs between trials with probes and trials without",
             evidence_against: "the interval of the difference has none in it",
@@ -153,12 +199,7 @@ pub fn of_state(
         .iter()
         .filter(|evidence| evidence.shift > 0.0 && speaks(&evidence.metric))
         .take(QUOTED)
-        .map(|evidence| CauseEvidence {
-            metric: format!("{}: {}", evidence.host, evidence.metric),
-            before: evidence.before,
-            after: evidence.after,
-            unit: evidence.unit.clone(),
-        })
+        .map(quoted)
         .collect();
     if quoted.is_empty() && restored.is_none() {
         return Vec::new();
@@ -222,6 +263,16 @@ pub fn of_flushing(neighbour: &str, confidence: f64, what: Flushing) -> Option<C
     let title = format!("{}: the neighbour `{neighbour}`", id.title());
     let (evidence, remedy) = (evidence.chain(what.waiting).collect(), page(id).remedy.to_owned());
     Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
+}
+
+/// What moved, as evidence of a cause.
+fn quoted(evidence: &Evidence) -> CauseEvidence {
+    CauseEvidence {
+        metric: format!("{}: {}", evidence.host, evidence.metric),
+        before: evidence.before,
+        after: evidence.after,
+        unit: evidence.unit.clone(),
+    }
 }
 
 fn of_service(metric: &str) -> bool {

@@ -109,6 +109,7 @@ mod tests {
             slices: Vec::new(),
             notes: Vec::new(),
             captures: vec![capture],
+            profiles: Vec::new(),
         }
     }
 

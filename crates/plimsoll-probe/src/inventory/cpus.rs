@@ -109,7 +109,7 @@ fn online(tree: &Tree<'_>, info: &str) -> Vec<u32> {
 }
 
 /// A list such as `0-3,8`; a part that is none is left out. Bounded, since a file may hold anything.
-pub(super) fn parse_list(list: &str) -> Vec<u32> {
+pub(crate) fn parse_list(list: &str) -> Vec<u32> {
     const MOST: usize = 65_536;
     let ranges = list.trim().split(',').filter_map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

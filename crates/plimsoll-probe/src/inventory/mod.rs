@@ -27,6 +27,7 @@ use crate::counters::Absence;
 
 pub use compare::{Deviation, Expectation, ExpectationError, compare};
 pub use cpus::Cpus;
+pub(crate) use cpus::parse_list as parse_cpu_list;
 pub use disks::{Disk, DiskLink};
 pub use dmi::Dimm;
 pub use kernel::{Clock, Kernel};

@@ -16,7 +16,7 @@ mod timeline;
 use std::io::{self, Write};
 
 use plimsoll_model::experiment::Claim;
-use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::Portrait;
 
@@ -27,11 +27,19 @@ const TRIAL_PICKER: &str = "trial-picker";
 /// The id of the element that chooses the connection to draw.
 const CONNECTION_PICKER: &str = "connection-picker";
 
+/// What is drawn from more than the report holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drawn<'r> {
+    /// Connections from its captures that are worth a look.
+    pub portraits: &'r [Portrait],
+    /// The stacks of the two sides that the report's profile compares.
+    pub stacks: Option<&'r [Profile; 2]>,
+}
+
 /// Writes the page of a run.
 ///
 /// `records` are the raw trials behind the report, for the charts over time; without them these charts are left out, and the page
 /// says so. `claims` are the experiment's, which know the margin that a verdict is drawn against; without them it is drawn without.
-/// `portraits` are connections from its captures that are worth a look.
 ///
 /// # Errors
 /// Those of the writer.
@@ -40,8 +48,8 @@ pub fn run(
     report: &RunReport,
     records: &[TrialRecord],
     claims: &[Claim],
-    portraits: &[Portrait],
+    drawn: &Drawn<'_>,
 ) -> io::Result<()> {
-    let body = sections::body(report, records, claims, portraits);
+    let body = sections::body(report, records, claims, drawn);
     page::write(out, &format!("{}: {}", report.experiment, report.run), &body)
 }

@@ -2,19 +2,19 @@
 
 use maud::{Markup, html};
 use plimsoll_model::experiment::Claim;
-use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
-use plimsoll_model::trace::Portrait;
 use plimsoll_model::verdict::{Standing, Verdict};
 
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{
     Figure, bars, cpu, cycles, growth, hops, knee, latency, load, load_curve, loss_curve, modes, probes,
-    rate, steps, sweep,
+    rate, stacks, steps, sweep,
 };
 use super::section::Section;
-use super::{TRIAL_PICKER, packets, page, tables, timeline};
+use super::{Drawn, TRIAL_PICKER, packets, page, tables, timeline};
 use crate::number::figure;
+use crate::profile as told;
 use crate::summary::{self, CellRows};
 use crate::wording;
 
@@ -23,14 +23,15 @@ pub(super) fn body(
     report: &RunReport,
     records: &[TrialRecord],
     claims: &[Claim],
-    portraits: &[Portrait],
+    drawn: &Drawn<'_>,
 ) -> Markup {
     let cells = summary::cells(report);
     let sections: Vec<Section> = [
         remedies(report, claims),
         causes(report),
         searches(report),
-        packets::section(report, portraits),
+        packets::section(report, drawn.portraits),
+        profile(report, drawn.stacks),
         gathered(report),
         tables::winners(report),
         figures("sweep", "Storage", sweep::charts(records).into_iter()),
@@ -340,6 +341,35 @@ fn trial_title(trial: &TrialRecord) -> String {
         title.push_str(", worthless");
     }
     title
+}
+
+fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> {
+    let found = report.profile.as_ref()?;
+    let (_, before, after) = wording::evidence_sides(report);
+    let columns = told::columns(before, after);
+    let titles: Vec<(&str, bool)> =
+        (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
+    Some(Section {
+        id: "profile",
+        title: "CPU time",
+        content: html! {
+            @for sentence in told::sentences(found, (before, after)) { p { (sentence) } }
+            @if !found.functions.is_empty() {
+                (page::table(told::HEADING, "", &html! {
+                    (page::head(&titles))
+                    tbody {
+                        @for function in &found.functions {
+                            tr { @for (n, cell) in told::cells(function).iter().enumerate() {
+                                td .num[(2..5).contains(&n)] { (cell) }
+                            } }
+                        }
+                    }
+                }))
+            }
+            @if let Some(drawn) = drawn { (stacks::chart(found, drawn).markup()) }
+            p .soft { (told::made(found)) }
+        },
+    })
 }
 
 fn evidence(report: &RunReport) -> Option<Section> {

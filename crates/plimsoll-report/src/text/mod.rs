@@ -8,7 +8,7 @@ mod wrap;
 use std::io::{self, Write};
 
 use plimsoll_model::cause::Cause;
-use plimsoll_model::report::{Evidence, RunReport};
+use plimsoll_model::report::{Evidence, ProfileReport, RunReport};
 use plimsoll_model::verdict::Verdict;
 
 use crate::escape::terminal;
@@ -99,6 +99,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     sections::ladder(&mut page, report)?;
     sections::packets(&mut page, report)?;
     sections::causes(&mut page, &report.causes)?;
+    sections::profile(&mut page, wording::evidence_sides(report), report.profile.as_ref())?;
     sections::evidence(&mut page, wording::evidence_sides(report), &report.evidence)?;
     sections::vmstat(&mut page, report)?;
     sections::environment(&mut page, report)?;
@@ -115,7 +116,19 @@ pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOption
     for verdict in wording::told_in_words(report) {
         answer(&mut page, verdict)?;
     }
-    reasons(&mut page, &report.causes, wording::evidence_sides(report), &report.evidence)
+    let why = Why { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
+    reasons(&mut page, wording::evidence_sides(report), &why)
+}
+
+/// What explains the difference between two sides.
+#[derive(Clone, Copy, Debug)]
+pub struct Why<'r> {
+    /// Named explanations, the likeliest first.
+    pub causes: &'r [Cause],
+    /// Where the CPUs' time went.
+    pub profile: Option<&'r ProfileReport>,
+    /// What changed, the strongest first.
+    pub evidence: &'r [Evidence],
 }
 
 /// Writes causes, and the evidence under this heading with the titles of its two sides. Where there is evidence and no cause, that is said.
@@ -124,26 +137,21 @@ pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOption
 /// Those of the writer.
 pub fn why(
     out: &mut dyn Write,
-    causes: &[Cause],
     sides: (&str, &'static str, &'static str),
-    evidence: &[Evidence],
+    why: &Why<'_>,
     options: &TextOptions,
 ) -> io::Result<()> {
-    reasons(&mut Page::new(out, options), causes, sides, evidence)
+    reasons(&mut Page::new(out, options), sides, why)
 }
 
-fn reasons(
-    page: &mut Page<'_>,
-    causes: &[Cause],
-    sides: (&str, &'static str, &'static str),
-    evidence: &[Evidence],
-) -> io::Result<()> {
-    sections::causes(page, causes)?;
-    if causes.is_empty() && !evidence.is_empty() {
+fn reasons(page: &mut Page<'_>, sides: (&str, &'static str, &'static str), why: &Why<'_>) -> io::Result<()> {
+    sections::causes(page, why.causes)?;
+    if why.causes.is_empty() && !why.evidence.is_empty() {
         writeln!(page.out)?;
         page.paragraph("No known cause fits. The strongest evidence:", 0)?;
     }
-    sections::evidence(page, sides, evidence)
+    sections::profile(page, sides, why.profile)?;
+    sections::evidence(page, sides, why.evidence)
 }
 
 /// Writes a single verdict: the outcome and its figures, then the reason.

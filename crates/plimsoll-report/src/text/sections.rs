@@ -6,7 +6,8 @@ use plimsoll_model::cause::Cause;
 use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
 use plimsoll_model::report::{
     CheckReport, Evidence, GrowthPointReport, HopReport, KneePointReport, LoadFit, LoadPointReport,
-    LossPointReport, OfferReport, PacketReport, PhaseReport, RunReport, StepReport, TrialReport,
+    LossPointReport, OfferReport, PacketReport, PhaseReport, ProfileReport, RunReport, StepReport,
+    TrialReport,
 };
 use plimsoll_model::verdict::Outcome;
 
@@ -16,6 +17,7 @@ use crate::diagnosis;
 use crate::environment;
 use crate::number::{NONE, count, figure, millis, percent, ratio, times};
 use crate::path;
+use crate::profile;
 use crate::search;
 use crate::summary::{self, CONTROL, Figures};
 use crate::wording;
@@ -505,6 +507,29 @@ pub(super) fn causes(page: &mut Page<'_>, causes: &[Cause]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Where the CPU time went that was added; nothing where none was.
+pub(super) fn profile(
+    page: &mut Page<'_>,
+    (_, before, after): (&str, &'static str, &'static str),
+    found: Option<&ProfileReport>,
+) -> io::Result<()> {
+    let Some(found) = found.filter(|found| found.grew) else { return Ok(()) };
+    page.heading(profile::HEADING)?;
+    profile::sentences(found, (before, after)).iter().try_for_each(|sentence| page.item(sentence))?;
+    let columns: Vec<Column> = profile::columns(before, after)
+        .into_iter()
+        .map(|title| match title {
+            "function" => column(title, Align::Left),
+            "of" => Column { title, align: Align::Left, expendable: 1 },
+            "called from" => Column { title, align: Align::Left, expendable: 2 },
+            _ => column(title, Align::Right),
+        })
+        .collect();
+    let rows = found.functions.iter().map(|it| Row { cells: profile::cells(it).to_vec(), faint: false });
+    table::write(page, &columns, &rows.collect::<Vec<_>>())?;
+    page.item(&profile::made(found))
 }
 
 /// What changed most, the strongest first.

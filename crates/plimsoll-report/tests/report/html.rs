@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
-use plimsoll_report::html;
+use plimsoll_report::html::{self, Drawn};
 use scraper::{Html, Selector};
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::fixture::{self, Fate};
 
 fn written(report: &RunReport, records: &[TrialRecord]) -> String {
     let mut out = Vec::new();
-    html::run(&mut out, report, records, &fixture::claims(), &[]).unwrap();
+    html::run(&mut out, report, records, &fixture::claims(), &Drawn::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -203,7 +203,9 @@ fn page(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
     let portraits = ["sender = steady", "sender = write_write_read"].map(fixture::portrait);
     let pages = [
-        page(|out| html::run(out, &fixture::captured(), &[], &[], &portraits)),
+        page(|out| {
+            html::run(out, &fixture::captured(), &[], &[], &Drawn { portraits: &portraits, stacks: None })
+        }),
         page(|out| html::trace(out, "a <file>.pcap", &fixture::trace(), &portraits)),
     ];
     for page in pages {
@@ -243,4 +245,29 @@ fn a_packet_file_without_a_connection_has_a_page_without_charts() {
     let parsed = Html::parse_document(&own_part(&page));
     assert!(select(&parsed, ".chart").is_empty() && select(&parsed, "#connection-picker").is_empty());
     assert!(page.contains("2 packets that the capture &lt;lost&gt;"));
+}
+
+#[test]
+fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_than_their_whole() {
+    let stacks = fixture::stacks();
+    let report = fixture::not_recovered();
+    assert!(report.profile.is_some());
+    let drawn = Drawn { portraits: &[], stacks: Some(&stacks) };
+    let page = page(|out| html::run(out, &report, &[], &fixture::claims(), &drawn));
+    let data = chart_data(&Html::parse_document(&own_part(&page)));
+    let trace = &data["stacks-data"]["data"][0];
+    assert_eq!(trace["type"], "icicle");
+    let list = |name: &str| trace[name].as_array().expect("a list").clone();
+    let (ids, parents, values, labels) = (list("ids"), list("parents"), list("values"), list("labels"));
+    let value = |n: usize| values[n].as_u64().expect("a count");
+    for (n, id) in ids.iter().enumerate() {
+        let parts: u64 = (0..ids.len()).filter(|part| parents[*part] == *id).map(value).sum();
+        assert!(parts <= value(n), "{labels:?}");
+    }
+    assert_eq!((&parents[0], value(0)), (&"".into(), 6431));
+    let walk = labels.iter().position(|label| label == "fib_rules_lookup").expect("it is drawn");
+    assert_eq!(list("text")[walk], "12.8 → 1,717 µs/connection");
+    // What is too small is left out, and a name from outside is no markup.
+    assert!(!labels.contains(&"[cron]".into()));
+    assert!(labels.iter().all(|label| !label.as_str().unwrap_or_default().contains("<br>")), "{labels:?}");
 }

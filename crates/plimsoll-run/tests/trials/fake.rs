@@ -101,6 +101,10 @@ impl Hosts for FakeHosts {
         Ok(vec![ShapedLink { what: "the link a - b was shaped by a thread".into(), pace }])
     }
 
+    fn network_namespace(&self, _: &str) -> Option<u64> {
+        u64::try_from(self.rig).ok()
+    }
+
     fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
         self.provider.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
         Ok(())

@@ -2,16 +2,20 @@
 
 mod fake;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fake::FakeProvider;
 use plimsoll_model::experiment::{Experiment, Rung};
-use plimsoll_model::observation::{PhaseKind, Slice, Traffic, TrialRecord, Twin};
+use plimsoll_model::observation::{
+    Frame, FrameKind, PhaseKind, Profile, ProfileBuilder, ProfileClock, Slice, Traffic, TrialRecord, Twin,
+};
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
-use plimsoll_run::{Ended, Event, Judge, Limits, Run};
+use plimsoll_run::{Ended, Event, Judge, Limits, Profiler, Run};
 use plimsoll_store::{RunEntry, Store};
 
 const FLOOD: &str = r#"
@@ -122,9 +126,35 @@ impl Judge for Fixed {
     }
 }
 
+/// Makes one sample between start and stop, in a function that is named after the hosts' namespaces.
+#[derive(Default)]
+struct FakeProfiler {
+    under_way: RefCell<Option<String>>,
+    sampled: RefCell<BTreeMap<Twin, ProfileBuilder>>,
+}
+
+impl Profiler for FakeProfiler {
+    fn start(&self, hosts: BTreeMap<u64, String>) {
+        assert!(self.under_way.replace(Some(format!("{hosts:?}"))).is_none(), "it was started twice");
+    }
+
+    fn stop(&self, twin: Twin) {
+        let hosts = self.under_way.take().expect("it was started");
+        let mut sampled = self.sampled.borrow_mut();
+        let profile =
+            sampled.entry(twin).or_insert_with(|| ProfileBuilder::new(twin, ProfileClock::CpuClock, 100));
+        profile.add(&[Frame::new(FrameKind::Host, hosts)], 1);
+    }
+
+    fn take(&self) -> Vec<Profile> {
+        self.sampled.take().into_values().map(ProfileBuilder::build).collect()
+    }
+}
+
 /// A laboratory with a store of its own.
 struct Lab {
     _folder: tempfile::TempDir,
+    profiler: FakeProfiler,
     store: Store,
     plan: Plan,
     provider: FakeProvider,
@@ -138,6 +168,7 @@ impl Lab {
         let plan = Plan::read("flood", FLOOD, &Settings::default()).unwrap();
         Self {
             _folder: folder,
+            profiler: FakeProfiler::default(),
             store,
             plan,
             provider: FakeProvider::default(),
@@ -171,8 +202,38 @@ impl Lab {
     fn run_within(&self, limits: Limits, judge: Fixed, mut observer: impl FnMut(&Event<'_>)) -> Ended {
         let (plan, provider, store, interrupt) = (&self.plan, &self.provider, &self.store, &self.interrupt);
         let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
-        Run { plan, provider, judge: &judge, store, interrupt, limits }.carry_out(entry, &mut observer)
+        let profiler = Some(&self.profiler as &dyn Profiler);
+        Run { plan, provider, judge: &judge, profiler, store, interrupt, limits }
+            .carry_out(entry, &mut observer)
     }
+}
+
+#[test]
+fn what_is_measured_is_profiled_by_rig_and_nothing_else_is() {
+    let lab = Lab::new();
+    let ended = lab.run(CONTENT, 1, |_| {});
+    for phase in &ended.trials[0].phases {
+        let slices = |twin| phase.slices.iter().filter(|slice| slice.twin == twin).count() as u64;
+        let of = |twin| phase.profiles.iter().find(|profile| profile.twin == twin).map(Profile::samples);
+        let (main, control) = (of(Twin::Main), of(Twin::Control));
+        match phase.kind {
+            PhaseKind::Measure => {
+                assert_eq!((main, control), (Some(slices(Twin::Main)), Some(slices(Twin::Control))));
+            }
+            _ => assert_eq!((main, control), (None, None), "{}", phase.name),
+        }
+    }
+    let mut measured = ended.trials[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = &measured.next().expect("something is measured").profiles;
+    assert_ne!(first[0].frames, first[1].frames, "each rig has namespaces of its own");
+    assert_eq!(lab.store.trials("run").unwrap(), ended.trials);
+}
+
+#[test]
+fn nothing_is_profiled_without_probes() {
+    let lab = Lab::of(&format!("{FLOOD}\n[run]\nprobes = false\n"));
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert!(ended.trials[0].phases.iter().all(|phase| phase.profiles.is_empty()));
 }
 
 #[test]

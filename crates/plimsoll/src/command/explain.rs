@@ -36,6 +36,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
                 "state_lives_in": report.state_lives_in,
                 "causes": report.causes,
                 "evidence": report.evidence,
+                "profile": report.profile,
             });
             output::document(|out| plimsoll_report::json::pretty(out, &document))
         }

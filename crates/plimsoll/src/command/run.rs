@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::judge::Judge;
 use crate::neighbours::Neighbours;
 use crate::page::Page;
+use crate::profiler::Profiler;
 use crate::progress::ProgressLine;
 use crate::{captures, command, effects, messages, shipped, state};
 
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let access = plimsoll_host::enter()?;
     let store = state::open(args.store.store.as_deref())?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
-    let ((plan, entry), _claim) = match &args.resume {
+    let ((plan, mut entry), _claim) = match &args.resume {
         Some(id) => {
             let id = state::find(&store, id)?.id;
             let claim = store.claim(&id)?;
@@ -74,10 +75,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         interrupt: Arc::clone(&interrupt),
     };
     let judge = Judge;
-    let run =
-        Run { plan: &plan, provider: &provider, judge: &judge, store: &store, interrupt: &interrupt, limits };
+    let profiler = Profiler::open();
+    let run = Run {
+        plan: &plan,
+        provider: &provider,
+        judge: &judge,
+        profiler: profiler.as_ref().ok().map(|profiler| profiler as &dyn plimsoll_run::Profiler),
+        store: &store,
+        interrupt: &interrupt,
+        limits,
+    };
     let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
     let id = entry.id.clone();
+    if let Err(error) = &profiler {
+        let note = format!("no profile was taken: {error}");
+        if !entry.notes.contains(&note) {
+            entry.notes.push(note);
+        }
+    }
     let mut progress = ProgressLine::new(&plan, &entry);
     let mut neighbours = Neighbours::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut neighbours);

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
+use plimsoll_report::html::Drawn;
 use plimsoll_store::{RunEntry, Store};
 
 use crate::args::{Format, PlanArgs, ShowArgs};
@@ -54,7 +55,9 @@ pub(crate) fn page(
     trials: &[TrialRecord],
 ) -> io::Result<()> {
     let portraits = plimsoll_assess::portraits(state::folder(store), trials);
-    plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &portraits)
+    let stacks = plimsoll_assess::stacks(plan, trials);
+    let drawn = Drawn { portraits: &portraits, stacks: stacks.as_ref() };
+    plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &drawn)
 }
 
 /// Prints a run to stdout.

@@ -65,6 +65,53 @@ difference = { phase = "visits", factor = "ports", metric = "error_share", expec
     assert_eq!(cause["id"], "net.port_exhaustion", "{cause}");
 }
 
+/// A host on which somebody loads rules into the packet filter, none of which ever applies.
+const FILTERED: &str = r#"
+question = "Which release is worse, and why?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.filter]
+on = "server"
+exec = ["sh", "-c", "{ echo add table ip t; echo 'add chain ip t c { type filter hook input priority 0; }'; i=0; while [ $i -lt $RULES ]; do i=$((i+1)); echo add rule ip t c tcp sport $i counter drop; done; } | nft -f - && exec python3 -m http.server {port}"]
+privileged = true
+env = { RULES = "0" }
+[services.web]
+on = "server"
+web = { model = "fork_per_connection" }
+[loads.visitors]
+from = "client"
+to = "web"
+http = { duration = "500ms", concurrency = 8, close_first = "client" }
+[[phases]]
+name = "visits"
+measure = "visitors"
+[factors.release]
+set = "services.filter.env.RULES"
+levels = ["0", "8000"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+[run]
+min_trials = 6
+max_trials = 6
+"#;
+
+#[test]
+fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
+    let lab = Lab::new();
+    let file = lab.file("filtered.toml", FILTERED);
+    let told = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]);
+    let report = told.exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(cause["id"], "net.rule_chain", "{}", report["profile"]);
+    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
+    assert!(metric.starts_with("CPU time in nft_do_chain"), "{metric}");
+    let run = report["run"].as_str().expect("an id");
+    lab.plimsoll(&["explain", run]).exits(0).prints("net.rule_chain").prints("nft_do_chain");
+    lab.plimsoll(&["show", run, "--format", "html"]).exits(0).prints("\"icicle\"");
+}
+
 #[test]
 fn of_two_runs_the_worse_one_is_explained() {
     let lab = Lab::new();

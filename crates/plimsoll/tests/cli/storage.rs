@@ -195,8 +195,11 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     let lab = Lab::of_root();
     let image = lab.path("image");
     fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("allowed");
-    let attached = lab.script(&format!("losetup --find --show {}", image.display())).exits(0);
-    let device = attached.stdout.trim().to_owned();
+    // Not the first that is free: the next run on this machine would take that as soon as it is detached, and be what is read.
+    let number = 4000 + std::process::id() % 10_000;
+    let device = format!("/dev/loop{number}");
+    let _removed = Remove(&lab, number);
+    lab.script(&format!("losetup {device} {}", image.display())).exits(0);
     let detached = Detach(&lab, &device);
     let volume = format!("device = \"{device}\"");
     let writes = "{ reads = 0, size = \"4M\", operations = 100 }";
@@ -214,6 +217,16 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     refused.exits(3).says("must not be written to").says("is mounted at");
     drop(detached);
     lab.plimsoll(&["run", &reading]).exits(3).says("the volume `disk`: its device has gone");
+}
+
+/// Removes a loop device of a number of its own when it is dropped (LOOP_CTL_REMOVE, linux/loop.h).
+struct Remove<'l>(&'l Lab, u32);
+
+impl Drop for Remove<'_> {
+    fn drop(&mut self) {
+        let remove = format!("fcntl.ioctl(os.open('/dev/loop-control', os.O_RDWR), 0x4C81, {})", self.1);
+        self.0.script(&format!("python3 -c \"import fcntl, os; {remove}\""));
+    }
 }
 
 /// Detaches a loop device when it is dropped, also by a test that fails.

@@ -23,6 +23,7 @@ pub(super) mod places;
 pub(super) mod probes;
 pub(super) mod rate;
 pub(super) mod spans;
+pub(super) mod stacks;
 pub(super) mod steps;
 pub(super) mod sweep;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_probe::inventory::{self, Deviation, Expectation};
 use plimsoll_report::escape::terminal;
-use plimsoll_report::text::TextOptions;
+use plimsoll_report::text::{TextOptions, Why};
 use plimsoll_store::Store;
 use serde_json::{Map, Value, json};
 
@@ -113,7 +113,12 @@ fn text(
         writeln!(out, "\n{}{}:", terminal(&contrast.phase), terminal(&cell))?;
         writeln!(out, "  {}", sentence(contrast))?;
         writeln!(out, "  {}", terminal(&verdict.reason))?;
-        plimsoll_report::text::why(out, &contrast.causes, WORSE_RUN, &contrast.evidence, options)?;
+        let why = Why {
+            causes: &contrast.causes,
+            profile: contrast.profile.as_ref(),
+            evidence: &contrast.evidence,
+        };
+        plimsoll_report::text::why(out, WORSE_RUN, &why, options)?;
     }
     writeln!(out)?;
     for note in notes {
@@ -152,6 +157,7 @@ fn document((a, b): (&str, &str), found: &[RunContrast], notes: &[String]) -> Va
         fields.insert("values".into(), json!({"a": contrast.a, "b": contrast.b}));
         fields.insert("causes".into(), json!(contrast.causes));
         fields.insert("evidence".into(), json!(contrast.evidence));
+        fields.insert("profile".into(), json!(contrast.profile));
         Value::Object(fields)
     });
     json!({

@@ -1,0 +1,52 @@
+//! From the profiles of phases to what grew between the two sides that are compared.
+
+use plimsoll_explain::profile::{Sampled, contrast};
+use plimsoll_model::observation::{PhaseRecord, Profile, ProfileBuilder, Slice, TrialRecord, Twin};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::ProfileReport;
+
+use super::evidence::{CONNECTION, divided_by, operations};
+use super::sides::{self, Side};
+
+/// What grew between the two sides that are compared; nothing where they were not sampled.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<ProfileReport> {
+    between(&sides::of(plan, trials)?.phases)
+}
+
+/// What grew from a phase of one run's trials to the same of another's.
+pub(super) fn of_runs(phase: &str, better: &[&TrialRecord], worse: &[&TrialRecord]) -> Option<ProfileReport> {
+    between(&sides::of_runs(phase, better, worse))
+}
+
+/// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
+#[must_use]
+pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
+    let phases = sides::of(plan, trials)?.phases;
+    let side = |side| merged(&phases, side, Twin::Main).map(|sampled| sampled.profile);
+    Some([side(Side::Before)?, side(Side::After)?])
+}
+
+fn between(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
+    let side = |side, twin| merged(phases, side, twin);
+    let control = side(Side::Before, Twin::Control).zip(side(Side::After, Twin::Control));
+    let control = control.as_ref().map(|(before, after)| [before, after]);
+    let slices: Vec<&Slice> = phases.iter().flat_map(|(phase, _)| &phase.slices).collect();
+    let per = divided_by(CONNECTION, &slices);
+    contrast(&side(Side::Before, Twin::Main)?, &side(Side::After, Twin::Main)?, control, per)
+}
+
+/// The samples of all phases of a side on one rig, and what was carried out meanwhile. Only phases that were sampled count.
+fn merged(phases: &[(&PhaseRecord, Side)], side: Side, twin: Twin) -> Option<Sampled> {
+    let mut all: Option<ProfileBuilder> = None;
+    let (mut done, mut nanoseconds) = (0, 0);
+    for (phase, _) in phases.iter().filter(|(_, of)| *of == side) {
+        let Some(profile) = phase.profiles.iter().find(|profile| profile.twin == twin) else { continue };
+        all.get_or_insert_with(|| ProfileBuilder::new(twin, profile.clock, profile.hertz))
+            .merge(&profile.of_the_run());
+        for slice in phase.slices.iter().filter(|slice| slice.twin == twin) {
+            done += operations(slice).unwrap_or(0);
+            nanoseconds += slice.result.elapsed_ns;
+        }
+    }
+    Some(Sampled { profile: all?.build(), operations: done, seconds: nanoseconds as f64 / 1e9 })
+}

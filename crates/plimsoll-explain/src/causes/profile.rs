@@ -1,0 +1,266 @@
+//! Causes from where the CPUs' time went.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::observation::FrameKind;
+use plimsoll_model::report::{Evidence, GrownFunction, ProfileReport};
+
+use super::page;
+
+/// Functions of the kernel that name a cause when they take most of what was added.
+struct Signature {
+    id: CauseId,
+    functions: &'static [&'static str],
+    /// Counters and levels, by the beginning of their names, of which one must have grown as well for the cause to be sure.
+    with: &'static [&'static str],
+}
+
+/// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c; of
+/// kernel/locking; and of mm/vmscan.c.
+const SIGNATURES: [Signature; 3] = [
+    Signature {
+        id: CauseId::NetRuleChain,
+        functions: &[
+            "fib_rules_lookup",
+            "fib4_rule_match",
+            "fib6_rule_match",
+            "fib4_rule_action",
+            "fib6_rule_action",
+            "nft_do_chain",
+            "ipt_do_table",
+            "ip6t_do_table",
+            "ebt_do_table",
+            "tcf_classify",
+        ],
+        with: &["rules"],
+    },
+    Signature {
+        id: CauseId::LockContended,
+        functions: &[
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "queued_spin_lock_slowpath",
+            "queued_read_lock_slowpath",
+            "queued_write_lock_slowpath",
+            "osq_lock",
+            "mutex_spin_on_owner",
+            "rwsem_spin_on_owner",
+        ],
+        with: &[],
+    },
+    Signature {
+        id: CauseId::MemoryReclaim,
+        functions: &[
+            "shrink_node",
+            "shrink_lruvec",
+            "try_to_free_pages",
+            "try_to_free_mem_cgroup_pages",
+            "balance_pgdat",
+        ],
+        with: &["machine.vmstat.pgscan", "machine.vmstat.allocstall", "machine.vmstat.pgsteal"],
+    },
+];
+
+/// From this share of what was added on a function is the cause.
+const MOST: f64 = 0.4;
+/// CPUs that are idle for a smaller share of the time are used up.
+const BUSY: f64 = 0.15;
+/// From this share of what was added on it is the kernel's, or the programs'.
+const ONE_SIDED: f64 = 0.6;
+
+/// What the functions that grew tell; the surest first. `evidence` is everything else that moved.
+#[must_use]
+pub fn of_profile(profile: Option<&ProfileReport>, evidence: &[Evidence]) -> Vec<Cause> {
+    let Some(profile) = profile.filter(|profile| profile.grew) else { return Vec::new() };
+    SIGNATURES.iter().filter_map(|signature| named(signature, profile, evidence)).collect()
+}
+
+/// Whose time used the CPUs up. That names no more than a layer, and is told where nothing else explains it.
+#[must_use]
+pub fn of_saturation(profile: Option<&ProfileReport>) -> Option<Cause> {
+    saturated(profile.filter(|profile| profile.grew)?)
+}
+
+fn named(signature: &Signature, profile: &ProfileReport, evidence: &[Evidence]) -> Option<Cause> {
+    let is_it = |it: &&GrownFunction| {
+        it.kind == FrameKind::Kernel && signature.functions.contains(&it.function.as_str())
+    };
+    let with_callees = profile.narrowest.as_ref().filter(is_it);
+    let own: Vec<&GrownFunction> = profile.functions.iter().filter(is_it).collect();
+    let share = own.iter().map(|it| it.share).sum::<f64>().max(with_callees.map_or(0.0, |it| it.share));
+    if share < MOST {
+        return None;
+    }
+    let with: Vec<&Evidence> = evidence
+        .iter()
+        .filter(|it| it.shift > 0.0 && signature.with.iter().any(|start| it.metric.starts_with(start)))
+        .collect();
+    let confidence = match (signature.with.is_empty(), with.is_empty()) {
+        (_, false) => 0.95,
+        (true, true) => 0.85,
+        (false, true) => 0.75,
+    };
+    let functions = with_callees
+        .into_iter()
+        .chain(own.into_iter().filter(|it| with_callees.is_none_or(|w| w.function != it.function)));
+    let functions = functions.map(|it| of_function(it, &profile.per));
+    let counters = with.into_iter().take(super::QUOTED).map(super::quoted);
+    Some(cause(signature.id, confidence, functions.chain(counters).collect()))
+}
+
+fn saturated(profile: &ProfileReport) -> Option<Cause> {
+    let is_busy = profile.after.idle? < BUSY;
+    let before = profile.before.cpu_us * profile.control_ratio;
+    let added = profile.after.cpu_us - before;
+    let of_kernel = (profile.after.kernel_us - profile.before.kernel_us * profile.control_ratio) / added;
+    let (id, kind) = match of_kernel {
+        share if share >= ONE_SIDED => (CauseId::CpuKernelSaturated, FrameKind::Kernel),
+        share if share <= 1.0 - ONE_SIDED => (CauseId::CpuUserSaturated, FrameKind::User),
+        _ => return None,
+    };
+    if !is_busy {
+        return None;
+    }
+    let (before_us, after_us) = match kind {
+        FrameKind::Kernel => (profile.before.kernel_us, profile.after.kernel_us),
+        _ => {
+            (profile.before.cpu_us - profile.before.kernel_us, profile.after.cpu_us - profile.after.kernel_us)
+        }
+    };
+    let whose = if kind == FrameKind::Kernel { "the kernel" } else { "programs" };
+    let all = CauseEvidence {
+        metric: format!("CPU time of {whose} (per {})", profile.per),
+        before: before_us,
+        after: after_us,
+        unit: format!("µs/{}", profile.per),
+    };
+    let functions = profile.functions.iter().filter(|it| it.kind == kind).take(3);
+    let functions = functions.map(|it| of_function(it, &profile.per));
+    Some(cause(id, 0.6, std::iter::once(all).chain(functions).collect()))
+}
+
+/// A function as evidence.
+fn of_function(function: &GrownFunction, per: &str) -> CauseEvidence {
+    let owner = function.owner.join("/");
+    let place = if owner.is_empty() { owner } else { format!(", mostly in {owner}") };
+    CauseEvidence {
+        metric: format!("CPU time in {}{place} (per {per})", function.function),
+        before: function.before_us,
+        after: function.after_us,
+        unit: format!("µs/{per}"),
+    }
+}
+
+fn cause(id: CauseId, confidence: f64, evidence: Vec<CauseEvidence>) -> Cause {
+    let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
+    Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::ProfileClock;
+    use plimsoll_model::report::ProfileSide;
+
+    use super::*;
+
+    fn function(name: &str, kind: FrameKind, share: f64) -> GrownFunction {
+        let owner = ["firewall", "relay"].map(str::to_owned).to_vec();
+        GrownFunction {
+            function: name.into(),
+            kind,
+            before_us: 1.0,
+            after_us: 1.0 + 1000.0 * share,
+            share,
+            owner,
+            called_by: vec!["connect".to_owned()],
+        }
+    }
+
+    fn profile(
+        narrowest: Option<GrownFunction>,
+        functions: Vec<GrownFunction>,
+        kernel: f64,
+        idle: f64,
+    ) -> ProfileReport {
+        let side = |cpu_us: f64, kernel_us: f64| ProfileSide {
+            samples: 1000,
+            lost: 0,
+            idle: Some(idle),
+            operations: 100,
+            cpu_us,
+            kernel_us,
+        };
+        ProfileReport {
+            clock: ProfileClock::CpuClock,
+            hertz: 199,
+            per: "connection".into(),
+            before: side(500.0, 300.0),
+            after: side(1500.0, 300.0 + 1000.0 * kernel),
+            control_ratio: 1.0,
+            grew: true,
+            narrowest,
+            functions,
+            calls: Vec::new(),
+        }
+    }
+
+    fn ids(profile: &ProfileReport, evidence: &[Evidence]) -> Vec<&'static str> {
+        of_profile(Some(profile), evidence).iter().map(|cause| cause.id.id()).collect()
+    }
+
+    #[test]
+    fn a_walk_over_rules_is_named_and_is_surer_where_the_rules_have_grown() {
+        let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
+        let leaked = profile(
+            Some(lookup.clone()),
+            vec![function("fib4_rule_match", FrameKind::Kernel, 0.5)],
+            1.0,
+            0.0,
+        );
+        let alone = of_profile(Some(&leaked), &[]);
+        assert_eq!(alone[0].id, CauseId::NetRuleChain);
+        assert_eq!(
+            alone[0].evidence[0].metric,
+            "CPU time in fib_rules_lookup, mostly in firewall/relay (per connection)"
+        );
+        let rules = Evidence {
+            host: "firewall".into(),
+            metric: "rules (level)".into(),
+            before: 3.0,
+            after: 4000.0,
+            unit: "count".into(),
+            shift: 1.0,
+            control_ratio: None,
+        };
+        let both = of_profile(Some(&leaked), &[rules]);
+        assert!(both[0].confidence > alone[0].confidence);
+        assert_eq!(both[0].evidence.last().unwrap().metric, "firewall: rules (level)");
+    }
+
+    #[test]
+    fn a_function_of_a_program_or_a_small_share_names_no_cause_of_the_kernel() {
+        let of_program = profile(Some(function("nft_do_chain", FrameKind::User, 0.9)), Vec::new(), 0.1, 0.5);
+        assert!(ids(&of_program, &[]).is_empty());
+        let small = profile(None, vec![function("osq_lock", FrameKind::Kernel, 0.2)], 1.0, 0.5);
+        assert!(ids(&small, &[]).is_empty());
+    }
+
+    #[test]
+    fn where_no_function_tells_more_the_busy_cpus_are_laid_to_the_kernel_or_to_the_program() {
+        let of = |kernel: f64, idle: f64| {
+            let profile = profile(None, vec![function("work", FrameKind::User, 0.5)], kernel, idle);
+            of_saturation(Some(&profile)).map(|cause| cause.id)
+        };
+        assert_eq!(of(0.9, 0.05), Some(CauseId::CpuKernelSaturated));
+        assert_eq!(of(0.1, 0.05), Some(CauseId::CpuUserSaturated));
+        assert_eq!(of(0.5, 0.05), None, "both took more");
+        assert_eq!(of(0.9, 0.5), None, "half of the CPUs' time was left");
+    }
+
+    #[test]
+    fn what_did_not_grow_explains_nothing() {
+        let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
+        let same = ProfileReport { grew: false, ..profile(Some(lookup), Vec::new(), 1.0, 0.0) };
+        assert!(of_profile(Some(&same), &[]).is_empty() && of_profile(None, &[]).is_empty());
+        assert_eq!(of_saturation(Some(&same)), None);
+    }
+}

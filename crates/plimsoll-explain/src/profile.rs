@@ -1,0 +1,378 @@
+//! Which functions take more CPU time for each connection or operation on one side than on the other.
+//!
+//! A sample stands for 1/hertz of a second, so that times are counts, and their scatter is that of counts: a difference of two counts is told when
+//! it is four times its standard error, the counts' variance taken twice (samples come in bursts). That is the method of differential flame
+//! graphs (B. Gregg, *Differential Flame Graphs*, 2014), divided by the work done, so that a side that does more does not look dearer.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile, TracedCall};
+use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
+
+/// How the kernel is entered: these tell nothing of what it does then (arch/x86/entry, arch/arm64/kernel/entry-common.c, kernel/softirq.c).
+const ENTRIES: [&str; 11] = [
+    "entry_SYSCALL_64_after_hwframe",
+    "entry_SYSCALL_64",
+    "do_syscall_64",
+    "x64_sys_call",
+    "el0t_64_sync_handler",
+    "el0_svc",
+    "do_el0_svc",
+    "invoke_syscall",
+    "handle_softirqs",
+    "__do_softirq",
+    "do_softirq",
+];
+/// A difference is told from so many standard errors on.
+const SURE: f64 = 4.0;
+/// The variance of counts, relative to that of independent samples.
+const DISPERSION: f64 = 2.0;
+/// All time together must have grown by this share.
+const LEAST_GROWTH: f64 = 0.1;
+/// What counts as most of the growth: the first of these that a function reaches.
+const MOST: [f64; 3] = [0.8, 0.6, 0.4];
+/// A function that grew by less than this share of the growth is not told.
+const WORTH_TELLING: f64 = 0.03;
+/// Calls must come this many times as often.
+const MORE_CALLS: f64 = 1.5;
+/// So many functions are told.
+const TOLD: usize = 8;
+
+/// The samples of one side, and for how many connections or operations.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// The stacks.
+    pub profile: Profile,
+    /// Connections or operations that were carried out meanwhile.
+    pub operations: u64,
+    /// How long that took, in seconds.
+    pub seconds: f64,
+}
+
+impl Sampled {
+    /// Samples as microseconds for each operation.
+    fn us(&self, samples: u64) -> f64 {
+        samples as f64 * 1e6 / f64::from(self.profile.hertz) / self.operations as f64
+    }
+
+    fn is_usable(&self) -> bool {
+        self.operations > 0 && self.profile.hertz > 0 && self.profile.samples() > 0
+    }
+
+    fn side(&self) -> ProfileSide {
+        let samples = self.profile.samples();
+        let in_kernel = |(stack, _): &(Vec<&Frame>, u64)| {
+            stack.last().is_some_and(|innermost| innermost.kind == FrameKind::Kernel)
+        };
+        let kernel = self.profile.stacks().filter(in_kernel).map(|(_, samples)| samples).sum();
+        let all = samples + self.profile.idle;
+        ProfileSide {
+            samples,
+            lost: self.profile.lost,
+            idle: (all > 0).then(|| self.profile.idle as f64 / all as f64),
+            operations: self.operations,
+            cpu_us: self.us(samples),
+            kernel_us: self.us(kernel),
+        }
+    }
+}
+
+/// What grew from before to after. `control` is the rig that was spared, before and after: what moved there as well is the machine's doing.
+/// Nothing where one of the sides has no samples.
+#[must_use]
+pub fn contrast(
+    before: &Sampled,
+    after: &Sampled,
+    control: Option<[&Sampled; 2]>,
+    per: &str,
+) -> Option<ProfileReport> {
+    if !before.is_usable() || !after.is_usable() {
+        return None;
+    }
+    let control = control.filter(|sides| sides.iter().all(|side| side.is_usable()));
+    let control_ratio = control.map_or(1.0, |[before, after]| {
+        after.us(after.profile.samples()) / before.us(before.profile.samples())
+    });
+    let sides = Sides { before, after, control_ratio };
+    let all = sides.growth(before.profile.samples(), after.profile.samples());
+    let grew = all.is_sure() && all.us >= LEAST_GROWTH * all.before_us;
+    let (narrowest, functions) = if grew { sides.functions(all.us) } else { (None, Vec::new()) };
+    Some(ProfileReport {
+        clock: after.profile.clock,
+        hertz: after.profile.hertz,
+        per: per.to_owned(),
+        before: before.side(),
+        after: after.side(),
+        control_ratio,
+        grew,
+        narrowest,
+        functions,
+        calls: grown_calls(before, after),
+    })
+}
+
+/// Traced calls of which there were more, both in each second and for each operation: a side that does less in the same time has more of whatever
+/// goes on all the time for each operation, and one that does more has more of all in each second.
+fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
+    if before.seconds <= 0.0 || after.seconds <= 0.0 {
+        return Vec::new();
+    }
+    let mut grown: Vec<GrownCalls> = Vec::new();
+    for call in &after.profile.calls {
+        let same =
+            |it: &&CallCount| (it.call, &it.owner, &it.process) == (call.call, &call.owner, &call.process);
+        let was = before.profile.calls.iter().find(same).map_or(0, |it| it.count);
+        let more = |of_before: f64, of_after: f64| {
+            let (before, after) = (was as f64 / of_before, call.count as f64 / of_after);
+            let error = DISPERSION.sqrt()
+                * (was.max(1) as f64).sqrt().mul_add(1.0 / of_before, (call.count as f64).sqrt() / of_after);
+            // A single kill is one too many.
+            after >= MORE_CALLS * before
+                && (after - before > SURE * error || call.call == TracedCall::OomKill)
+        };
+        if more(before.seconds, after.seconds) && more(before.operations as f64, after.operations as f64) {
+            grown.push(GrownCalls {
+                call: call.call,
+                owner_kind: call.owner.kind,
+                owner: call.owner.name.clone(),
+                process: call.process.clone(),
+                before_per_s: was as f64 / before.seconds,
+                after_per_s: call.count as f64 / after.seconds,
+            });
+        }
+    }
+    grown.sort_by(|a, b| b.after_per_s.total_cmp(&a.after_per_s));
+    grown
+}
+
+struct Sides<'s> {
+    before: &'s Sampled,
+    after: &'s Sampled,
+    control_ratio: f64,
+}
+
+/// By how much a time grew, in microseconds for each operation.
+struct Growth {
+    before_us: f64,
+    after_us: f64,
+    us: f64,
+    error_us: f64,
+}
+
+impl Growth {
+    fn is_sure(&self) -> bool {
+        self.us > SURE * self.error_us
+    }
+}
+
+impl Sides<'_> {
+    fn growth(&self, before: u64, after: u64) -> Growth {
+        let (before_us, after_us) = (self.before.us(before) * self.control_ratio, self.after.us(after));
+        let error = |side: &Sampled, samples: u64| side.us(1) * (DISPERSION * samples.max(1) as f64).sqrt();
+        let (of_before, of_after) =
+            (error(self.before, before) * self.control_ratio, error(self.after, after));
+        Growth { before_us, after_us, us: after_us - before_us, error_us: of_before.hypot(of_after) }
+    }
+
+    /// The narrowest function that most of the growth is in, and those that grew themselves.
+    fn functions(&self, all_us: f64) -> (Option<GrownFunction>, Vec<GrownFunction>) {
+        let (before, after) = (self.before.profile.functions(), self.after.profile.functions());
+        let of = |side: &BTreeMap<&Frame, FunctionSamples>, frame: &Frame| {
+            side.get(frame).copied().unwrap_or_default()
+        };
+        let told = |frame: &Frame, growth: &Growth| {
+            let way = callers(&self.after.profile, frame);
+            let names = |functions: bool| {
+                let frames = way.iter().filter(move |it| it.kind.is_function() == functions);
+                frames.map(|it| it.name.clone()).collect()
+            };
+            GrownFunction {
+                function: frame.name.clone(),
+                kind: frame.kind,
+                before_us: growth.before_us,
+                after_us: growth.after_us,
+                share: growth.us / all_us,
+                owner: names(false),
+                called_by: names(true),
+            }
+        };
+        let is_function = |frame: &&&Frame| frame.kind.is_function();
+        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Growth)> {
+            let frames = after.keys().filter(is_function);
+            let grown = frames
+                .map(|frame| (*frame, self.growth(count(of(&before, frame)), count(of(&after, frame)))));
+            grown.filter(|(_, growth)| growth.is_sure() && growth.us >= WORTH_TELLING * all_us).collect()
+        };
+        let with_callees = grown_by(|samples| samples.all);
+        let depths = depths(&self.after.profile);
+        let narrowest = MOST.iter().find_map(|most| {
+            let enough = with_callees.iter().filter(|(frame, growth)| {
+                growth.us >= most * all_us && !ENTRIES.contains(&frame.name.as_str())
+            });
+            // Of two that are always found together the one is meant that is called by the other.
+            enough.min_by(|a, b| {
+                a.1.after_us.total_cmp(&b.1.after_us).then_with(|| depths[b.0].cmp(&depths[a.0]))
+            })
+        });
+        let mut own = grown_by(|samples| samples.own);
+        own.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
+        let functions = own.iter().take(TOLD).map(|(frame, growth)| told(frame, growth)).collect();
+        (narrowest.map(|(frame, growth)| told(frame, growth)), functions)
+    }
+}
+
+/// How deep in a stack each frame is found at most.
+fn depths(profile: &Profile) -> BTreeMap<&Frame, usize> {
+    let mut depths = BTreeMap::new();
+    for (depth, frame) in profile.stacks().flat_map(|(stack, _)| stack.into_iter().enumerate()) {
+        let deepest = depths.entry(frame).or_default();
+        *deepest = depth.max(*deepest);
+    }
+    depths
+}
+
+/// The frames above a function, from the outermost on, on the way on which it is found most often.
+fn callers<'p>(profile: &'p Profile, function: &Frame) -> Vec<&'p Frame> {
+    let mut ways: BTreeMap<Vec<&Frame>, u64> = BTreeMap::new();
+    for (stack, samples) in profile.stacks() {
+        if let Some(at) = stack.iter().position(|frame| *frame == function) {
+            *ways.entry(stack[..at].to_vec()).or_default() += samples;
+        }
+    }
+    let most = ways.into_iter().max_by_key(|(_, samples)| *samples);
+    most.map(|(way, _)| way).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{ProfileBuilder, ProfileClock, Twin};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HERTZ: u32 = 200;
+
+    /// Stacks such as `relay;connect;lookup`, the first an owner and the others functions of the kernel, with their samples.
+    fn sampled(operations: u64, stacks: &[(&str, u64)]) -> Sampled {
+        let mut builder = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, HERTZ);
+        for (stack, samples) in stacks {
+            let kinds = std::iter::once(FrameKind::Host).chain(std::iter::repeat(FrameKind::Kernel));
+            let frames: Vec<Frame> =
+                stack.split(';').zip(kinds).map(|(name, kind)| Frame::new(kind, name)).collect();
+            builder.add(&frames, *samples);
+        }
+        Sampled { profile: builder.build(), operations, seconds: 10.0 }
+    }
+
+    fn names(functions: &[GrownFunction]) -> Vec<&str> {
+        functions.iter().map(|function| function.function.as_str()).collect()
+    }
+
+    #[test]
+    fn the_function_that_grew_is_named_and_not_all_those_that_call_it() {
+        let before = sampled(1000, &[("relay;syscall;connect;route;walk", 20), ("relay;syscall;read", 200)]);
+        let after = sampled(
+            1000,
+            &[
+                ("relay;syscall;connect;route;walk", 900),
+                ("softirq;receive;route;walk", 600),
+                ("relay;syscall;read", 210),
+            ],
+        );
+        let report = contrast(&before, &after, None, "connection").unwrap();
+        assert!(report.grew);
+        let narrowest = report.narrowest.unwrap();
+        assert_eq!(narrowest.function, "walk");
+        // 1480 samples of 5 ms over 1000 connections.
+        assert!((narrowest.after_us - narrowest.before_us - 7400.0).abs() < 1e-6, "{narrowest:?}");
+        assert!(narrowest.share > 0.99);
+        assert_eq!(
+            (narrowest.owner, narrowest.called_by.join(";")),
+            (vec!["relay".to_owned()], "syscall;connect;route".to_owned())
+        );
+        assert_eq!(names(&report.functions), ["walk"]);
+    }
+
+    #[test]
+    fn what_is_done_twice_as_often_is_no_dearer() {
+        let before = sampled(1000, &[("relay;a", 300), ("relay;b", 300)]);
+        let after = sampled(2000, &[("relay;a", 600), ("relay;b", 600)]);
+        let report = contrast(&before, &after, None, "operation").unwrap();
+        assert!(!report.grew && report.narrowest.is_none() && report.functions.is_empty());
+    }
+
+    #[test]
+    fn what_grew_on_the_control_as_well_is_the_machines_doing() {
+        let (light, heavy) = (sampled(1000, &[("relay;a", 300)]), sampled(1000, &[("relay;a", 600)]));
+        assert!(contrast(&light, &heavy, None, "connection").unwrap().grew);
+        let spared = contrast(&light, &heavy, Some([&light, &heavy]), "connection").unwrap();
+        assert!(!spared.grew);
+        assert_eq!(spared.control_ratio, 2.0);
+    }
+
+    #[test]
+    fn growth_that_is_spread_over_many_has_no_narrowest_function() {
+        let of = |samples: u64| {
+            let names: Vec<String> = (0..6).map(|n| format!("p{n};f{n}")).collect();
+            let stacks: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), samples)).collect();
+            sampled(1000, &stacks)
+        };
+        let report = contrast(&of(100), &of(300), None, "connection").unwrap();
+        assert!(report.grew && report.narrowest.is_none());
+        assert_eq!(report.functions.len(), 6);
+    }
+
+    /// With so many calls of fsync, by a process of the machine.
+    fn with_syncs(mut sampled: Sampled, count: u64, seconds: f64) -> Sampled {
+        let owner = Frame::new(FrameKind::Others, "machine");
+        let call = CallCount { call: TracedCall::FileSync, owner, process: "dd".into(), count };
+        sampled.profile.calls.extend((count > 0).then_some(call));
+        Sampled { seconds, ..sampled }
+    }
+
+    #[test]
+    fn calls_have_grown_only_where_there_are_more_in_each_second_and_for_each_operation() {
+        let side =
+            |operations: u64, count: u64| with_syncs(sampled(operations, &[("relay;a", 300)]), count, 10.0);
+        let grown = |before: &Sampled, after: &Sampled| grown_calls(before, after).len();
+        assert_eq!(grown(&side(1000, 0), &side(300, 500)), 1, "there were none before");
+        assert_eq!(
+            grown(&side(1000, 500), &side(300, 500)),
+            0,
+            "as many in each second, with fewer operations"
+        );
+        assert_eq!(grown(&side(300, 500), &side(1000, 1600)), 0, "as many for each operation");
+        assert_eq!(grown(&side(1000, 5), &side(1000, 9)), 0, "chance");
+    }
+
+    #[test]
+    fn a_side_without_samples_or_operations_tells_nothing() {
+        let some = sampled(10, &[("relay;a", 30)]);
+        assert!(contrast(&sampled(10, &[]), &some, None, "connection").is_none());
+        assert!(contrast(&some, &sampled(0, &[("relay;a", 30)]), None, "connection").is_none());
+    }
+
+    /// Samples of the same mixture, by a small generator of its own.
+    fn drawn(seed: u64, samples: u64) -> Vec<(String, u64)> {
+        let mut state = seed;
+        let mut counts = BTreeMap::new();
+        for _ in 0..samples {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *counts.entry(format!("p;f{}", (state >> 40) % 40)).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+        #[test]
+        fn chance_names_no_function(seed in any::<u64>()) {
+            let sides = [drawn(seed, 2000), drawn(seed ^ 0x5555, 2000)];
+            let [before, after] = sides.map(|side| {
+                let stacks: Vec<(&str, u64)> = side.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+                sampled(1000, &stacks)
+            });
+            prop_assert!(!contrast(&before, &after, None, "operation").unwrap().grew);
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Samples of the stacks that CPUs were found in.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Twin;
+
+/// What one frame of a stack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// A host of the run, that a process belongs to. Stacks of its processes begin with it.
+    Host,
+    /// What the kernel does on behalf of nobody in particular: softirqs that follow an interrupt, threads of its own.
+    Shared,
+    /// The rest of the machine, that processes of no host belong to.
+    Others,
+    /// A process: the second frame of those that belong to a host, or to the rest of the machine.
+    Process,
+    /// A function of a program or of a library.
+    User,
+    /// A function of the kernel.
+    Kernel,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Frame {
+    /// What it is.
+    pub kind: FrameKind,
+    /// Its name.
+    pub name: String,
+}
+
+impl FrameKind {
+    /// Whether it is a function, and not what the functions belong to.
+    #[must_use]
+    pub fn is_function(self) -> bool {
+        matches!(self, Self::User | Self::Kernel)
+    }
+}
+
+impl Frame {
+    /// A frame.
+    pub fn new(kind: FrameKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into() }
+    }
+}
+
+/// A call that the kernel traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TracedCall {
+    /// A file is made durable (fsync, fdatasync, msync, or a write to a file that was opened with O_SYNC).
+    FileSync,
+    /// All of a file system is made durable (sync, syncfs).
+    FileSystemSync,
+    /// A process is killed because memory has run out.
+    OomKill,
+}
+
+impl TracedCall {
+    /// What to call it in front of who called it; who was killed, for the last.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::FileSync => "fsync of a file",
+            Self::FileSystemSync => "sync of a file system",
+            Self::OomKill => "killed for want of memory:",
+        }
+    }
+}
+
+/// How often a process made a call; for [`TracedCall::OomKill`], how often it was the one that was killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCount {
+    /// The call.
+    pub call: TracedCall,
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What made the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileClock {
+    /// The CPU's count of cycles, which interrupts the kernel everywhere.
+    Cycles,
+    /// A timer, for machines that do not count cycles. It does not see what runs with interrupts off; that is laid to where they come on again.
+    CpuClock,
+}
+
+/// A node of the tree of stacks. There are thousands, so that it is written as a list of its three numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(Option<u32>, u32, u64)", into = "(Option<u32>, u32, u64)")]
+pub struct StackNode {
+    /// The node that called it; none for the beginning of a stack. It comes before this one.
+    pub parent: Option<u32>,
+    /// Its frame, by its place in [`Profile::frames`].
+    pub frame: u32,
+    /// Samples that were taken in it, without those in what it called.
+    pub own: u64,
+}
+
+impl From<(Option<u32>, u32, u64)> for StackNode {
+    fn from((parent, frame, own): (Option<u32>, u32, u64)) -> Self {
+        Self { parent, frame, own }
+    }
+}
+
+impl From<StackNode> for (Option<u32>, u32, u64) {
+    fn from(node: StackNode) -> Self {
+        (node.parent, node.frame, node.own)
+    }
+}
+
+/// Where the CPUs were while the slices of a phase ran on one rig. Idle CPUs are not in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The rig.
+    pub twin: Twin,
+    /// What made the samples.
+    pub clock: ProfileClock,
+    /// Samples per second and CPU: each stands for this part of a second of CPU time.
+    pub hertz: u32,
+    /// Samples that the kernel had no room for.
+    pub lost: u64,
+    /// Samples that found a CPU idle.
+    pub idle: u64,
+    /// The frames that occur.
+    pub frames: Vec<Frame>,
+    /// The stacks as a tree, each node after the one that called it.
+    pub nodes: Vec<StackNode>,
+    /// Calls that were traced meanwhile, those of the whole machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallCount>,
+}
+
+impl Profile {
+    /// Without any sample.
+    #[must_use]
+    pub fn new(twin: Twin, clock: ProfileClock, hertz: u32) -> Self {
+        Self {
+            twin,
+            clock,
+            hertz,
+            lost: 0,
+            idle: 0,
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    /// Samples of CPUs that were busy.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.nodes.iter().map(|node| node.own).sum()
+    }
+
+    /// The frame of a node; nothing where the record is damaged.
+    #[must_use]
+    pub fn frame(&self, node: &StackNode) -> Option<&Frame> {
+        self.frames.get(node.frame as usize)
+    }
+
+    /// The frames of a node's stack, the innermost first.
+    pub fn stack<'p>(&'p self, node: &'p StackNode) -> impl Iterator<Item = &'p Frame> {
+        let mut at = Some(node);
+        std::iter::from_fn(move || {
+            let node = at?;
+            at = node.parent.and_then(|parent| self.nodes.get(parent as usize));
+            self.frame(node)
+        })
+    }
+
+    /// The samples of each stack, its frames from the outermost to the innermost.
+    pub fn stacks(&self) -> impl Iterator<Item = (Vec<&Frame>, u64)> {
+        self.nodes.iter().filter(|node| node.own > 0).map(|node| {
+            let mut frames: Vec<&Frame> = self.stack(node).collect();
+            frames.reverse();
+            (frames, node.own)
+        })
+    }
+
+    /// Without the stacks of other processes of the machine. Where no stack belongs to a host, as where hosts share the machine's network
+    /// namespace, there is no telling them apart and all are kept.
+    #[must_use]
+    pub fn of_the_run(&self) -> Self {
+        let begins_with = |stack: &[&Frame], kind| stack.first().is_some_and(|frame| frame.kind == kind);
+        let knows_hosts = self.stacks().any(|(stack, _)| begins_with(&stack, FrameKind::Host));
+        let mut own = ProfileBuilder::new(self.twin, self.clock, self.hertz);
+        for (stack, samples) in
+            self.stacks().filter(|(stack, _)| !(knows_hosts && begins_with(stack, FrameKind::Others)))
+        {
+            own.add(stack, samples);
+        }
+        own.miss(self.lost, self.idle);
+        self.calls.iter().for_each(|call| own.call(call));
+        own.build()
+    }
+
+    /// The samples of each function, alone and with what it called. A function that calls itself counts once for each sample.
+    #[must_use]
+    pub fn functions(&self) -> BTreeMap<&Frame, FunctionSamples> {
+        let mut functions: BTreeMap<&Frame, FunctionSamples> = BTreeMap::new();
+        for node in self.nodes.iter().filter(|node| node.own > 0) {
+            let mut frames: Vec<&Frame> = self.stack(node).collect();
+            if let Some(innermost) = frames.first() {
+                functions.entry(innermost).or_default().own += node.own;
+            }
+            frames.sort_unstable();
+            frames.dedup();
+            for frame in frames {
+                functions.entry(frame).or_default().all += node.own;
+            }
+        }
+        functions
+    }
+}
+
+/// How often a function was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionSamples {
+    /// Itself.
+    pub own: u64,
+    /// Itself, or something that it called.
+    pub all: u64,
+}
+
+/// Puts stacks together into a profile.
+#[derive(Debug)]
+pub struct ProfileBuilder {
+    profile: Profile,
+    frames: HashMap<Frame, u32>,
+    nodes: HashMap<(Option<u32>, u32), u32>,
+}
+
+impl ProfileBuilder {
+    /// Begins with a profile without samples.
+    #[must_use]
+    pub fn new(twin: Twin, clock: ProfileClock, hertz: u32) -> Self {
+        Self { profile: Profile::new(twin, clock, hertz), frames: HashMap::new(), nodes: HashMap::new() }
+    }
+
+    /// Counts a stack, its frames from the outermost to the innermost. One without any frame is left out.
+    pub fn add<'f>(&mut self, stack: impl IntoIterator<Item = &'f Frame>, samples: u64) {
+        let mut at = None;
+        for frame in stack {
+            at = Some(self.node(at, frame));
+        }
+        if let Some(node) = at.and_then(|at| self.profile.nodes.get_mut(at as usize)) {
+            node.own += samples;
+        }
+    }
+
+    /// Counts what another profile has.
+    pub fn merge(&mut self, other: &Profile) {
+        for (stack, samples) in other.stacks() {
+            self.add(stack, samples);
+        }
+        self.miss(other.lost, other.idle);
+        other.calls.iter().for_each(|call| self.call(call));
+    }
+
+    /// Counts traced calls.
+    pub fn call(&mut self, more: &CallCount) {
+        let is_same = |it: &&mut CallCount| {
+            (it.call, &it.owner, &it.process) == (more.call, &more.owner, &more.process)
+        };
+        match self.profile.calls.iter_mut().find(is_same) {
+            Some(known) => known.count += more.count,
+            None => self.profile.calls.push(more.clone()),
+        }
+    }
+
+    /// Counts samples that are in no stack.
+    pub fn miss(&mut self, lost: u64, idle: u64) {
+        self.profile.lost += lost;
+        self.profile.idle += idle;
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn build(self) -> Profile {
+        self.profile
+    }
+
+    fn node(&mut self, parent: Option<u32>, frame: &Frame) -> u32 {
+        let frame = match self.frames.get(frame) {
+            Some(id) => *id,
+            None => {
+                let id = number(self.profile.frames.len());
+                self.profile.frames.push(frame.clone());
+                self.frames.insert(frame.clone(), id);
+                id
+            }
+        };
+        *self.nodes.entry((parent, frame)).or_insert_with(|| {
+            self.profile.nodes.push(StackNode { parent, frame, own: 0 });
+            number(self.profile.nodes.len() - 1)
+        })
+    }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("a profile has fewer than four billion nodes")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frame(name: &str) -> Frame {
+        Frame::new(FrameKind::Kernel, name)
+    }
+
+    fn built(stacks: &[(Vec<Frame>, u64)]) -> Profile {
+        let mut builder = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 199);
+        for (stack, samples) in stacks {
+            builder.add(stack, *samples);
+        }
+        builder.build()
+    }
+
+    #[test]
+    fn a_function_that_calls_itself_counts_once_for_each_sample() {
+        let (walk, step) = (frame("walk"), frame("step"));
+        let profile = built(&[(vec![walk.clone(), walk.clone(), step.clone()], 3), (vec![walk.clone()], 1)]);
+        let functions = profile.functions();
+        assert_eq!(functions[&walk], FunctionSamples { own: 1, all: 4 });
+        assert_eq!(functions[&step], FunctionSamples { own: 3, all: 3 });
+        assert_eq!(profile.samples(), 4);
+    }
+
+    #[test]
+    fn other_processes_of_the_machine_are_left_out_where_they_can_be_told() {
+        let [host, others] = [FrameKind::Host, FrameKind::Others].map(|kind| Frame::new(kind, "it"));
+        let (shared, work) = (Frame::new(FrameKind::Shared, "softirq"), frame("work"));
+        let theirs = (vec![others, work.clone()], 5);
+        let ours = (vec![host, work.clone()], 2);
+        let all = built(&[theirs.clone(), ours, (vec![shared, work], 1)]).of_the_run();
+        assert_eq!(all.samples(), 3);
+        assert_eq!(built(&[theirs]).of_the_run().samples(), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn no_sample_is_lost_in_the_tree_nor_when_profiles_are_merged(
+            stacks in prop::collection::vec((prop::collection::vec("[a-e]", 1..6), 1..9_u64), 0..30),
+        ) {
+            let stacks: Vec<(Vec<Frame>, u64)> = stacks
+                .into_iter()
+                .map(|(names, samples)| (names.iter().map(|name| frame(name)).collect(), samples))
+                .collect();
+            let mut counted: BTreeMap<Vec<&Frame>, u64> = BTreeMap::new();
+            for (stack, samples) in &stacks {
+                *counted.entry(stack.iter().collect()).or_default() += samples;
+            }
+            let profile = built(&stacks);
+            prop_assert_eq!(profile.stacks().collect::<BTreeMap<_, _>>(), counted);
+            for (place, node) in profile.nodes.iter().enumerate() {
+                prop_assert!(node.parent.is_none_or(|parent| (parent as usize) < place));
+            }
+            let mut twice = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 199);
+            twice.merge(&profile);
+            twice.merge(&profile);
+            let twice = twice.build();
+            prop_assert_eq!(twice.samples(), 2 * profile.samples());
+            prop_assert_eq!(twice.nodes.len(), profile.nodes.len());
+        }
+    }
+}

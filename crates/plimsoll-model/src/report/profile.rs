@@ -1,0 +1,85 @@
+//! Where the CPUs' time went, on the two sides that a verdict compares.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::observation::{FrameKind, ProfileClock, TracedCall};
+
+/// Where the CPUs' time went, before and after, or on the better side and on the worse.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileReport {
+    /// What made the samples.
+    pub clock: ProfileClock,
+    /// Samples per second and CPU.
+    pub hertz: u32,
+    /// What times are divided by: `connection` or `operation`.
+    pub per: String,
+    /// Before, or on the better side.
+    pub before: ProfileSide,
+    /// After, or on the worse side.
+    pub after: ProfileSide,
+    /// The change of the control from before to after, as a ratio: what is compared is the time before multiplied by it. 1 without a control.
+    pub control_ratio: f64,
+    /// Whether the CPU time grew beyond chance. If not, there are no functions to name.
+    pub grew: bool,
+    /// The narrowest function that most of the growth is in, with what it calls; null where it is spread over many.
+    pub narrowest: Option<GrownFunction>,
+    /// The functions that took more time themselves, the most first.
+    pub functions: Vec<GrownFunction>,
+    /// Traced calls of which there were more in each second, and for each connection or operation, the most first.
+    #[serde(default)]
+    pub calls: Vec<GrownCalls>,
+}
+
+/// Calls of a process that came more often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownCalls {
+    /// The call.
+    pub call: TracedCall,
+    /// What the process belongs to: a host of the run, the kernel, or the rest of the machine.
+    pub owner_kind: FrameKind,
+    /// Its name.
+    pub owner: String,
+    /// The process.
+    pub process: String,
+    /// Calls per second before.
+    pub before_per_s: f64,
+    /// Calls per second after.
+    pub after_per_s: f64,
+}
+
+/// The samples of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileSide {
+    /// Samples of busy CPUs.
+    pub samples: u64,
+    /// Samples that were lost.
+    pub lost: u64,
+    /// The share of the CPUs' time in which they were idle; null without a sample.
+    pub idle: Option<f64>,
+    /// How many connections or operations there were.
+    pub operations: u64,
+    /// CPU time of the whole machine for each of them, in microseconds.
+    pub cpu_us: f64,
+    /// The part of it in the kernel, softirqs included, in microseconds.
+    pub kernel_us: f64,
+}
+
+/// A function that took more CPU time for each connection or operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownFunction {
+    /// Its name.
+    pub function: String,
+    /// Whether it is of the kernel or of a program.
+    pub kind: FrameKind,
+    /// Its time before, in microseconds.
+    pub before_us: f64,
+    /// Its time after, in microseconds.
+    pub after_us: f64,
+    /// Its share of what all functions together grew by.
+    pub share: f64,
+    /// Where most of its time belongs: the host and the process, or `softirq`.
+    pub owner: Vec<String>,
+    /// The functions that it is mostly called through there, the outermost first.
+    pub called_by: Vec<String>,
+}

@@ -1,0 +1,90 @@
+//! Who makes files durable, and who is killed because memory has run out: by the kernel's tracepoints.
+//!
+//! The tracepoints are those of file systems and not of system calls: tracing even one system call makes every one of all processes go a longer
+//! way.
+
+use std::io;
+
+use perf_event::data::Record;
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use plimsoll_model::observation::TracedCall;
+
+use super::tracefs::TraceFs;
+
+/// What is traced: include/trace/events/ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h, f2fs.h and oom.h.
+const TRACED: [(TracedCall, &str); 9] = [
+    (TracedCall::FileSync, "ext4/ext4_sync_file_enter"),
+    (TracedCall::FileSync, "xfs/xfs_file_fsync"),
+    (TracedCall::FileSync, "btrfs/btrfs_sync_file"),
+    (TracedCall::FileSync, "f2fs/f2fs_sync_file_enter"),
+    (TracedCall::FileSystemSync, "ext4/ext4_sync_fs"),
+    (TracedCall::FileSystemSync, "xfs/xfs_fs_sync_fs"),
+    (TracedCall::FileSystemSync, "btrfs/btrfs_sync_fs"),
+    (TracedCall::FileSystemSync, "f2fs/f2fs_sync_fs"),
+    (TracedCall::OomKill, "oom/mark_victim"),
+];
+/// The size of a buffer in bytes, of which there is one for each tracepoint and CPU: room for some hundred calls between two looks.
+const BUFFER: usize = 1 << 13;
+/// Where the id of the victim stands in what `oom/mark_victim` writes: behind the fields that all tracepoints have (type, flags, preempt count and
+/// process: 8 bytes).
+const VICTIM: usize = 8;
+
+/// Counters on tracepoints, on each CPU. There are none of those that this kernel does not have.
+pub(super) struct CallRings(Vec<(TracedCall, Sampler)>);
+
+impl CallRings {
+    pub(super) fn open(cpus: &[usize]) -> Self {
+        let files = TraceFs::open();
+        let known = TRACED.iter().filter_map(|(call, name)| Some((*call, files.id(name)?)));
+        let each = known.flat_map(|(call, id)| cpus.iter().map(move |cpu| (call, sampler(id, *cpu))));
+        // Without one of them the others tell less, not wrongly.
+        Self(each.filter_map(|(call, sampler)| Some((call, sampler.ok()?))).collect())
+    }
+
+    pub(super) fn enable(&mut self) {
+        for (_, sampler) in &mut self.0 {
+            let _ = sampler.enable();
+        }
+    }
+
+    pub(super) fn disable(&mut self) {
+        for (_, sampler) in &mut self.0 {
+            let _ = sampler.disable();
+        }
+    }
+
+    /// Takes everything out of the buffers: when which call was made, and by which process.
+    pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, TracedCall, u32)) {
+        for (call, sampler) in &mut self.0 {
+            while let Some(record) = sampler.next_record() {
+                let Ok(Record::Sample(sample)) = record.parse_record() else { continue };
+                let pid = match call {
+                    TracedCall::OomKill => victim(sample.raw()),
+                    TracedCall::FileSync | TracedCall::FileSystemSync => sample.pid(),
+                };
+                if let (Some(at), Some(pid)) = (sample.time(), pid) {
+                    tell(at, *call, pid);
+                }
+            }
+        }
+    }
+}
+
+fn victim(raw: Option<&[u8]>) -> Option<u32> {
+    let bytes = raw?.get(VICTIM..VICTIM + 4)?;
+    Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
+    Builder::new(Tracepoint::with_id(tracepoint))
+        .any_pid()
+        .one_cpu(cpu)
+        .include_kernel()
+        // As the samples' clock, to be put into one order with them.
+        .clockid(Clock::MONOTONIC)
+        .sample_period(1)
+        .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
+        .build()?
+        .sampled(BUFFER)
+}

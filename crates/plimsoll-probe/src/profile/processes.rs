@@ -1,0 +1,149 @@
+//! Which process a sample belongs to, and which files its code comes from.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Code that a process has mapped from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mapping {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Where in the file it begins.
+    pub(super) offset: u64,
+    pub(super) file: Arc<Path>,
+}
+
+/// Who a process is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Identity {
+    pub(super) name: Arc<str>,
+    /// The inode of its network namespace; none where the process was gone before it could be asked.
+    pub(super) namespace: Option<u64>,
+    /// Whether it is a thread of the kernel, which has no memory of its own, or an idle CPU.
+    pub(super) is_of_kernel: bool,
+}
+
+/// A process as it was when it was first sampled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Process {
+    pub(super) identity: Identity,
+    mappings: Arc<Vec<Mapping>>,
+}
+
+impl Process {
+    /// A place in its code as a file and an offset in it.
+    pub(super) fn locate(&self, address: u64) -> Option<(Arc<Path>, u64)> {
+        let mapping = self.mappings.iter().rev().find(|it| (it.start..it.end).contains(&address))?;
+        Some((Arc::clone(&mapping.file), address - mapping.start + mapping.offset))
+    }
+}
+
+/// The processes that were seen since sampling began. Processes fork and end between two looks, so that those that are sampled come from what
+/// the kernel tells of forks, and from `/proc` only where it has not told.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    known: HashMap<u32, Process>,
+}
+
+impl Processes {
+    /// Forgets all: their ids may belong to others by now.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    pub(super) fn get(&mut self, pid: u32) -> &Process {
+        self.known.entry(pid).or_insert_with(|| read(pid))
+    }
+
+    /// A process has forked: the child is as its parent.
+    pub(super) fn forked(&mut self, parent: u32, child: u32) {
+        if parent != child {
+            let copy = self.get(parent).clone();
+            self.known.insert(child, copy);
+        }
+    }
+
+    /// A process has another name, mostly because it runs another program now.
+    pub(super) fn renamed(&mut self, pid: u32, name: &str) {
+        self.get(pid);
+        if let Some(process) = self.known.get_mut(&pid) {
+            process.identity.name = name.into();
+        }
+    }
+
+    /// A process has mapped code.
+    pub(super) fn mapped(&mut self, pid: u32, mapping: Mapping) {
+        self.get(pid);
+        if let Some(process) = self.known.get_mut(&pid) {
+            Arc::make_mut(&mut process.mappings).push(mapping);
+        }
+    }
+}
+
+fn read(pid: u32) -> Process {
+    // Idle CPUs, and softirqs on them, run as process 0, which is not in /proc.
+    if pid == 0 {
+        let identity = Identity { name: "idle".into(), namespace: None, is_of_kernel: true };
+        return Process { identity, ..Process::default() };
+    }
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps"));
+    let identity = Identity {
+        name: name.as_deref().map_or("unknown", str::trim_end).into(),
+        namespace: fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino()),
+        is_of_kernel: maps.as_ref().is_ok_and(String::is_empty),
+    };
+    Process { identity, mappings: Arc::new(parse(&maps.unwrap_or_default())) }
+}
+
+/// The code among the mappings of `/proc/PID/maps`.
+fn parse(maps: &str) -> Vec<Mapping> {
+    let line = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (start, end) = words.next()?.split_once('-')?;
+        let runs = words.next()?.contains('x');
+        let offset = words.next()?;
+        let file = line.find('/').map(|at| &line[at..]).filter(|_| runs)?;
+        let number = |hex| u64::from_str_radix(hex, 16).ok();
+        Some(Mapping {
+            start: number(start)?,
+            end: number(end)?,
+            offset: number(offset)?,
+            file: Path::new(file).into(),
+        })
+    };
+    maps.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_found_by_its_file_and_data_is_not() {
+        let maps = "00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus daemon\n\
+                    00651000-00652000 r--p 00051000 08:02 173521      /usr/bin/dbus daemon\n\
+                    7ffd5a000000-7ffd5a001000 r-xp 00000000 00:00 0   [vdso]\n";
+        let process = Process { mappings: Arc::new(parse(maps)), ..Process::default() };
+        let (file, offset) = process.locate(0x0040_0123).expect("it is mapped");
+        assert_eq!((&*file, offset), (Path::new("/usr/bin/dbus daemon"), 0x1123));
+        assert!(process.locate(0x0045_2000).is_none() && process.locate(0x0065_1000).is_none());
+    }
+
+    #[test]
+    fn a_child_is_as_its_parent_until_it_runs_something_else() {
+        let mut processes = Processes::default();
+        let me = processes.get(std::process::id()).clone();
+        // No process has this id: the largest that Linux gives is 4,194,304.
+        let child = 5_000_000;
+        processes.forked(std::process::id(), child);
+        assert_eq!(processes.get(child).identity, me.identity);
+        processes.renamed(child, "other");
+        assert_eq!(&*processes.get(child).identity.name, "other");
+        assert_eq!(processes.get(std::process::id()).identity, me.identity);
+        assert_eq!(&*processes.get(child + 1).identity.name, "unknown");
+    }
+}

@@ -1,0 +1,237 @@
+//! The kernel's buffers of samples, one for each CPU.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use perf_event::data::Record;
+use perf_event::events::{Event, Hardware, Software};
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use plimsoll_model::observation::{ProfileClock, TracedCall};
+
+use super::ProfilerError;
+use super::calls::CallRings;
+use super::processes::{Identity, Mapping, Processes};
+use crate::inventory::parse_cpu_list;
+
+/// The size of a CPU's buffer in bytes.
+const BUFFER: usize = 1 << 19;
+/// The most frames of a stack, as the kernel has it by default (kernel.perf_event_max_stack).
+const DEEPEST: u16 = 127;
+
+// Marks in a list of frames, in front of those that they describe (PERF_CONTEXT_* in linux/perf_event.h).
+const OF_KERNEL: u64 = -128_i64 as u64;
+const OF_USER: u64 = -512_i64 as u64;
+const LARGEST_MARK: u64 = -4095_i64 as u64;
+
+/// Where a CPU was, without names yet. Frames are told from the innermost to the outermost.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RawStack {
+    pub(super) process: Identity,
+    pub(super) is_idle_task: bool,
+    pub(super) kernel: Vec<u64>,
+    pub(super) user: Vec<(Arc<Path>, u64)>,
+}
+
+/// What was sampled.
+#[derive(Debug, Default)]
+pub(super) struct Sampled {
+    pub(super) stacks: HashMap<RawStack, u64>,
+    pub(super) lost: u64,
+    /// Calls that were traced, by whom and how often.
+    pub(super) calls: BTreeMap<(TracedCall, Identity), u64>,
+}
+
+impl Sampled {
+    pub(super) fn merge(&mut self, other: Self) {
+        for (stack, samples) in other.stacks {
+            *self.stacks.entry(stack).or_default() += samples;
+        }
+        self.lost += other.lost;
+        for (call, count) in other.calls {
+            *self.calls.entry(call).or_default() += count;
+        }
+    }
+}
+
+/// A counter on each CPU that writes samples into a buffer.
+pub(super) struct Rings {
+    samplers: Vec<Sampler>,
+    calls: CallRings,
+    clock: ProfileClock,
+    processes: Processes,
+    enabled: bool,
+}
+
+impl Rings {
+    pub(super) fn open(hertz: u32) -> Result<Self, ProfilerError> {
+        let list = fs::read_to_string("/sys/devices/system/cpu/online")
+            .map_err(|source| ProfilerError::Absent { source })?;
+        let cpus: Vec<usize> = parse_cpu_list(&list).into_iter().map(|cpu| cpu as usize).collect();
+        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, &cpus, hertz) {
+            Ok(samplers) => (samplers, ProfileClock::Cycles),
+            // What a machine without such a counter says differs from one CPU and hypervisor to another.
+            Err(error) if !is_denied(&error) => {
+                (sampling(&Software::CPU_CLOCK, &cpus, hertz).map_err(why)?, ProfileClock::CpuClock)
+            }
+            Err(error) => return Err(why(error)),
+        };
+        Ok(Self {
+            samplers,
+            calls: CallRings::open(&cpus),
+            clock,
+            processes: Processes::default(),
+            enabled: false,
+        })
+    }
+
+    pub(super) fn clock(&self) -> ProfileClock {
+        self.clock
+    }
+
+    pub(super) fn are_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    pub(super) fn enable(&mut self) {
+        self.processes.forget();
+        // An event that could be opened can be enabled.
+        self.calls.enable();
+        self.enabled = self.samplers.iter_mut().all(|sampler| sampler.enable().is_ok());
+    }
+
+    pub(super) fn disable(&mut self) {
+        self.calls.disable();
+        for sampler in &mut self.samplers {
+            let _ = sampler.disable();
+        }
+        self.enabled = false;
+    }
+
+    /// Takes everything out of the buffers. What happened on several CPUs is put into its order first: a process is forked on one and runs another
+    /// program on the next.
+    pub(super) fn empty_into(&mut self, sampled: &mut Sampled) {
+        let mut happened = Vec::new();
+        for sampler in &mut self.samplers {
+            while let Some(record) = sampler.next_record() {
+                let at = time(&record);
+                match record.parse_record() {
+                    Ok(Record::Sample(sample)) => {
+                        if let (Some(pid), Some(chain)) = (sample.pid(), sample.callchain()) {
+                            let at = sample.time().unwrap_or(at);
+                            happened.push((at, Happened::Sample { pid, chain: chain.to_vec() }));
+                        }
+                    }
+                    Ok(Record::Fork(fork)) => {
+                        happened.push((fork.time, Happened::Fork { parent: fork.ppid, child: fork.pid }));
+                    }
+                    Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
+                        let name = comm.comm_os().to_string_lossy().into_owned();
+                        happened.push((at, Happened::Name { pid: comm.pid, name }));
+                    }
+                    Ok(Record::Mmap2(map)) => {
+                        let file = Path::new(map.filename_os());
+                        if file.is_absolute() && !file.starts_with("//") {
+                            let (start, end) = (map.addr, map.addr.saturating_add(map.len));
+                            let mapping = Mapping { start, end, offset: map.pgoff, file: file.into() };
+                            happened.push((at, Happened::Map { pid: map.pid, mapping }));
+                        }
+                    }
+                    Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
+                    Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
+                    // Others were not asked for; one that cannot be read is none of ours.
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        }
+        self.calls.empty_into(|at, call, pid| happened.push((at, Happened::Call { call, pid })));
+        happened.sort_by_key(|(at, _)| *at);
+        for (_, what) in happened {
+            match what {
+                Happened::Sample { pid, chain } => {
+                    *sampled.stacks.entry(self.stack(pid, &chain)).or_default() += 1;
+                }
+                Happened::Call { call, pid } => {
+                    let caller = self.processes.get(pid).identity.clone();
+                    *sampled.calls.entry((call, caller)).or_default() += 1;
+                }
+                Happened::Fork { parent, child } => self.processes.forked(parent, child),
+                Happened::Name { pid, name } => self.processes.renamed(pid, &name),
+                Happened::Map { pid, mapping } => self.processes.mapped(pid, mapping),
+            }
+        }
+    }
+
+    fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
+        let process = self.processes.get(pid);
+        let mut stack = RawStack {
+            process: process.identity.clone(),
+            is_idle_task: pid == 0,
+            kernel: Vec::new(),
+            user: Vec::new(),
+        };
+        let mut context = 0;
+        for &address in chain {
+            match address {
+                mark if mark >= LARGEST_MARK => context = mark,
+                address if context == OF_KERNEL => stack.kernel.push(address),
+                address if context == OF_USER => stack.user.extend(process.locate(address)),
+                _ => {}
+            }
+        }
+        stack
+    }
+}
+
+/// What the kernel tells of.
+enum Happened {
+    Sample { pid: u32, chain: Vec<u64> },
+    Call { call: TracedCall, pid: u32 },
+    Fork { parent: u32, child: u32 },
+    Name { pid: u32, name: String },
+    Map { pid: u32, mapping: Mapping },
+}
+
+/// When a record was written that is no sample: what all of them end with (`sample_id` in perf_event_open(2)), of which the time is the last.
+fn time(record: &perf_event::Record<'_>) -> u64 {
+    let bytes = record.to_contiguous();
+    bytes.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last))
+}
+
+/// A sampler on each CPU. One that cannot be made, because the CPU went off line meanwhile, fails them all.
+fn sampling<E: Event + Clone>(event: &E, cpus: &[usize], hertz: u32) -> std::io::Result<Vec<Sampler>> {
+    let sampler = |&cpu: &usize| {
+        Builder::new(event.clone())
+            .any_pid()
+            .one_cpu(cpu)
+            .include_kernel()
+            .sample_frequency(hertz.into())
+            // All CPUs' records are put into one order.
+            .clockid(Clock::MONOTONIC)
+            .sample_id_all(true)
+            .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN)
+            .sample_max_stack(DEEPEST)
+            .task(true)
+            .comm(true)
+            .mmap(true)
+            .mmap2(true)
+            .build()?
+            .sampled(BUFFER)
+    };
+    cpus.iter().map(sampler).collect()
+}
+
+fn is_denied(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::PermissionDenied || error.raw_os_error() == Some(Errno::EPERM as i32)
+}
+
+fn why(error: std::io::Error) -> ProfilerError {
+    if is_denied(&error) {
+        let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
+        return ProfilerError::Denied { paranoid: level.and_then(|level| level.trim().parse().ok()) };
+    }
+    ProfilerError::Absent { source: error }
+}

@@ -1,0 +1,137 @@
+//! The profiler against programs whose time is known to go one way. It needs the right to profile all CPUs, as root has it.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::observation::{CallCount, Frame, FrameKind, TracedCall};
+
+use super::*;
+
+/// Ends the process when the test does.
+struct Busy(Child);
+
+impl Busy {
+    fn run(program: &str, args: &[&str]) -> Self {
+        let child = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        Self(child.expect("the program starts"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn profiled(work: impl FnOnce()) -> Profile {
+    let profiler = Profiler::open().expect("root may profile all CPUs");
+    let here = std::fs::metadata("/proc/self/ns/net").map(|it| std::os::unix::fs::MetadataExt::ino(&it));
+    profiler.start(HostNamespaces::from([(here.expect("there is a namespace"), "here".to_owned())]));
+    work();
+    profiler.stop(Twin::Main);
+    let mut profiles = profiler.take();
+    assert!(profiler.take().is_empty(), "what was taken is not told again");
+    assert_eq!(profiles.len(), 1);
+    profiles.remove(0)
+}
+
+/// The samples of a process, and those of them that have a frame of which this is true.
+fn of_process(profile: &Profile, name: &str, is_it: impl Fn(&Frame) -> bool) -> (u64, u64) {
+    let owner = [Frame::new(FrameKind::Host, "here"), Frame::new(FrameKind::Process, name)];
+    let its =
+        profile.stacks().filter(|(stack, _)| stack.len() > 2 && owner.iter().eq(stack[..2].iter().copied()));
+    its.fold((0, 0), |(all, with), (stack, samples)| {
+        (all + samples, with + if stack.into_iter().any(&is_it) { samples } else { 0 })
+    })
+}
+
+#[test]
+fn a_program_that_only_asks_the_kernel_for_zeros_is_found_there() {
+    // A name that no other process has.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("zeroreader");
+    std::os::unix::fs::symlink("/bin/dd", &program).unwrap();
+    let profile = profiled(|| {
+        let _busy = Busy::run(program.to_str().unwrap(), &["if=/dev/zero", "of=/dev/null", "bs=1M"]);
+        thread::sleep(Duration::from_secs(2));
+    });
+    let (all, reads) = of_process(&profile, "zeroreader", |frame| {
+        frame.kind == FrameKind::Kernel && frame.name.contains("read")
+    });
+    assert!(all >= 20, "{all} samples in 2 s");
+    assert!(
+        reads * 10 >= all * 9,
+        "{reads} of {all} samples are in a read of the kernel: {:?}",
+        profile.frames
+    );
+}
+
+#[test]
+fn children_that_are_gone_at_once_are_told_by_the_program_that_they_ran() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("shortlived");
+    std::os::unix::fs::symlink("/bin/dd", &program).unwrap();
+    let profile = profiled(|| {
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            let args = ["if=/dev/zero", "of=/dev/null", "bs=1M", "count=40"];
+            let _ = Busy::run(program.to_str().unwrap(), &args).0.wait();
+        }
+    });
+    let (all, _) = of_process(&profile, "shortlived", |_| true);
+    assert!(all >= 20, "{all} samples: {:?}", profile.frames);
+}
+
+#[test]
+fn whoever_makes_a_file_durable_is_named() {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let program = folder.path().join("durable");
+    std::os::unix::fs::symlink("/bin/dd", &program).unwrap();
+    let file = format!("of={}", folder.path().join("file").display());
+    let profile = profiled(|| {
+        for _ in 0..5 {
+            let args = ["if=/dev/zero", &file, "bs=4k", "count=1", "conv=fsync"];
+            assert!(Busy::run(program.to_str().unwrap(), &args).0.wait().unwrap().success());
+        }
+    });
+    let of_it: Vec<&CallCount> = profile.calls.iter().filter(|it| it.process == "durable").collect();
+    assert!(
+        matches!(of_it.as_slice(), [one] if one.call == TracedCall::FileSync && one.count == 5),
+        "{:?}",
+        profile.calls
+    );
+    assert_eq!(of_it[0].owner, Frame::new(FrameKind::Host, "here"));
+}
+
+#[test]
+fn functions_of_a_program_have_their_names() {
+    let profile = profiled(|| {
+        let until = Instant::now() + Duration::from_secs(1);
+        let mut state = 1;
+        while Instant::now() < until {
+            state = burn_without_end(state);
+        }
+        assert_ne!(state, 0);
+    });
+    let functions = profile.functions();
+    let burnt = functions.iter().find(|(frame, _)| frame.name.contains("burn_without_end"));
+    let (frame, samples) = burnt.unwrap_or_else(|| panic!("{:?}", functions.keys()));
+    assert_eq!(frame.kind, FrameKind::User);
+    assert!(samples.own >= 10, "{samples:?}");
+}
+
+#[inline(never)]
+fn burn_without_end(mut state: u64) -> u64 {
+    for _ in 0..1_000_000 {
+        state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    state
+}
+
+#[test]
+fn nothing_is_sampled_while_nothing_is_measured() {
+    let profiler = Profiler::open().expect("root may profile all CPUs");
+    thread::sleep(Duration::from_millis(300));
+    assert!(profiler.take().is_empty());
+}

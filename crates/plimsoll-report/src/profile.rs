@@ -1,0 +1,98 @@
+//! Where the CPUs' time went that was added, as sentences and as rows of figures.
+
+use plimsoll_model::observation::{FrameKind, ProfileClock};
+use plimsoll_model::report::{GrownFunction, ProfileReport};
+
+use crate::number::{figure, percent};
+
+/// The heading of the section.
+pub(crate) const HEADING: &str = "Where the CPU time went that was added";
+/// So many callers are told of a function, the nearest ones, in a sentence and in the table.
+const CALLERS: (usize, usize) = (3, 1);
+
+/// How much CPU time there was on each side, and where what was added is. `sides` are the two sides' titles.
+pub(crate) fn sentences(profile: &ProfileReport, (before, after): (&str, &str)) -> Vec<String> {
+    let ProfileReport { per, before: was, after: is, .. } = profile;
+    let mut all = vec![format!(
+        "{after}, each {per} took {} µs of CPU time, {} of them in the kernel; {before}, {} µs, {} of them in the kernel.",
+        figure(is.cpu_us),
+        figure(is.kernel_us),
+        figure(was.cpu_us),
+        figure(was.kernel_us),
+    )];
+    // A sentence begins with a capital, a column does not.
+    if let Some(first) = all[0].get(..1).map(str::to_uppercase) {
+        all[0].replace_range(..1, &first);
+    }
+    if (profile.control_ratio - 1.0).abs() >= 0.05 {
+        all.push(format!(
+            "On the control it went to {} times what it was; what is told below is beyond that.",
+            figure(profile.control_ratio)
+        ));
+    }
+    match &profile.narrowest {
+        Some(function) => all.push(format!(
+            "{} % of what was added is in {} and what it calls, {}.",
+            percent(function.share.min(1.0)),
+            title(function),
+            way(function)
+        )),
+        None if profile.grew => all.push("What was added is spread over many functions.".to_owned()),
+        None => all.push("Nothing was added beyond chance.".to_owned()),
+    }
+    all
+}
+
+/// What made the figures.
+pub(crate) fn made(profile: &ProfileReport) -> String {
+    let clock = match profile.clock {
+        ProfileClock::Cycles => "the CPUs' cycle counters",
+        ProfileClock::CpuClock => "a timer, which does not see what runs with interrupts off",
+    };
+    let lost = profile.before.lost + profile.after.lost;
+    let lost = if lost == 0 { String::new() } else { format!("; {lost} were lost") };
+    format!(
+        "Samples of the stacks of all CPUs, {} a second by {clock}: {} and {}{lost}.",
+        profile.hertz, profile.before.samples, profile.after.samples
+    )
+}
+
+/// The titles of the columns, with the two sides in the middle.
+pub(crate) fn columns<'t>(before: &'t str, after: &'t str) -> [&'t str; 6] {
+    ["function", "of", before, after, "of what was added", "called from"]
+}
+
+/// What stands in the table for a function itself, without what it calls.
+pub(crate) fn cells(function: &GrownFunction) -> [String; 6] {
+    [
+        function.function.clone(),
+        of(function).to_owned(),
+        format!("{} µs", figure(function.before_us)),
+        format!("{} µs", figure(function.after_us)),
+        format!("{} %", percent(function.share.min(1.0))),
+        callers(function, CALLERS.1),
+    ]
+}
+
+fn title(function: &GrownFunction) -> String {
+    match function.kind {
+        FrameKind::Kernel => format!("the kernel's {}", function.function),
+        _ => function.function.clone(),
+    }
+}
+
+fn of(function: &GrownFunction) -> &'static str {
+    if function.kind == FrameKind::Kernel { "kernel" } else { "program" }
+}
+
+/// By whom it is called most.
+fn way(function: &GrownFunction) -> String {
+    format!("mostly called from {}", callers(function, CALLERS.0))
+}
+
+fn callers(function: &GrownFunction, most: usize) -> String {
+    let nearest = &function.called_by[function.called_by.len().saturating_sub(most)..];
+    let gap = if nearest.len() < function.called_by.len() { " > …" } else { "" };
+    let nearest: String = nearest.iter().map(|name| format!(" > {name}")).collect();
+    format!("{}{gap}{nearest}", function.owner.join("/"))
+}

@@ -1,0 +1,29 @@
+//! Samples where the CPUs are while a run measures.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::observation::{Profile, Twin};
+use plimsoll_probe::profile::{self, ProfilerError};
+
+/// The probe's profiler, as the run knows it.
+pub(crate) struct Profiler(profile::Profiler);
+
+impl Profiler {
+    pub(crate) fn open() -> Result<Self, ProfilerError> {
+        profile::Profiler::open().map(Self)
+    }
+}
+
+impl plimsoll_run::Profiler for Profiler {
+    fn start(&self, hosts: BTreeMap<u64, String>) {
+        self.0.start(hosts);
+    }
+
+    fn stop(&self, twin: Twin) {
+        self.0.stop(twin);
+    }
+
+    fn take(&self) -> Vec<Profile> {
+        self.0.take()
+    }
+}
