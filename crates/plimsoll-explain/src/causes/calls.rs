@@ -16,7 +16,9 @@ pub fn of_calls(calls: &[GrownCalls], served: &str, evidence: &[Evidence]) -> Ve
     let (killed, synced): (Vec<&GrownCalls>, Vec<&GrownCalls>) =
         calls.iter().partition(|it| it.call == TracedCall::OomKill);
     let is_own = |it: &&GrownCalls| it.owner_kind == FrameKind::Host && it.process == served;
-    let (own, foreign): (Vec<&GrownCalls>, Vec<&GrownCalls>) = synced.into_iter().partition(is_own);
+    // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
+    let by_programs = synced.into_iter().filter(|it| it.owner_kind != FrameKind::Shared);
+    let (own, foreign): (Vec<&GrownCalls>, Vec<&GrownCalls>) = by_programs.partition(is_own);
     let of_device = evidence.iter().filter(|it| it.shift > 0.0 && is_flush(&it.metric)).take(super::QUOTED);
     let of_device: Vec<CauseEvidence> = of_device.map(super::quoted).collect();
     // A cause is never named from one counter alone.
@@ -87,6 +89,13 @@ mod tests {
         assert!(sure[0].title.ends_with(": `dd` on machine"), "{}", sure[0].title);
         assert_eq!(sure[0].evidence[0].metric, "fsync of a file by machine/dd");
         assert!(sure[0].confidence > alone[0].confidence && sure[0].evidence.len() == 2);
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_not_blamed() {
+        assert!(
+            of_calls(&[calls(TracedCall::FileSync, FrameKind::Shared, "kworker")], "relay", &[]).is_empty()
+        );
     }
 
     #[test]

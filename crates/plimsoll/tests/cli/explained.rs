@@ -112,6 +112,66 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     lab.plimsoll(&["show", run, "--format", "html"]).exits(0).prints("\"icicle\"");
 }
 
+/// A relay for mail on a disk that somebody else writes to. How often that is flushed is what the two releases differ by.
+const FLUSHED: &str = r#"
+question = "Which release is worse, and why?"
+[hosts.source]
+[hosts.relay]
+forward = true
+[hosts.sink]
+[[links]]
+between = ["source", "relay"]
+[[links]]
+between = ["relay", "sink"]
+[volumes.disk]
+on = "relay"
+loop = { size = "256M", filesystem = "ext4", options = "noatime" }
+limit = { iops = 1000 }
+[services.sink]
+on = "sink"
+smtp_sink = {}
+[services.relay]
+on = "relay"
+mail_relay = { to = "sink", volume = "disk" }
+[loads.mail]
+from = "source"
+to = "relay"
+smtp = { duration = "1s", sessions = 10, messages_per_session = 100, size = { most = "10k" } }
+[loads.other]
+from = "relay"
+to = "disk"
+storage = { duration = "1s", threads = 8, reads = 0, block = "4k", size = "1M", sync_every = 1 }
+[neighbours.other]
+load = "other"
+[[phases]]
+name = "mail"
+measure = "mail"
+warm_up = 1
+[[phases]]
+name = "drain"
+settle = { delivered = "sink" }
+[factors.release]
+set = "loads.other.storage.sync_every"
+levels = [1000000, 1]
+[[claims]]
+difference = { phase = "mail", factor = "release", metric = "messages_per_minute", expect = "slower" }
+[run]
+min_trials = 6
+max_trials = 6
+"#;
+
+#[test]
+fn the_process_that_makes_the_disk_flush_is_named() {
+    let lab = Lab::of_root();
+    let file = lab.file("flushed.toml", FLUSHED);
+    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
+    let report = told.exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(cause["id"], "disk.foreign_sync", "{} {}", report["causes"], report["profile"]["calls"]);
+    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
+    assert_eq!(metric, "fsync of a file by relay/plimsoll");
+}
+
 #[test]
 fn of_two_runs_the_worse_one_is_explained() {
     let lab = Lab::new();
