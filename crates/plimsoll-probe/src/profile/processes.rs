@@ -30,13 +30,14 @@ pub(super) struct Identity {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
     pub(super) identity: Identity,
-    mappings: Arc<Vec<Mapping>>,
+    /// Read when it is sampled for the first time; a program that was not sampled need not be asked.
+    mappings: Option<Arc<Vec<Mapping>>>,
 }
 
 impl Process {
     /// A place in its code as a file and an offset in it.
     pub(super) fn locate(&self, address: u64) -> Option<(Arc<Path>, u64)> {
-        let mapping = self.mappings.iter().rev().find(|it| (it.start..it.end).contains(&address))?;
+        let mapping = self.mappings.as_ref()?.iter().find(|it| (it.start..it.end).contains(&address))?;
         Some((Arc::clone(&mapping.file), address - mapping.start + mapping.offset))
     }
 }
@@ -58,6 +59,16 @@ impl Processes {
         self.known.entry(pid).or_insert_with(|| read(pid))
     }
 
+    /// A process that code was sampled of.
+    pub(super) fn sampled(&mut self, pid: u32) -> &Process {
+        let process = self.known.entry(pid).or_insert_with(|| read(pid));
+        process.mappings.get_or_insert_with(|| {
+            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            Arc::new(parse(&maps))
+        });
+        process
+    }
+
     /// A process has forked: the child is as its parent.
     pub(super) fn forked(&mut self, parent: u32, child: u32) {
         if parent != child {
@@ -71,14 +82,7 @@ impl Processes {
         self.get(pid);
         if let Some(process) = self.known.get_mut(&pid) {
             process.identity.name = name.into();
-        }
-    }
-
-    /// A process has mapped code.
-    pub(super) fn mapped(&mut self, pid: u32, mapping: Mapping) {
-        self.get(pid);
-        if let Some(process) = self.known.get_mut(&pid) {
-            Arc::make_mut(&mut process.mappings).push(mapping);
+            process.mappings = None;
         }
     }
 }
@@ -96,7 +100,7 @@ fn read(pid: u32) -> Process {
         namespace: fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino()),
         is_of_kernel: maps.as_ref().is_ok_and(String::is_empty),
     };
-    Process { identity, mappings: Arc::new(parse(&maps.unwrap_or_default())) }
+    Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps))) }
 }
 
 /// The code among the mappings of `/proc/PID/maps`.
@@ -127,7 +131,7 @@ mod tests {
         let maps = "00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus daemon\n\
                     00651000-00652000 r--p 00051000 08:02 173521      /usr/bin/dbus daemon\n\
                     7ffd5a000000-7ffd5a001000 r-xp 00000000 00:00 0   [vdso]\n";
-        let process = Process { mappings: Arc::new(parse(maps)), ..Process::default() };
+        let process = Process { mappings: Some(Arc::new(parse(maps))), ..Process::default() };
         let (file, offset) = process.locate(0x0040_0123).expect("it is mapped");
         assert_eq!((&*file, offset), (Path::new("/usr/bin/dbus daemon"), 0x1123));
         assert!(process.locate(0x0045_2000).is_none() && process.locate(0x0065_1000).is_none());

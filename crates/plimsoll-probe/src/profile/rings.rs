@@ -14,7 +14,7 @@ use plimsoll_model::observation::{ProfileClock, TracedCall};
 
 use super::ProfilerError;
 use super::calls::CallRings;
-use super::processes::{Identity, Mapping, Processes};
+use super::processes::{Identity, Processes};
 use crate::inventory::parse_cpu_list;
 
 /// The size of a CPU's buffer in bytes.
@@ -132,14 +132,6 @@ impl Rings {
                         let name = comm.comm_os().to_string_lossy().into_owned();
                         happened.push((at, Happened::Name { pid: comm.pid, name }));
                     }
-                    Ok(Record::Mmap2(map)) => {
-                        let file = Path::new(map.filename_os());
-                        if file.is_absolute() && !file.starts_with("//") {
-                            let (start, end) = (map.addr, map.addr.saturating_add(map.len));
-                            let mapping = Mapping { start, end, offset: map.pgoff, file: file.into() };
-                            happened.push((at, Happened::Map { pid: map.pid, mapping }));
-                        }
-                    }
                     Ok(Record::Lost(lost)) => sampled.lost += lost.lost,
                     Ok(Record::LostSamples(lost)) => sampled.lost += lost.lost,
                     // Others were not asked for; one that cannot be read is none of ours.
@@ -160,13 +152,12 @@ impl Rings {
                 }
                 Happened::Fork { parent, child } => self.processes.forked(parent, child),
                 Happened::Name { pid, name } => self.processes.renamed(pid, &name),
-                Happened::Map { pid, mapping } => self.processes.mapped(pid, mapping),
             }
         }
     }
 
     fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
-        let process = self.processes.get(pid);
+        let process = self.processes.sampled(pid);
         let mut stack = RawStack {
             process: process.identity.clone(),
             is_idle_task: pid == 0,
@@ -192,7 +183,6 @@ enum Happened {
     Call { call: TracedCall, pid: u32 },
     Fork { parent: u32, child: u32 },
     Name { pid: u32, name: String },
-    Map { pid: u32, mapping: Mapping },
 }
 
 /// When a record was written that is no sample: what all of them end with (`sample_id` in perf_event_open(2)), of which the time is the last.
@@ -216,8 +206,6 @@ fn sampling<E: Event + Clone>(event: &E, cpus: &[usize], hertz: u32) -> std::io:
             .sample_max_stack(DEEPEST)
             .task(true)
             .comm(true)
-            .mmap(true)
-            .mmap2(true)
             .build()?
             .sampled(BUFFER)
     };

@@ -59,7 +59,7 @@ fn a_program_that_only_asks_the_kernel_for_zeros_is_found_there() {
     let (all, reads) = of_process(&profile, "zeroreader", |frame| {
         frame.kind == FrameKind::Kernel && frame.name.contains("read")
     });
-    assert!(all >= 20, "{all} samples in 2 s");
+    assert!(all >= 10, "{all} samples in 2 s");
     assert!(
         reads * 10 >= all * 9,
         "{reads} of {all} samples are in a read of the kernel: {:?}",
@@ -80,7 +80,7 @@ fn children_that_are_gone_at_once_are_told_by_the_program_that_they_ran() {
         }
     });
     let (all, _) = of_process(&profile, "shortlived", |_| true);
-    assert!(all >= 20, "{all} samples: {:?}", profile.frames);
+    assert!(all >= 5, "{all} samples: {:?}", profile.frames);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn functions_of_a_program_have_their_names() {
     let burnt = functions.iter().find(|(frame, _)| frame.name.contains("burn_without_end"));
     let (frame, samples) = burnt.unwrap_or_else(|| panic!("{:?}", functions.keys()));
     assert_eq!(frame.kind, FrameKind::User);
-    assert!(samples.own >= 10, "{samples:?}");
+    assert!(samples.own >= 5, "{samples:?}");
 }
 
 #[inline(never)]
