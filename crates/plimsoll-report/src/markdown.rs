@@ -165,8 +165,10 @@ fn profile(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     for sentence in profile::sentences(found, (before, after)) {
         writeln!(out, "{}\n", md(&sentence))?;
     }
-    writeln!(out, "| {} |", profile::columns(before, after).join(" | "))?;
-    writeln!(out, "| --- | --- | --: | --: | --: | --- |")?;
+    if !found.functions.is_empty() {
+        writeln!(out, "| {} |", profile::columns(before, after).join(" | "))?;
+        writeln!(out, "| --- | --- | --: | --: | --: | --- |")?;
+    }
     for function in &found.functions {
         writeln!(out, "| {} |", profile::cells(function).map(|cell| md(&cell)).join(" | "))?;
     }

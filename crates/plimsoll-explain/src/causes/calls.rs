@@ -40,7 +40,7 @@ fn is_flush(metric: &str) -> bool {
 
 fn cause(id: CauseId, confidence: f64, calls: &[&GrownCalls], more: &[CauseEvidence]) -> Cause {
     let told = calls.iter().take(super::QUOTED).map(|it| CauseEvidence {
-        metric: format!("{} by {}/{}", it.call.title(), it.owner, it.process),
+        metric: format!("{} {}/{}", it.call.title(), it.owner, it.process),
         before: it.before_per_s,
         after: it.after_per_s,
         unit: "per second".to_owned(),
@@ -110,7 +110,7 @@ mod tests {
         let cause = &of_calls(&killed, "database", &[])[0];
         assert_eq!(
             (cause.id, cause.evidence[0].metric.as_str()),
-            (CauseId::MemoryOom, "killed for want of memory: by relay/database")
+            (CauseId::MemoryOom, "killed for want of memory: relay/database")
         );
     }
 }

@@ -66,8 +66,8 @@ impl TracedCall {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::FileSync => "fsync of a file",
-            Self::FileSystemSync => "sync of a file system",
+            Self::FileSync => "fsync of a file by",
+            Self::FileSystemSync => "sync of a file system by",
             Self::OomKill => "killed for want of memory:",
         }
     }

@@ -54,8 +54,8 @@ impl CallRings {
         }
     }
 
-    /// Takes everything out of the buffers: when which call was made, and by which process.
-    pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, TracedCall, u32)) {
+    /// Takes everything out of the buffers: when which call was made, and by which process; with its name where the kernel gives it.
+    pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, TracedCall, u32, Option<String>)) {
         for (call, sampler) in &mut self.0 {
             while let Some(record) = sampler.next_record() {
                 let Ok(Record::Sample(sample)) = record.parse_record() else { continue };
@@ -63,8 +63,9 @@ impl CallRings {
                     TracedCall::OomKill => victim(sample.raw()),
                     TracedCall::FileSync | TracedCall::FileSystemSync => sample.pid(),
                 };
+                let name = sample.raw().filter(|_| *call == TracedCall::OomKill).and_then(victims_name);
                 if let (Some(at), Some(pid)) = (sample.time(), pid) {
-                    tell(at, *call, pid);
+                    tell(at, *call, pid, name);
                 }
             }
         }
@@ -74,6 +75,14 @@ impl CallRings {
 fn victim(raw: Option<&[u8]>) -> Option<u32> {
     let bytes = raw?.get(VICTIM..VICTIM + 4)?;
     Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// The name of the victim, which Linux tells since 6.8: behind its id stands where in the record the name does, and how long it is.
+fn victims_name(raw: &[u8]) -> Option<String> {
+    let place = u32::from_ne_bytes(*raw.get(VICTIM + 4..)?.first_chunk()?);
+    let name = raw.get((place & 0xffff) as usize..)?.get(..(place >> 16) as usize)?;
+    let name = name.split(|byte| *byte == 0).next()?;
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
@@ -87,4 +96,25 @@ fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
         .build()?
         .sampled(BUFFER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_victim_is_read_from_where_the_record_says_and_nowhere_else() {
+        let record = |place: u32, rest: &[u8]| {
+            let mut raw = vec![0_u8; VICTIM];
+            raw.extend(42_u32.to_ne_bytes());
+            raw.extend(place.to_ne_bytes());
+            raw.extend(rest);
+            raw
+        };
+        let named = record(16 | 8 << 16, b"python3\0");
+        assert_eq!((victim(Some(&named)), victims_name(&named).as_deref()), (Some(42), Some("python3")));
+        assert_eq!(victims_name(&record(16 | 9 << 16, b"python3\0")), None, "it would go beyond the record");
+        assert_eq!(victims_name(&named[..VICTIM + 4]), None, "an older kernel");
+        assert_eq!(victim(Some(&named[..VICTIM])), None);
+    }
 }

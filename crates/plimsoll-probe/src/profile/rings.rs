@@ -139,15 +139,18 @@ impl Rings {
                 }
             }
         }
-        self.calls.empty_into(|at, call, pid| happened.push((at, Happened::Call { call, pid })));
+        self.calls.empty_into(|at, call, pid, name| happened.push((at, Happened::Call { call, pid, name })));
         happened.sort_by_key(|(at, _)| *at);
         for (_, what) in happened {
             match what {
                 Happened::Sample { pid, chain } => {
                     *sampled.stacks.entry(self.stack(pid, &chain)).or_default() += 1;
                 }
-                Happened::Call { call, pid } => {
-                    let caller = self.processes.get(pid).identity.clone();
+                Happened::Call { call, pid, name } => {
+                    let mut caller = self.processes.get(pid).identity.clone();
+                    if let Some(name) = name {
+                        caller.name = name.into();
+                    }
                     *sampled.calls.entry((call, caller)).or_default() += 1;
                 }
                 Happened::Fork { parent, child } => self.processes.forked(parent, child),
@@ -180,7 +183,7 @@ impl Rings {
 /// What the kernel tells of.
 enum Happened {
     Sample { pid: u32, chain: Vec<u64> },
-    Call { call: TracedCall, pid: u32 },
+    Call { call: TracedCall, pid: u32, name: Option<String> },
     Fork { parent: u32, child: u32 },
     Name { pid: u32, name: String },
 }

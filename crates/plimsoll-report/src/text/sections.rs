@@ -528,7 +528,9 @@ pub(super) fn profile(
         })
         .collect();
     let rows = found.functions.iter().map(|it| Row { cells: profile::cells(it).to_vec(), faint: false });
-    table::write(page, &columns, &rows.collect::<Vec<_>>())?;
+    if !found.functions.is_empty() {
+        table::write(page, &columns, &rows.collect::<Vec<_>>())?;
+    }
     page.item(&profile::made(found))
 }
 

@@ -172,6 +172,50 @@ fn the_process_that_makes_the_disk_flush_is_named() {
     assert_eq!(metric, "fsync of a file by relay/plimsoll");
 }
 
+/// A host with little memory, on which a program needs more in one of its releases.
+const STARVED: &str = r#"
+question = "Which release is worse, and why?"
+[hosts.client]
+[hosts.server]
+memory = "200M"
+[[links]]
+between = ["client", "server"]
+[services.cache]
+on = "server"
+exec = ["sh", "-c", "while true; do python3 -c \"import time, os; kept = bytearray(int(os.environ['SIZE']) << 20); time.sleep(0.3)\"; done & exec python3 -m http.server {port}"]
+env = { SIZE = "10" }
+[services.web]
+on = "server"
+web = { model = "fork_per_connection" }
+[loads.visitors]
+from = "client"
+to = "web"
+http = { duration = "1s", concurrency = 8, close_first = "client" }
+[[phases]]
+name = "visits"
+measure = "visitors"
+slices = 2
+[factors.release]
+set = "services.cache.env.SIZE"
+levels = ["10", "600"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+[run]
+min_trials = 12
+max_trials = 12
+"#;
+
+#[test]
+fn a_process_that_is_killed_for_want_of_memory_is_named() {
+    let lab = Lab::of_root();
+    let file = lab.file("starved.toml", STARVED);
+    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
+    let report = told.exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(cause["id"], "memory.oom", "{} {}", report["causes"], report["profile"]["calls"]);
+    assert_eq!(cause["evidence"][0]["metric"], "killed for want of memory: server/python3");
+}
+
 #[test]
 fn of_two_runs_the_worse_one_is_explained() {
     let lab = Lab::new();
