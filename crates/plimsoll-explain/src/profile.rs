@@ -28,10 +28,10 @@ const SURE: f64 = 4.0;
 /// The variance of counts, relative to that of independent samples.
 const DISPERSION: f64 = 2.0;
 /// All time together must have grown by this share.
-const LEAST_GROWTH: f64 = 0.1;
-/// What counts as most of the growth: the first of these that a function reaches.
+const LEAST_INCREASE: f64 = 0.1;
+/// What counts as most of the increase: the first of these that a function reaches.
 const MOST: [f64; 3] = [0.8, 0.6, 0.4];
-/// A function that grew by less than this share of the growth is not told.
+/// A function that grew by less than this share of the increase is not told.
 const WORTH_TELLING: f64 = 0.03;
 /// Calls must come this many times as often.
 const MORE_CALLS: f64 = 1.5;
@@ -94,8 +94,8 @@ pub fn contrast(
         after.us(after.profile.samples()) / before.us(before.profile.samples())
     });
     let sides = Sides { before, after, control_ratio };
-    let all = sides.growth(before.profile.samples(), after.profile.samples());
-    let grew = all.is_sure() && all.us >= LEAST_GROWTH * all.before_us;
+    let all = sides.increase(before.profile.samples(), after.profile.samples());
+    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
     let (narrowest, functions) = if grew { sides.functions(all.us) } else { (None, Vec::new()) };
     Some(ProfileReport {
         clock: after.profile.clock,
@@ -152,35 +152,35 @@ struct Sides<'s> {
 }
 
 /// By how much a time grew, in microseconds for each operation.
-struct Growth {
+struct Increase {
     before_us: f64,
     after_us: f64,
     us: f64,
     error_us: f64,
 }
 
-impl Growth {
+impl Increase {
     fn is_sure(&self) -> bool {
         self.us > SURE * self.error_us
     }
 }
 
 impl Sides<'_> {
-    fn growth(&self, before: u64, after: u64) -> Growth {
+    fn increase(&self, before: u64, after: u64) -> Increase {
         let (before_us, after_us) = (self.before.us(before) * self.control_ratio, self.after.us(after));
         let error = |side: &Sampled, samples: u64| side.us(1) * (DISPERSION * samples.max(1) as f64).sqrt();
         let (of_before, of_after) =
             (error(self.before, before) * self.control_ratio, error(self.after, after));
-        Growth { before_us, after_us, us: after_us - before_us, error_us: of_before.hypot(of_after) }
+        Increase { before_us, after_us, us: after_us - before_us, error_us: of_before.hypot(of_after) }
     }
 
-    /// The narrowest function that most of the growth is in, and those that grew themselves.
+    /// The narrowest function that most of the increase is in, and those that grew themselves.
     fn functions(&self, all_us: f64) -> (Option<GrownFunction>, Vec<GrownFunction>) {
         let (before, after) = (self.before.profile.functions(), self.after.profile.functions());
         let of = |side: &BTreeMap<&Frame, FunctionSamples>, frame: &Frame| {
             side.get(frame).copied().unwrap_or_default()
         };
-        let told = |frame: &Frame, growth: &Growth| {
+        let told = |frame: &Frame, increase: &Increase| {
             let way = callers(&self.after.profile, frame);
             let names = |functions: bool| {
                 let frames = way.iter().filter(move |it| it.kind.is_function() == functions);
@@ -189,25 +189,27 @@ impl Sides<'_> {
             GrownFunction {
                 function: frame.name.clone(),
                 kind: frame.kind,
-                before_us: growth.before_us,
-                after_us: growth.after_us,
-                share: growth.us / all_us,
+                before_us: increase.before_us,
+                after_us: increase.after_us,
+                share: increase.us / all_us,
                 owner: names(false),
                 called_by: names(true),
             }
         };
         let is_function = |frame: &&&Frame| frame.kind.is_function();
-        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Growth)> {
+        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Increase)> {
             let frames = after.keys().filter(is_function);
             let grown = frames
-                .map(|frame| (*frame, self.growth(count(of(&before, frame)), count(of(&after, frame)))));
-            grown.filter(|(_, growth)| growth.is_sure() && growth.us >= WORTH_TELLING * all_us).collect()
+                .map(|frame| (*frame, self.increase(count(of(&before, frame)), count(of(&after, frame)))));
+            grown
+                .filter(|(_, increase)| increase.is_sure() && increase.us >= WORTH_TELLING * all_us)
+                .collect()
         };
         let with_callees = grown_by(|samples| samples.all);
         let depths = depths(&self.after.profile);
         let narrowest = MOST.iter().find_map(|most| {
-            let enough = with_callees.iter().filter(|(frame, growth)| {
-                growth.us >= most * all_us && !ENTRIES.contains(&frame.name.as_str())
+            let enough = with_callees.iter().filter(|(frame, increase)| {
+                increase.us >= most * all_us && !ENTRIES.contains(&frame.name.as_str())
             });
             // Of two that are always found together the one is meant that is called by the other.
             enough.min_by(|a, b| {
@@ -216,8 +218,8 @@ impl Sides<'_> {
         });
         let mut own = grown_by(|samples| samples.own);
         own.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
-        let functions = own.iter().take(TOLD).map(|(frame, growth)| told(frame, growth)).collect();
-        (narrowest.map(|(frame, growth)| told(frame, growth)), functions)
+        let functions = own.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect();
+        (narrowest.map(|(frame, increase)| told(frame, increase)), functions)
     }
 }
 
