@@ -93,8 +93,8 @@ pub fn contrast(
     let control_ratio = control.map_or(1.0, |[before, after]| {
         after.us(after.profile.samples()) / before.us(before.profile.samples())
     });
-    let sides = Sides { before, after, control_ratio };
-    let all = sides.increase(before.profile.samples(), after.profile.samples());
+    let sides = Sides { before, after, control };
+    let all = sides.increase(sides.each(|side| side.profile.samples()));
     let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
     let (narrowest, functions) = if grew { sides.functions(all.us) } else { (None, Vec::new()) };
     Some(ProfileReport {
@@ -148,7 +148,8 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
 struct Sides<'s> {
     before: &'s Sampled,
     after: &'s Sampled,
-    control_ratio: f64,
+    /// The rig that was spared, before and after.
+    control: Option<[&'s Sampled; 2]>,
 }
 
 /// By how much a time grew, in microseconds for each operation.
@@ -166,20 +167,39 @@ impl Increase {
 }
 
 impl Sides<'_> {
-    fn increase(&self, before: u64, after: u64) -> Increase {
-        let (before_us, after_us) = (self.before.us(before) * self.control_ratio, self.after.us(after));
-        let error = |side: &Sampled, samples: u64| side.us(1) * (DISPERSION * samples.max(1) as f64).sqrt();
-        let (of_before, of_after) =
-            (error(self.before, before) * self.control_ratio, error(self.after, after));
-        Increase { before_us, after_us, us: after_us - before_us, error_us: of_before.hypot(of_after) }
+    /// Something of each side: before, after, and the same on the control; twice the default without one.
+    fn each<T: Default>(&self, of: impl Fn(&Sampled) -> T) -> [T; 4] {
+        let [control_before, control_after] =
+            self.control.map_or_else(Default::default, |sides| sides.map(&of));
+        [of(self.before), of(self.after), control_before, control_after]
+    }
+
+    /// By how much the time of these samples grew, less what it grew by on the control.
+    fn increase(&self, samples: [u64; 4]) -> Increase {
+        let change = |[before, after]: [&Sampled; 2], [was, is]: [u64; 2]| {
+            let error =
+                |side: &Sampled, samples: u64| side.us(1) * (DISPERSION * samples.max(1) as f64).sqrt();
+            (after.us(is) - before.us(was), error(before, was).hypot(error(after, is)))
+        };
+        let [was, is, control_was, control_is] = samples;
+        let (us, error_us) = change([self.before, self.after], [was, is]);
+        let (of_control, error_of_control) =
+            self.control.map_or((0.0, 0.0), |sides| change(sides, [control_was, control_is]));
+        Increase {
+            before_us: self.before.us(was),
+            after_us: self.after.us(is),
+            us: us - of_control,
+            error_us: error_us.hypot(error_of_control),
+        }
     }
 
     /// The narrowest function that most of the increase is in, and those that grew themselves.
     fn functions(&self, all_us: f64) -> (Option<GrownFunction>, Vec<GrownFunction>) {
-        let (before, after) = (self.before.profile.functions(), self.after.profile.functions());
-        let of = |side: &BTreeMap<&Frame, FunctionSamples>, frame: &Frame| {
-            side.get(frame).copied().unwrap_or_default()
-        };
+        let functions = [Some(self.before), Some(self.after)]
+            .into_iter()
+            .chain(self.control.map_or([None; 2], |sides| sides.map(Some)))
+            .map(|side| side.map(|side| side.profile.functions()).unwrap_or_default());
+        let functions: Vec<BTreeMap<&Frame, FunctionSamples>> = functions.collect();
         let told = |frame: &Frame, increase: &Increase| {
             let way = callers(&self.after.profile, frame);
             let names = |functions: bool| {
@@ -198,9 +218,11 @@ impl Sides<'_> {
         };
         let is_function = |frame: &&&Frame| frame.kind.is_function();
         let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Increase)> {
-            let frames = after.keys().filter(is_function);
-            let grown = frames
-                .map(|frame| (*frame, self.increase(count(of(&before, frame)), count(of(&after, frame)))));
+            let frames = functions[1].keys().filter(is_function);
+            let grown = frames.map(|frame| {
+                let of = |side: usize| functions[side].get(frame).copied().map_or(0, count);
+                (*frame, self.increase([of(0), of(1), of(2), of(3)]))
+            });
             grown
                 .filter(|(_, increase)| increase.is_sure() && increase.us >= WORTH_TELLING * all_us)
                 .collect()
@@ -218,8 +240,8 @@ impl Sides<'_> {
         });
         let mut own = grown_by(|samples| samples.own);
         own.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
-        let functions = own.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect();
-        (narrowest.map(|(frame, increase)| told(frame, increase)), functions)
+        let own = own.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect();
+        (narrowest.map(|(frame, increase)| told(frame, increase)), own)
     }
 }
 
