@@ -95,8 +95,10 @@ pub fn contrast(
     });
     let sides = Sides { before, after, control };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
-    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
-    let (narrowest, functions) = if grew { sides.functions(all.us) } else { (None, Vec::new()) };
+    // One function may have grown for sure where the sum of all, which scatters more, has not.
+    let (narrowest, functions) = sides.functions(&all);
+    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us || narrowest.is_some();
+    let functions = if grew { functions } else { Vec::new() };
     Some(ProfileReport {
         clock: after.profile.clock,
         hertz: after.profile.hertz,
@@ -194,12 +196,24 @@ impl Sides<'_> {
     }
 
     /// The narrowest function that most of the increase is in, and those that grew themselves.
-    fn functions(&self, all_us: f64) -> (Option<GrownFunction>, Vec<GrownFunction>) {
+    fn functions(&self, all: &Increase) -> (Option<GrownFunction>, Vec<GrownFunction>) {
         let functions = [Some(self.before), Some(self.after)]
             .into_iter()
             .chain(self.control.map_or([None; 2], |sides| sides.map(Some)))
             .map(|side| side.map(|side| side.profile.functions()).unwrap_or_default());
         let functions: Vec<BTreeMap<&Frame, FunctionSamples>> = functions.collect();
+        let is_function = |frame: &&&Frame| frame.kind.is_function();
+        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Increase)> {
+            let frames = functions[1].keys().filter(is_function);
+            let grown = frames.map(|frame| {
+                let of = |side: usize| functions[side].get(frame).copied().map_or(0, count);
+                (*frame, self.increase([of(0), of(1), of(2), of(3)]))
+            });
+            grown.filter(|(_, increase)| increase.is_sure()).collect()
+        };
+        let with_callees = grown_by(|samples| samples.all);
+        let largest = with_callees.iter().map(|(_, increase)| increase.us).fold(all.us, f64::max);
+        let all_us = largest.max(LEAST_INCREASE * all.before_us);
         let told = |frame: &Frame, increase: &Increase| {
             let way = callers(&self.after.profile, frame);
             let names = |functions: bool| {
@@ -216,18 +230,6 @@ impl Sides<'_> {
                 called_by: names(true),
             }
         };
-        let is_function = |frame: &&&Frame| frame.kind.is_function();
-        let grown_by = |count: fn(FunctionSamples) -> u64| -> Vec<(&Frame, Increase)> {
-            let frames = functions[1].keys().filter(is_function);
-            let grown = frames.map(|frame| {
-                let of = |side: usize| functions[side].get(frame).copied().map_or(0, count);
-                (*frame, self.increase([of(0), of(1), of(2), of(3)]))
-            });
-            grown
-                .filter(|(_, increase)| increase.is_sure() && increase.us >= WORTH_TELLING * all_us)
-                .collect()
-        };
-        let with_callees = grown_by(|samples| samples.all);
         let depths = depths(&self.after.profile);
         let narrowest = MOST.iter().find_map(|most| {
             let enough = with_callees.iter().filter(|(frame, increase)| {
@@ -239,6 +241,7 @@ impl Sides<'_> {
             })
         });
         let mut own = grown_by(|samples| samples.own);
+        own.retain(|(_, increase)| increase.us >= WORTH_TELLING * all_us);
         own.sort_by(|a, b| b.1.us.total_cmp(&a.1.us));
         let own = own.iter().take(TOLD).map(|(frame, increase)| told(frame, increase)).collect();
         (narrowest.map(|(frame, increase)| told(frame, increase)), own)
