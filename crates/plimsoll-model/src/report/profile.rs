@@ -18,7 +18,7 @@ pub struct ProfileReport {
     pub before: ProfileSide,
     /// After, or on the worse side.
     pub after: ProfileSide,
-    /// The change of the control from before to after, as a ratio: what is compared is the time before multiplied by it. 1 without a control.
+    /// The CPU time of the control after over before; 1 without a control. What a function grew by is told less what it grew by there.
     pub control_ratio: f64,
     /// Whether the CPU time grew beyond chance. If not, there are no functions to name.
     pub grew: bool,
