@@ -10,7 +10,7 @@ use plimsoll_model::observation::{
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::sides::{self, Side};
+use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
 const LEVELS: [&str; 8] = [
@@ -25,27 +25,15 @@ const LEVELS: [&str; 8] = [
 ];
 
 /// What moved between the two sides that are compared, the strongest first.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Evidence> {
-    let Some(compared) = sides::of(plan, trials) else { return Vec::new() };
-    let figures = match compared.recovery {
-        Some(claim) => {
-            let mut figures = per_connection(plan, &compared.phases);
-            figures.extend(levels(claim, trials));
-            figures
-        }
-        None => between(plan, &compared.phases),
-    };
+pub(super) fn of(plan: &Plan, compared: &Compared<'_>, trials: &[TrialRecord]) -> Vec<Evidence> {
+    let mut figures = counted(plan, &compared.phases);
+    figures.extend(compared.recovery.map(|claim| levels(claim, trials)).unwrap_or_default());
     ranked(plan, figures)
 }
 
-/// What sets the trials of one run apart from those of another in a phase, the strongest first.
-pub(super) fn of_runs(
-    plan: &Plan,
-    phase: &str,
-    better: &[&TrialRecord],
-    worse: &[&TrialRecord],
-) -> Vec<Evidence> {
-    ranked(plan, between(plan, &sides::of_runs(phase, better, worse)))
+/// What sets the phases of one run apart from those of another, the strongest first.
+pub(super) fn of_runs(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Evidence> {
+    ranked(plan, counted(plan, phases))
 }
 
 fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
@@ -87,35 +75,31 @@ struct Values {
     of_a_second: Sides,
 }
 
-fn per_connection(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
+/// The counters of phases, each with its side. What one side never moved has no values there; they are zeros.
+fn counted(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
     let mut values = Values::default();
+    let mut windows = [0; 4];
     let mut per = CONNECTION;
     for (phase, side) in phases {
         let slices: Vec<&Slice> = phase.slices.iter().collect();
         per = divided_by(per, &slices);
         add(&mut values, &slices, *side);
         add_errors(&mut values.of_one, plan, &phase.name, &slices, *side);
+        for slice in slices.iter().filter(|slice| operations(slice).is_some()) {
+            windows[place(slice, *side)] += 1;
+        }
+    }
+    for places in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
+        for (values, windows) in places.iter_mut().zip(windows) {
+            values.resize(windows, 0.0);
+        }
     }
     values.figures(per)
 }
 
-/// The counters of phases, each with its side. What one side never moved has no values there; they are zeros.
-fn between(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
-    let mut values = Values::default();
-    let mut slices = [0, 0];
-    let mut per = CONNECTION;
-    for (phase, side) in phases {
-        let measured: Vec<&Slice> = phase.slices.iter().collect();
-        per = divided_by(per, &measured);
-        add(&mut values, &measured, *side);
-        add_errors(&mut values.of_one, plan, &phase.name, &measured, *side);
-        slices[*side as usize] += measured.iter().filter(|slice| operations(slice).is_some()).count();
-    }
-    for [better, worse, ..] in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
-        better.resize(slices[0], 0.0);
-        worse.resize(slices[1], 0.0);
-    }
-    values.figures(per)
+/// Where the values of a slice stand in [`Sides`].
+fn place(slice: &Slice, side: Side) -> usize {
+    side as usize + if slice.twin == Twin::Main { 0 } else { 2 }
 }
 
 impl Values {
@@ -164,7 +148,7 @@ fn add(values: &mut Values, slices: &[&Slice], side: Side) {
         for (slice, number) in slices.iter().filter_map(|slice| Some((slice, operations(slice)?))) {
             let change =
                 slice.counters.get(host).and_then(|counters| counters.get(name)).copied().unwrap_or(0.0);
-            let place = side as usize + if slice.twin == Twin::Main { 0 } else { 2 };
+            let place = place(slice, side);
             values.of_one.entry(key.clone()).or_default()[place].push(change / number as f64);
             if host == MACHINE {
                 let seconds = slice.result.elapsed_ns as f64 / 1e9;

@@ -104,8 +104,9 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
-    let moved = evidence::of(plan, trials);
-    let profile = profile::of(plan, trials);
+    let compared = sides::of(plan, trials);
+    let moved = compared.as_ref().map(|sides| evidence::of(plan, sides, trials)).unwrap_or_default();
+    let profile = compared.as_ref().and_then(|sides| profile::of(&sides.phases));
     // Where a figure came back, nothing holds it down.
     let explained = verdicts.iter().any(|verdict| {
         matches!(
@@ -114,8 +115,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         )
     });
     let to_explain = profile.as_ref().filter(|_| explained);
-    let phase = sides::of(plan, trials).and_then(|compared| Some(compared.phases.first()?.0.name.as_str()));
-    let served = phase.map_or("", |phase| sides::served(plan, phase));
+    let phase = compared.as_ref().and_then(|sides| Some(sides.phases.first()?.0.name.as_str()));
+    let measured = sides::measured(plan, phase.unwrap_or_default(), to_explain);
     let calls = to_explain.map_or(&[][..], |profile| &profile.calls);
     let mut causes = ranked([
         plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
@@ -124,7 +125,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         probes::causes(plan, &verdicts),
         modes::causes(plan, trials),
         foreign_sync::causes(plan, trials),
-        plimsoll_explain::causes::of_calls(calls, served, &moved),
+        plimsoll_explain::causes::of_calls(calls, measured, &moved),
         plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
     ]);
     if causes.is_empty() {

@@ -8,16 +8,6 @@ use plimsoll_model::report::ProfileReport;
 use super::evidence::{CONNECTION, divided_by, operations};
 use super::sides::{self, Side};
 
-/// What grew between the two sides that are compared; nothing where they were not sampled.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<ProfileReport> {
-    between(&sides::of(plan, trials)?.phases)
-}
-
-/// What grew from a phase of one run's trials to the same of another's.
-pub(super) fn of_runs(phase: &str, better: &[&TrialRecord], worse: &[&TrialRecord]) -> Option<ProfileReport> {
-    between(&sides::of_runs(phase, better, worse))
-}
-
 /// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
 #[must_use]
 pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
@@ -26,7 +16,8 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     Some([side(Side::Before)?, side(Side::After)?])
 }
 
-fn between(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
+/// What grew from one side's phases to the other's; nothing where they were not sampled.
+pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     let side = |side, twin| merged(phases, side, twin);
     let control = side(Side::Before, Twin::Control).zip(side(Side::After, Twin::Control));
     let control = control.as_ref().map(|(before, after)| [before, after]);

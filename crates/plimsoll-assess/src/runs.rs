@@ -89,20 +89,18 @@ pub fn runs<'t>(
                 Some(b_is_worse) => {
                     let (of_a, of_b) = (trials_of(a), trials_of(b));
                     let (better, worse) = if b_is_worse { (of_a, of_b) } else { (of_b, of_a) };
-                    (
-                        evidence::of_runs(plan_a, phase, &better, &worse),
-                        profile::of_runs(phase, &better, &worse),
-                    )
+                    let phases = sides::of_runs(phase, &better, &worse);
+                    (evidence::of_runs(plan_a, &phases), profile::of(&phases))
                 }
             };
             let mut causes = super::ranked([
                 plimsoll_explain::causes::of_profile(profile.as_ref(), &moved),
+                plimsoll_explain::causes::of_counters(&moved),
                 plimsoll_explain::causes::of_calls(
                     profile.as_ref().map_or(&[], |profile| &profile.calls),
-                    sides::served(plan_a, phase),
+                    sides::measured(plan_a, phase, profile.as_ref()),
                     &moved,
                 ),
-                plimsoll_explain::causes::of_counters(&moved),
             ]);
             if causes.is_empty() {
                 causes.extend(plimsoll_explain::causes::of_saturation(profile.as_ref()));

@@ -1,8 +1,10 @@
 //! The two sides that a run's verdict compares, as the phases that belong to each.
 
+use plimsoll_explain::causes::Measured;
 use plimsoll_model::experiment::RecoveryClaim;
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
+use plimsoll_model::report::ProfileReport;
 
 use super::contrast::{self, is_of};
 use super::windows;
@@ -57,10 +59,16 @@ pub(super) fn of<'t>(plan: &'t Plan, trials: &'t [TrialRecord]) -> Option<Compar
     Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) })
 }
 
-/// The name of the service that is measured in a phase; empty where there is none.
-pub(super) fn served<'p>(plan: &'p Plan, phase: &str) -> &'p str {
-    let load = plan.experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
-    load.and_then(|name| plan.experiment.loads.get(name)).map_or("", |load| &load.to)
+/// What is measured in a phase, and whether that waits for a disk: a storage load does, and so do hosts on which something else than what is told of
+/// makes files durable.
+pub(super) fn measured<'p>(plan: &'p Plan, phase: &str, profile: Option<&ProfileReport>) -> Measured<'p> {
+    let experiment = &plan.experiment;
+    let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
+    Measured {
+        service: load.and_then(|name| experiment.loads.get(name)).map_or("", |load| &load.to),
+        waits_for_disk: !experiment.volumes.is_empty()
+            || profile.is_some_and(|profile| profile.own_syncs_per_s > 0.0),
+    }
 }
 
 /// A phase of the better run's trials, and of the worse one's.

@@ -55,6 +55,20 @@ impl Sampled {
         samples as f64 * 1e6 / f64::from(self.profile.hertz) / self.operations as f64
     }
 
+    /// How often processes of the run's hosts make files durable, but for those whose calls are told of.
+    fn own_syncs_per_s(&self, but: &[GrownCalls]) -> f64 {
+        let is_told = |call: &CallCount| {
+            but.iter().any(|it| {
+                (it.owner_kind, &it.owner, &it.process) == (call.owner.kind, &call.owner.name, &call.process)
+            })
+        };
+        let is_own = |call: &&CallCount| {
+            call.owner.kind == FrameKind::Host && call.call != TracedCall::OomKill && !is_told(call)
+        };
+        let count: u64 = self.profile.calls.iter().filter(is_own).map(|call| call.count).sum();
+        if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
+    }
+
     fn is_usable(&self) -> bool {
         self.operations > 0 && self.profile.hertz > 0 && self.profile.samples() > 0
     }
@@ -90,26 +104,24 @@ pub fn contrast(
         return None;
     }
     let control = control.filter(|sides| sides.iter().all(|side| side.is_usable()));
-    let control_ratio = control.map_or(1.0, |[before, after]| {
-        after.us(after.profile.samples()) / before.us(before.profile.samples())
-    });
     let sides = Sides { before, after, control };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
-    // One function may have grown for sure where the sum of all, which scatters more, has not.
     let (narrowest, functions) = sides.functions(&all);
-    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us || narrowest.is_some();
-    let functions = if grew { functions } else { Vec::new() };
+    let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
+    let functions = if grew || narrowest.is_some() { functions } else { Vec::new() };
+    let calls = grown_calls(before, after);
     Some(ProfileReport {
         clock: after.profile.clock,
         hertz: after.profile.hertz,
         per: per.to_owned(),
         before: before.side(),
         after: after.side(),
-        control_ratio,
+        control: control.map(|sides| sides.map(Sampled::side)),
         grew,
         narrowest,
         functions,
-        calls: grown_calls(before, after),
+        own_syncs_per_s: before.own_syncs_per_s(&calls).max(after.own_syncs_per_s(&calls)),
+        calls,
     })
 }
 
@@ -325,7 +337,7 @@ mod tests {
         let before = sampled(1000, &[("relay;a", 300), ("relay;b", 300)]);
         let after = sampled(2000, &[("relay;a", 600), ("relay;b", 600)]);
         let report = contrast(&before, &after, None, "operation").unwrap();
-        assert!(!report.grew && report.narrowest.is_none() && report.functions.is_empty());
+        assert!(!report.tells() && report.functions.is_empty());
     }
 
     #[test]
@@ -333,8 +345,8 @@ mod tests {
         let (light, heavy) = (sampled(1000, &[("relay;a", 300)]), sampled(1000, &[("relay;a", 600)]));
         assert!(contrast(&light, &heavy, None, "connection").unwrap().grew);
         let spared = contrast(&light, &heavy, Some([&light, &heavy]), "connection").unwrap();
-        assert!(!spared.grew);
-        assert_eq!(spared.control_ratio, 2.0);
+        assert!(!spared.tells());
+        assert_eq!(spared.added_us(), (0.0, 0.0));
     }
 
     #[test]
@@ -350,11 +362,28 @@ mod tests {
     }
 
     /// With so many calls of fsync, by a process of the machine.
-    fn with_syncs(mut sampled: Sampled, count: u64, seconds: f64) -> Sampled {
-        let owner = Frame::new(FrameKind::Others, "machine");
-        let call = CallCount { call: TracedCall::FileSync, owner, process: "dd".into(), count };
+    fn with_syncs(sampled: Sampled, count: u64, seconds: f64) -> Sampled {
+        Sampled { seconds, ..syncing(sampled, FrameKind::Others, "dd", count) }
+    }
+
+    fn syncing(mut sampled: Sampled, kind: FrameKind, process: &str, count: u64) -> Sampled {
+        let owner = Frame::new(kind, "owner");
+        let call = CallCount { call: TracedCall::FileSync, owner, process: process.into(), count };
         sampled.profile.calls.extend((count > 0).then_some(call));
-        Sampled { seconds, ..sampled }
+        sampled
+    }
+
+    #[test]
+    fn syncs_of_the_run_are_those_of_its_hosts_that_did_not_grow() {
+        let side = |own: u64, foreign: u64| {
+            let side = syncing(sampled(1000, &[("relay;a", 300)]), FrameKind::Host, "relay", own);
+            syncing(syncing(side, FrameKind::Host, "dd", foreign), FrameKind::Others, "cron", 50)
+        };
+        let report = contrast(&side(800, 0), &side(500, 4000), None, "message").unwrap();
+        let told: Vec<&str> = report.calls.iter().map(|it| it.process.as_str()).collect();
+        assert_eq!((told, report.own_syncs_per_s), (vec!["dd"], 80.0));
+        let idle = contrast(&side(0, 0), &side(0, 4000), None, "message").unwrap();
+        assert_eq!(idle.own_syncs_per_s, 0.0);
     }
 
     #[test]
@@ -399,7 +428,7 @@ mod tests {
                 let stacks: Vec<(&str, u64)> = side.iter().map(|(name, n)| (name.as_str(), *n)).collect();
                 sampled(1000, &stacks)
             });
-            prop_assert!(!contrast(&before, &after, None, "operation").unwrap().grew);
+            prop_assert!(!contrast(&before, &after, None, "operation").unwrap().tells());
         }
     }
 }

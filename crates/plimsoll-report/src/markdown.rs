@@ -159,7 +159,7 @@ fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
 }
 
 fn profile(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    let Some(found) = report.profile.as_ref().filter(|found| found.grew) else { return Ok(()) };
+    let Some(found) = report.profile.as_ref().filter(|found| found.tells()) else { return Ok(()) };
     let (_, before, after) = wording::evidence_sides(report);
     writeln!(out, "<details><summary>{}</summary>\n", profile::HEADING)?;
     for sentence in profile::sentences(found, (before, after)) {

@@ -1,33 +1,35 @@
 //! Where the CPUs' time went that was added, as sentences and as rows of figures.
 
 use plimsoll_model::observation::{FrameKind, ProfileClock};
-use plimsoll_model::report::{GrownFunction, ProfileReport};
+use plimsoll_model::report::{GrownFunction, ProfileReport, ProfileSide};
 
 use crate::number::{figure, percent};
+use crate::wording;
 
 /// The heading of the section.
 pub(crate) const HEADING: &str = "Where the CPU time went that was added";
 /// So many callers are told of a function, the nearest ones, in a sentence and in the table.
 const CALLERS: (usize, usize) = (3, 1);
+/// From this change on, as a share, it is told what the control did.
+const WORTH_TELLING: f64 = 0.05;
 
 /// How much CPU time there was on each side, and where what was added is. `sides` are the two sides' titles.
 pub(crate) fn sentences(profile: &ProfileReport, (before, after): (&str, &str)) -> Vec<String> {
     let ProfileReport { per, before: was, after: is, .. } = profile;
-    let mut all = vec![format!(
+    let mut all = vec![wording::capitalised(&format!(
         "{after}, each {per} took {} µs of CPU time, {} of them in the kernel; {before}, {} µs, {} of them in the kernel.",
         figure(is.cpu_us),
         figure(is.kernel_us),
         figure(was.cpu_us),
         figure(was.kernel_us),
-    )];
-    // A sentence begins with a capital, a column does not.
-    if let Some(first) = all[0].get(..1).map(str::to_uppercase) {
-        all[0].replace_range(..1, &first);
-    }
-    if (profile.control_ratio - 1.0).abs() >= 0.05 {
+    ))];
+    let moved =
+        |[before, after]: &[ProfileSide; 2]| (after.cpu_us / before.cpu_us - 1.0).abs() >= WORTH_TELLING;
+    if let Some([was, is]) = profile.control.as_ref().filter(|sides| moved(sides)) {
         all.push(format!(
-            "On the control it went to {} times what it was; what is told below is beyond that.",
-            figure(profile.control_ratio)
+            "On the control it went from {} to {} µs; what is told below is beyond that.",
+            figure(was.cpu_us),
+            figure(is.cpu_us)
         ));
     }
     match &profile.narrowest {

@@ -7,7 +7,7 @@ use plimsoll_model::experiment::{
     Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
 };
 use plimsoll_model::frame::{FromAgent, ToAgent};
-use plimsoll_model::observation::{DeepSnapshot, PhaseKind, PhaseRecord, Slice, Snapshot, Twin};
+use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
 use rand::seq::SliceRandom;
 
 use crate::agent_pool::{Key, off_the_mark};
@@ -139,7 +139,9 @@ impl Trial<'_> {
         let deployment = self.deployment(twin);
         let (key, spec, mut hosts) =
             (deployment.key(&load.from), deployment.load(name, load, kind)?, deployment.keys());
-        let namespaces = deployment.network_namespaces();
+        // Only what is measured is compared, and worth its cost.
+        let profiler = self.profiler.filter(|_| self.latest().kind == PhaseKind::Measure);
+        let profiled = profiler.map(|profiler| (profiler, deployment.network_namespaces()));
         if !hosts.contains(&machine_host(experiment)) {
             hosts.push(machine_host(experiment));
         }
@@ -151,11 +153,7 @@ impl Trial<'_> {
         let id = self.agents.id();
         let observer = &mut self.observer;
         let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
-        // Only what is measured is compared, and worth its cost.
-        let measured =
-            matches!(self.record.phases.last(), Some(PhaseRecord { kind: PhaseKind::Measure, .. }));
-        let profiler = self.profiler.filter(|_| measured);
-        if let Some(profiler) = profiler {
+        if let Some((profiler, namespaces)) = profiled {
             profiler.start(namespaces);
         }
         let answers = self.agents.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell);

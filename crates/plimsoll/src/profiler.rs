@@ -12,6 +12,17 @@ impl Profiler {
     pub(crate) fn open() -> Result<Self, ProfilerError> {
         profile::Profiler::open().map(Self)
     }
+
+    /// What a reader must know of calls that are not traced.
+    pub(crate) fn untraced(&self) -> Option<String> {
+        let untraced = self.0.untraced();
+        (!untraced.is_empty()).then(|| {
+            format!(
+                "the limit of open files (ulimit -n) leaves no room to trace {} on each CPU",
+                untraced.join(", ")
+            )
+        })
+    }
 }
 
 impl plimsoll_run::Profiler for Profiler {

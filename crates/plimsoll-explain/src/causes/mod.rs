@@ -8,7 +8,7 @@ mod counters;
 mod profile;
 mod stalls;
 
-pub use calls::of_calls;
+pub use calls::{Measured, of_calls};
 pub use counters::of_counters;
 pub use profile::{of_profile, of_saturation};
 pub use stalls::{CellStalls, of_stalls};

@@ -70,7 +70,7 @@ const ONE_SIDED: f64 = 0.6;
 /// What the functions that grew tell; the surest first. `evidence` is everything else that moved.
 #[must_use]
 pub fn of_profile(profile: Option<&ProfileReport>, evidence: &[Evidence]) -> Vec<Cause> {
-    let Some(profile) = profile.filter(|profile| profile.grew) else { return Vec::new() };
+    let Some(profile) = profile.filter(|profile| profile.tells()) else { return Vec::new() };
     SIGNATURES.iter().filter_map(|signature| named(signature, profile, evidence)).collect()
 }
 
@@ -109,10 +109,8 @@ fn named(signature: &Signature, profile: &ProfileReport, evidence: &[Evidence]) 
 
 fn saturated(profile: &ProfileReport) -> Option<Cause> {
     let is_busy = profile.after.idle? < BUSY;
-    let before = profile.before.cpu_us * profile.control_ratio;
-    let added = profile.after.cpu_us - before;
-    let of_kernel = (profile.after.kernel_us - profile.before.kernel_us * profile.control_ratio) / added;
-    let (id, kind) = match of_kernel {
+    let (added, of_kernel) = profile.added_us();
+    let (id, kind) = match of_kernel / added {
         share if share >= ONE_SIDED => (CauseId::CpuKernelSaturated, FrameKind::Kernel),
         share if share <= 1.0 - ONE_SIDED => (CauseId::CpuUserSaturated, FrameKind::User),
         _ => return None,
@@ -195,11 +193,12 @@ mod tests {
             per: "connection".into(),
             before: side(500.0, 300.0),
             after: side(1500.0, 300.0 + 1000.0 * kernel),
-            control_ratio: 1.0,
+            control: None,
             grew: true,
             narrowest,
             functions,
             calls: Vec::new(),
+            own_syncs_per_s: 0.0,
         }
     }
 
@@ -259,8 +258,33 @@ mod tests {
     #[test]
     fn what_did_not_grow_explains_nothing() {
         let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
-        let same = ProfileReport { grew: false, ..profile(Some(lookup), Vec::new(), 1.0, 0.0) };
+        let same = ProfileReport { grew: false, ..profile(None, vec![lookup], 1.0, 0.0) };
         assert!(of_profile(Some(&same), &[]).is_empty() && of_profile(None, &[]).is_empty());
         assert_eq!(of_saturation(Some(&same)), None);
+    }
+
+    #[test]
+    fn one_function_that_grew_where_the_sum_did_not_says_nothing_of_the_whole() {
+        let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
+        let one = ProfileReport {
+            grew: false,
+            after: ProfileSide {
+                cpu_us: 480.0,
+                kernel_us: 290.0,
+                ..profile(None, Vec::new(), 1.0, 0.0).after
+            },
+            ..profile(Some(lookup), Vec::new(), 1.0, 0.0)
+        };
+        assert_eq!(ids(&one, &[]), [CauseId::NetRuleChain.id()]);
+        assert_eq!(of_saturation(Some(&one)), None);
+    }
+
+    #[test]
+    fn what_the_control_grew_by_is_laid_to_neither() {
+        // All that was added in the kernel was added on the control as well: what is left is the program's.
+        let grown = profile(None, vec![function("work", FrameKind::User, 0.9)], 0.7, 0.05);
+        let control = [grown.before, ProfileSide { cpu_us: 1200.0, kernel_us: 1000.0, ..grown.after }];
+        let spared = ProfileReport { control: Some(control), ..grown };
+        assert_eq!(of_saturation(Some(&spared)).map(|cause| cause.id), Some(CauseId::CpuUserSaturated));
     }
 }

@@ -18,9 +18,10 @@ pub struct ProfileReport {
     pub before: ProfileSide,
     /// After, or on the worse side.
     pub after: ProfileSide,
-    /// The CPU time of the control after over before; 1 without a control. What a function grew by is told less what it grew by there.
-    pub control_ratio: f64,
-    /// Whether the CPU time grew beyond chance. If not, there are no functions to name.
+    /// The control, before and after; null without one. What it grew by is taken from every increase that is told.
+    pub control: Option<[ProfileSide; 2]>,
+    /// Whether the CPU time of all functions together grew beyond chance. It scatters more than that of one function, which may have grown for sure
+    /// where the sum has not.
     pub grew: bool,
     /// The narrowest function that most of the growth is in, with what it calls; null where it is spread over many.
     pub narrowest: Option<GrownFunction>,
@@ -29,6 +30,29 @@ pub struct ProfileReport {
     /// Traced calls of which there were more in each second, and for each connection or operation, the most first.
     #[serde(default)]
     pub calls: Vec<GrownCalls>,
+    /// Calls of fsync and sync in each second by processes of the run's hosts that are not in `calls`, on the side that has more of them. Without any
+    /// nothing of the run waits for somebody else's.
+    #[serde(default)]
+    pub own_syncs_per_s: f64,
+}
+
+impl ProfileReport {
+    /// Whether there is CPU time that was added: to all functions together, or to one of them.
+    #[must_use]
+    pub fn tells(&self) -> bool {
+        self.grew || self.narrowest.is_some()
+    }
+
+    /// What CPU time was added, less what was added on the control, in microseconds: all of it, and the kernel's.
+    #[must_use]
+    pub fn added_us(&self) -> (f64, f64) {
+        let change = |before: &ProfileSide, after: &ProfileSide| {
+            (after.cpu_us - before.cpu_us, after.kernel_us - before.kernel_us)
+        };
+        let (all, kernel) = change(&self.before, &self.after);
+        let of_control = self.control.map_or((0.0, 0.0), |[before, after]| change(&before, &after));
+        (all - of_control.0, kernel - of_control.1)
+    }
 }
 
 /// Calls of a process that came more often.

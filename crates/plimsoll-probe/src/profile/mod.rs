@@ -24,7 +24,7 @@ use plimsoll_model::observation::{Profile, ProfileBuilder, ProfileClock, Twin};
 use self::rings::Rings;
 use self::symbols::Symbols;
 
-/// Samples per second and CPU: each costs some 30 µs in a virtual machine. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
+/// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
 pub const HERTZ: u32 = 99;
 /// How often the kernel's buffers are emptied. At this rate and with the deepest stacks (127 frames) they take 4.9 s to fill.
 const EMPTIED_EVERY: Duration = Duration::from_millis(100);
@@ -63,6 +63,7 @@ pub struct Profiler {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
     clock: ProfileClock,
+    untraced: Vec<&'static str>,
 }
 
 impl Profiler {
@@ -72,7 +73,7 @@ impl Profiler {
     /// The kernel does not allow it, or cannot do it.
     pub fn open() -> Result<Self, ProfilerError> {
         let rings = Rings::open(HERTZ)?;
-        let clock = rings.clock();
+        let (clock, untraced) = (rings.clock(), rings.untraced().to_vec());
         let (commands, inbox) = channel();
         let thread = thread::Builder::new()
             .name("profiler".into())
@@ -80,13 +81,19 @@ impl Profiler {
                 Worker { rings, hosts: HostNamespaces::new(), sampled: BTreeMap::new() }.work(&inbox);
             })
             .map_err(|source| ProfilerError::Absent { source })?;
-        Ok(Self { commands: Some(commands), thread: Some(thread), clock })
+        Ok(Self { commands: Some(commands), thread: Some(thread), clock, untraced })
     }
 
     /// What makes the samples.
     #[must_use]
     pub fn clock(&self) -> ProfileClock {
         self.clock
+    }
+
+    /// Tracepoints that this kernel has and that are not traced, because the descriptors for them would be too many.
+    #[must_use]
+    pub fn untraced(&self) -> &[&'static str] {
+        &self.untraced
     }
 
     /// Begins to sample. Processes in these namespaces are told by their host.

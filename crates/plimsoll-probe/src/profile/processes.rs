@@ -22,8 +22,19 @@ pub(super) struct Identity {
     pub(super) name: Arc<str>,
     /// The inode of its network namespace; none where the process was gone before it could be asked.
     pub(super) namespace: Option<u64>,
-    /// Whether it is a thread of the kernel, which has no memory of its own, or an idle CPU.
-    pub(super) is_of_kernel: bool,
+    pub(super) kind: ProcessKind,
+}
+
+/// What kind of process it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum ProcessKind {
+    /// A program.
+    #[default]
+    Program,
+    /// A thread of the kernel, which has no memory of its own.
+    KernelThread,
+    /// A CPU that has nothing to do.
+    Idle,
 }
 
 /// A process as it was when it was first sampled.
@@ -90,15 +101,16 @@ impl Processes {
 fn read(pid: u32) -> Process {
     // Idle CPUs, and softirqs on them, run as process 0, which is not in /proc.
     if pid == 0 {
-        let identity = Identity { name: "idle".into(), namespace: None, is_of_kernel: true };
+        let identity = Identity { name: "idle".into(), namespace: None, kind: ProcessKind::Idle };
         return Process { identity, ..Process::default() };
     }
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"));
+    let is_of_kernel = maps.as_ref().is_ok_and(String::is_empty);
     let identity = Identity {
         name: name.as_deref().map_or("unknown", str::trim_end).into(),
         namespace: fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino()),
-        is_of_kernel: maps.as_ref().is_ok_and(String::is_empty),
+        kind: if is_of_kernel { ProcessKind::KernelThread } else { ProcessKind::Program },
     };
     Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps))) }
 }

@@ -31,7 +31,6 @@ const LARGEST_MARK: u64 = -4095_i64 as u64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RawStack {
     pub(super) process: Identity,
-    pub(super) is_idle_task: bool,
     pub(super) kernel: Vec<u64>,
     pub(super) user: Vec<(Arc<Path>, u64)>,
 }
@@ -90,6 +89,10 @@ impl Rings {
 
     pub(super) fn clock(&self) -> ProfileClock {
         self.clock
+    }
+
+    pub(super) fn untraced(&self) -> &[&'static str] {
+        self.calls.untraced()
     }
 
     pub(super) fn are_enabled(&self) -> bool {
@@ -161,12 +164,7 @@ impl Rings {
 
     fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
         let process = self.processes.sampled(pid);
-        let mut stack = RawStack {
-            process: process.identity.clone(),
-            is_idle_task: pid == 0,
-            kernel: Vec::new(),
-            user: Vec::new(),
-        };
+        let mut stack = RawStack { process: process.identity.clone(), kernel: Vec::new(), user: Vec::new() };
         let mut context = 0;
         for &address in chain {
             match address {

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,17 +12,40 @@ use blazesym::MaybeDefault;
 use blazesym::helper::read_elf_build_id;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use nix::unistd::Uid;
 use plimsoll_model::observation::{CallCount, Frame, FrameKind, Profile, ProfileBuilder};
 
 use super::HostNamespaces;
-use super::processes::Identity;
+use super::processes::{Identity, ProcessKind};
 use super::rings::Sampled;
 
-/// Where a function is: in the kernel by its address, in a file by the offset.
-type Place = (Option<Arc<Path>>, u64);
+/// Where a function is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// An address in the kernel.
+    Kernel(u64),
+    /// An offset in a program's file.
+    Program {
+        file: Arc<Path>,
+        offset: u64,
+        /// Whether a process of the run's hosts has it in its memory.
+        is_of_the_run: bool,
+    },
+}
+
+/// A program whose names are read.
+struct Program {
+    source: Source<'static>,
+    /// The file that `source` names by its descriptor: whoever renames or replaces it meanwhile changes nothing.
+    _file: File,
+}
 
 /// Where Debian and others keep symbols that were taken out of programs, by build id.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+/// The most programs whose names are read; each keeps a file open.
+const MOST_PROGRAMS: usize = 200;
+/// Who else may write a file, in its mode: its group, and all others.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// What the processes of no host belong to.
 const MACHINE: &str = "machine";
 /// What threads of the kernel, and interrupts of idle CPUs, belong to.
@@ -32,7 +58,7 @@ pub(super) struct Symbols {
     symbolizer: Symbolizer,
     kernel: Source<'static>,
     /// The file that has the names of each program: itself, or one beside it.
-    files: HashMap<Arc<Path>, Source<'static>>,
+    programs: HashMap<(Arc<Path>, bool), Option<Program>>,
     known: HashMap<Place, Frame>,
 }
 
@@ -47,7 +73,7 @@ impl Symbols {
         Self {
             symbolizer: Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).build(),
             kernel: Source::Kernel(kernel),
-            files: HashMap::new(),
+            programs: HashMap::new(),
             known: HashMap::new(),
         }
     }
@@ -62,9 +88,12 @@ impl Symbols {
         let mut idle = 0;
         for (stack, samples) in &sampled.stacks {
             let kernel: Vec<Frame> =
-                stack.kernel.iter().rev().map(|address| self.frame((None, *address))).collect();
+                stack.kernel.iter().rev().map(|address| self.frame(Place::Kernel(*address))).collect();
             let softirq = softirq(&kernel);
-            if stack.is_idle_task && softirq.is_none() && !kernel.iter().any(is_interrupt) {
+            if stack.process.kind == ProcessKind::Idle
+                && softirq.is_none()
+                && !kernel.iter().any(is_interrupt)
+            {
                 idle += samples;
                 continue;
             }
@@ -75,15 +104,13 @@ impl Symbols {
                     whole.extend_from_slice(&kernel[at..]);
                 }
                 _ => {
-                    whole.push(owner(&stack.process, hosts));
+                    let owner = owner(&stack.process, hosts);
+                    let is_of_the_run = owner.kind == FrameKind::Host;
+                    whole.push(owner);
                     whole.push(Frame::new(FrameKind::Process, &*stack.process.name));
-                    whole.extend(
-                        stack
-                            .user
-                            .iter()
-                            .rev()
-                            .map(|(file, offset)| self.frame((Some(Arc::clone(file)), *offset))),
-                    );
+                    whole.extend(stack.user.iter().rev().map(|(file, offset)| {
+                        self.frame(Place::Program { file: Arc::clone(file), offset: *offset, is_of_the_run })
+                    }));
                     whole.extend(kernel);
                 }
             }
@@ -106,15 +133,20 @@ impl Symbols {
             return frame.clone();
         }
         let frame = match &place {
-            (None, address) => {
+            Place::Kernel(address) => {
                 let found = self.symbolizer.symbolize_single(&self.kernel, Input::AbsAddr(*address));
                 let name = found.ok().and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
                 Frame::new(FrameKind::Kernel, name.as_deref().map_or("[kernel]", as_in_the_source))
             }
-            (Some(file), offset) => {
-                let source = self.files.entry(Arc::clone(file)).or_insert_with(|| source(file));
-                let found = self.symbolizer.symbolize_single(source, Input::FileOffset(*offset));
-                let name = found.ok().and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
+            Place::Program { file, offset, is_of_the_run } => {
+                let known = self.programs.len();
+                let program = self.programs.entry((Arc::clone(file), *is_of_the_run)).or_insert_with(|| {
+                    if known < MOST_PROGRAMS { program(file, *is_of_the_run) } else { None }
+                });
+                let found = program.as_ref().and_then(|program| {
+                    self.symbolizer.symbolize_single(&program.source, Input::FileOffset(*offset)).ok()
+                });
+                let name = found.and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
                 Frame::new(FrameKind::User, name.unwrap_or_else(|| unnamed(file)))
             }
         };
@@ -128,13 +160,24 @@ fn as_in_the_source(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| name)
 }
 
-/// The file itself, or the one that was split off from it and has more names.
-fn source(file: &Path) -> Source<'static> {
+/// The file itself, or the one that was split off from it and has more names. Nothing where it is not to be read: what any process of the machine has
+/// mapped may be a pipe, or be cut short while it is read, which ends the reader. Processes of the run may bring their own files; of others only
+/// what nobody but their owner can write is read, and that owner is root or whoever runs this.
+fn program(file: &Path, is_of_the_run: bool) -> Option<Program> {
+    let opened =
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
+    let metadata = opened.metadata().ok()?;
+    let is_owned = metadata.uid() == 0 || metadata.uid() == Uid::effective().as_raw();
+    let is_safe = is_of_the_run || is_owned && metadata.mode() & WRITABLE_BY_OTHERS == 0;
+    if !metadata.is_file() || !is_safe {
+        return None;
+    }
+    let itself = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
     let split_off =
-        read_elf_build_id(file).ok().flatten().map(|id| split_off(&id)).filter(|path| path.exists());
-    let mut elf = Elf::new(split_off.unwrap_or_else(|| file.to_owned()));
+        read_elf_build_id(&itself).ok().flatten().map(|id| split_off(&id)).filter(|path| path.exists());
+    let mut elf = Elf::new(split_off.unwrap_or(itself));
     elf.debug_syms = false;
-    Source::Elf(elf)
+    Some(Program { source: Source::Elf(elf), _file: opened })
 }
 
 fn split_off(build_id: &[u8]) -> PathBuf {
@@ -155,7 +198,7 @@ fn unnamed(file: &Path) -> String {
 fn owner(process: &Identity, hosts: &HostNamespaces) -> Frame {
     match process.namespace.and_then(|inode| hosts.get(&inode)) {
         Some(host) => Frame::new(FrameKind::Host, host),
-        None if process.is_of_kernel => Frame::new(FrameKind::Shared, KERNEL),
+        None if process.kind != ProcessKind::Program => Frame::new(FrameKind::Shared, KERNEL),
         None => Frame::new(FrameKind::Others, MACHINE),
     }
 }
@@ -181,4 +224,34 @@ fn softirq(kernel: &[Frame]) -> Option<Softirq> {
 fn is_interrupt(frame: &Frame) -> bool {
     let name = frame.name.as_str();
     ["common_interrupt", "sysvec_", "el1_interrupt"].iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_never_read_and_what_others_can_write_only_for_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        assert!(program(&pipe, true).is_none() && program(&pipe, false).is_none());
+        let file = folder.path().join("program");
+        std::fs::copy("/proc/self/exe", &file).unwrap();
+        for (mode, for_all) in [(0o755, true), (0o775, false), (0o757, false)] {
+            set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(
+                (program(&file, true).is_some(), program(&file, false).is_some()),
+                (true, for_all),
+                "{mode:o}"
+            );
+        }
+        assert!(program(&folder.path().join("gone"), true).is_none());
+    }
 }

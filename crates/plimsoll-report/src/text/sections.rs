@@ -515,7 +515,7 @@ pub(super) fn profile(
     (_, before, after): (&str, &'static str, &'static str),
     found: Option<&ProfileReport>,
 ) -> io::Result<()> {
-    let Some(found) = found.filter(|found| found.grew) else { return Ok(()) };
+    let Some(found) = found.filter(|found| found.tells()) else { return Ok(()) };
     page.heading(profile::HEADING)?;
     profile::sentences(found, (before, after)).iter().try_for_each(|sentence| page.item(sentence))?;
     let columns: Vec<Column> = profile::columns(before, after)

@@ -664,11 +664,12 @@ fn profile() -> ProfileReport {
         per: "connection".into(),
         before: side(462, 193.5, 20.9, 0.62),
         after: side(6431, 2_693.0, 2_513.0, 0.01),
-        control_ratio: 1.02,
+        control: Some([side(430, 180.1, 20.2, 0.63), side(439, 183.7, 20.4, 0.63)]),
         grew: true,
         narrowest: Some(walk.clone()),
         functions: vec![walk],
         calls: Vec::new(),
+        own_syncs_per_s: 0.0,
     }
 }
 

@@ -266,7 +266,7 @@ fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_th
     }
     assert_eq!((&parents[0], value(0)), (&"".into(), 6431));
     let walk = labels.iter().position(|label| label == "fib_rules_lookup").expect("it is drawn");
-    assert_eq!(list("text")[walk], "12.8 → 1,717 µs/connection");
+    assert_eq!(list("text")[walk], "12.6 → 1,717 µs/connection");
     // What is too small is left out, and a name from outside is no markup.
     assert!(!labels.contains(&"[cron]".into()));
     assert!(labels.iter().all(|label| !label.as_str().unwrap_or_default().contains("<br>")), "{labels:?}");

@@ -75,24 +75,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         interrupt: Arc::clone(&interrupt),
     };
     let judge = Judge;
-    let profiler = Profiler::open();
+    let probed = plan.cells.iter().any(|cell| cell.experiment.run.probes);
+    let profiler = probed.then(Profiler::open).transpose();
     let run = Run {
         plan: &plan,
         provider: &provider,
         judge: &judge,
-        profiler: profiler.as_ref().ok().map(|profiler| profiler as &dyn plimsoll_run::Profiler),
+        profiler: profiler
+            .as_ref()
+            .ok()
+            .and_then(|profiler| Some(profiler.as_ref()? as &dyn plimsoll_run::Profiler)),
         store: &store,
         interrupt: &interrupt,
         limits,
     };
     let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
     let id = entry.id.clone();
-    if let Err(error) = &profiler {
-        let note = format!("no profile was taken: {error}");
-        if !entry.notes.contains(&note) {
-            entry.notes.push(note);
-        }
-    }
+    let missing = match &profiler {
+        Ok(profiler) => profiler.as_ref().and_then(Profiler::untraced),
+        Err(error) => Some(format!("no profile was taken: {error}")),
+    };
+    entry.notes.extend(missing.filter(|note| !entry.notes.contains(note)));
     let mut progress = ProgressLine::new(&plan, &entry);
     let mut neighbours = Neighbours::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut neighbours);

@@ -67,41 +67,24 @@ difference = { phase = "visits", factor = "ports", metric = "error_share", expec
 
 /// A host on which somebody loads rules into the packet filter, none of which ever applies.
 const FILTERED: &str = r#"
-question = "Which release is worse, and why?"
-[hosts.client]
-[hosts.server]
-[[links]]
-between = ["client", "server"]
 [services.filter]
 on = "server"
 exec = ["sh", "-c", "{ echo add table ip t; echo 'add chain ip t c { type filter hook input priority 0; }'; i=0; while [ $i -lt $RULES ]; do i=$((i+1)); echo add rule ip t c tcp sport $i counter drop; done; } | nft -f - && exec python3 -m http.server {port}"]
 privileged = true
 env = { RULES = "0" }
-[services.web]
-on = "server"
-web = { model = "fork_per_connection" }
-[loads.visitors]
-from = "client"
-to = "web"
-http = { duration = "500ms", concurrency = 8, close_first = "client" }
-[[phases]]
-name = "visits"
-measure = "visitors"
 [factors.release]
 set = "services.filter.env.RULES"
 levels = ["0", "8000"]
 [[claims]]
 difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
-[run]
-min_trials = 6
-max_trials = 6
 "#;
 
 #[test]
 fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     let lab = Lab::new();
-    let file = lab.file("filtered.toml", FILTERED);
-    let told = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]);
+    let file = lab.file("filtered.toml", &format!("{TWO_HOSTS}{FILTERED}"));
+    let few = "loads.visitors.http.concurrency=8";
+    let told = lab.plimsoll_until_decided(&["run", &file, "--yes", "--set", few, "--format", "json"]);
     let report = told.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "net.rule_chain", "{}", report["profile"]);
@@ -174,42 +157,31 @@ fn the_process_that_makes_the_disk_flush_is_named() {
 
 /// A host with little memory, on which a program needs more in one of its releases.
 const STARVED: &str = r#"
-question = "Which release is worse, and why?"
-[hosts.client]
-[hosts.server]
-memory = "200M"
-[[links]]
-between = ["client", "server"]
 [services.cache]
 on = "server"
 exec = ["sh", "-c", "while true; do python3 -c \"import time, os; kept = bytearray(int(os.environ['SIZE']) << 20); time.sleep(0.3)\"; done & exec python3 -m http.server {port}"]
 env = { SIZE = "10" }
-[services.web]
-on = "server"
-web = { model = "fork_per_connection" }
-[loads.visitors]
-from = "client"
-to = "web"
-http = { duration = "1s", concurrency = 8, close_first = "client" }
-[[phases]]
-name = "visits"
-measure = "visitors"
-slices = 2
 [factors.release]
 set = "services.cache.env.SIZE"
 levels = ["10", "600"]
 [[claims]]
 difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
-[run]
-min_trials = 12
-max_trials = 12
 "#;
 
 #[test]
 fn a_process_that_is_killed_for_want_of_memory_is_named() {
     let lab = Lab::of_root();
-    let file = lab.file("starved.toml", STARVED);
-    let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
+    let file = lab.file("starved.toml", &format!("{TWO_HOSTS}{STARVED}"));
+    let mut args = vec!["run", &file, "--format", "json"];
+    let settings = [
+        "hosts.server.memory=200M",
+        "loads.visitors.http.concurrency=8",
+        "loads.visitors.http.duration=2s",
+        "run.min_trials=12",
+        "run.max_trials=12",
+    ];
+    args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let told = lab.plimsoll_until_decided(&args);
     let report = told.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "memory.oom", "{} {}", report["causes"], report["profile"]["calls"]);

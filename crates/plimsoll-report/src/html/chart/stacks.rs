@@ -76,7 +76,7 @@ pub(in crate::html) fn chart(report: &ProfileReport, [before, after]: &[Profile;
     found.retain(|_, samples| samples.after as f64 >= LEAST * all.after as f64);
     let deepest = found.keys().map(Vec::len).max().unwrap_or(0);
     let per = &report.per;
-    let before_us = |samples: u64| microseconds(before, &report.before, samples) * report.control_ratio;
+    let before_us = |samples: u64| microseconds(before, &report.before, samples);
     let after_us = |samples: u64| microseconds(after, &report.after, samples);
     let change = |samples: &Samples| after_us(samples.after) - before_us(samples.before);
     let told = |samples: &Samples| {
