@@ -1,9 +1,9 @@
-//! What must hold for every report, whatever was captured: no time counts twice, and none goes missing.
+//! What the packets of a capture say by themselves, and what must hold for every report of it: no time counts twice, and none goes missing.
 
 use std::collections::BTreeMap;
 
 use plimsoll_explain::stalls::{ConnectionReport, TraceReport};
-use plimsoll_model::packet::{Packet, Transport};
+use plimsoll_model::packet::{Flags, Packet, Segment, Transport};
 
 /// A silence that is longer than this, and than some round trips, has a reason that must be named.
 const SILENCE_S: f64 = 0.1;
@@ -13,17 +13,43 @@ const SILENCE_S: f64 = 0.1;
 pub(crate) struct Clock {
     first_ns: Option<u64>,
     seen: BTreeMap<(String, String), Vec<f64>>,
+    /// What each end has sent so far, by sender and receiver: the sequence number after it.
+    sent: BTreeMap<(String, String), u32>,
+    /// When either end sent something for the second time, by the two ends in order.
+    sent_again: BTreeMap<(String, String), Vec<f64>>,
 }
 
 impl Clock {
     #[expect(clippy::cast_precision_loss, reason = "captures of minutes, to the microsecond")]
     pub(crate) fn packet(&mut self, packet: &Packet) {
         let first = *self.first_ns.get_or_insert(packet.time_ns);
-        if matches!(packet.transport, Transport::Tcp(_)) {
+        if let Transport::Tcp(segment) = &packet.transport {
             let at = packet.time_ns.saturating_sub(first) as f64 / 1e9;
             let ends = (packet.source.to_string(), packet.destination.to_string());
+            if self.is_sent_again(&ends, segment) {
+                self.sent_again.entry(ordered(ends.clone())).or_default().push(at);
+            }
             self.seen.entry(ordered(ends)).or_default().push(at);
         }
+    }
+
+    /// Whether a segment takes up sequence numbers that its sender has used before. A keep-alive does not: it carries nothing, or one old byte.
+    fn is_sent_again(&mut self, ends: &(String, String), segment: &Segment) -> bool {
+        let length = segment.end().wrapping_sub(segment.seq);
+        let next = *self.sent.entry(ends.clone()).or_insert(segment.seq);
+        // A distance of less than half of all numbers is forward (RFC 9293, 3.4).
+        let is_new = segment.end().wrapping_sub(next) <= i32::MAX as u32;
+        if is_new {
+            self.sent.insert(ends.clone(), segment.end());
+        }
+        let is_old = next.wrapping_sub(segment.seq).wrapping_sub(1) < i32::MAX as u32;
+        is_old && (length > 1 || segment.flags.any(Flags::SYN.with(Flags::FIN)))
+    }
+
+    /// Whether something was sent for the second time in this stretch of a connection, in seconds after the first packet of the file.
+    pub(crate) fn sends_again(&self, connection: &ConnectionReport, (from, to): (f64, f64)) -> bool {
+        let ends = ordered((connection.client.clone(), connection.server.clone()));
+        self.sent_again.get(&ends).is_some_and(|all| all.iter().any(|at| (from..=to).contains(at)))
     }
 
     /// Every fault in the accounts of a report; `slack_s` is the round trip of the link.

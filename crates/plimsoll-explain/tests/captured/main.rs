@@ -60,7 +60,7 @@ fn judge(set: &str, captures: usize) {
             let (report, clock) = read(&folder.path().join(&truth.capture));
             let found = clock.audit(&report, truth.slack_s);
             faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", truth.capture)));
-            score.add(&truth, &report);
+            score.add(&truth, &report, &clock);
             seen += 1;
         }
     }

@@ -6,6 +6,8 @@ use std::fmt::{self, Write};
 use plimsoll_explain::stalls::{Class, ConnectionReport, Stall, TraceReport};
 use serde::Deserialize;
 
+use crate::books::Clock;
+
 /// The truth of one capture, as `generate.py` writes it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Truth {
@@ -41,6 +43,9 @@ struct TrueStall {
 }
 
 type Span = (f64, f64);
+
+/// Times in reports are rounded to so many seconds at most.
+const ROUNDED: f64 = 1e-4;
 
 fn overlap(a: Span, b: Span) -> f64 {
     (a.1.min(b.1) - a.0.max(b.0)).max(0.0)
@@ -126,7 +131,7 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    pub(crate) fn add(&mut self, truth: &Truth, report: &TraceReport) {
+    pub(crate) fn add(&mut self, truth: &Truth, report: &TraceReport, clock: &Clock) {
         let reported: BTreeMap<(&str, &str), &ConnectionReport> =
             report.connections.iter().map(|found| ((&*found.client, &*found.server), found)).collect();
         for connection in &truth.connections {
@@ -143,7 +148,7 @@ impl Score {
                 }
             }
             if let Some(found) = found {
-                self.find_invented(&mut tally, connection, found, truth.slack_s, &place);
+                self.find_invented(&mut tally, connection, (found, clock), truth.slack_s, &place);
             }
             let scenario = format!("{}: {}", connection.family, connection.scenario);
             let view = format!("{}, {}", truth.link, truth.at);
@@ -186,18 +191,23 @@ impl Score {
         }
     }
 
-    /// What is reported without a cause: from 50 ms on, where something is said to be lost from 20 ms on, and any timeout
-    /// without a segment that was sent again.
+    /// What is reported without a cause: from 50 ms on, where something is said to be lost from 20 ms on, and any timeout without a segment that was
+    /// sent again. Programs do not know of what the kernel sends again needlessly, as it does on a machine that is too busy to acknowledge in time; that is
+    /// taken from the packets themselves.
     fn find_invented(
         &mut self,
         tally: &mut Tally,
         truth: &TrueConnection,
-        found: &ConnectionReport,
+        (found, clock): (&ConnectionReport, &Clock),
         slack: f64,
         place: &str,
     ) {
         let sent_again = found.from_client.retransmissions + found.from_server.retransmissions;
         for stall in &found.stalls {
+            let (begin, end) = span(stall);
+            if tells_of_loss(stall.class) && clock.sends_again(found, (begin - ROUNDED, end + ROUNDED)) {
+                continue;
+            }
             let near = |margin: f64| {
                 truth.stalls.iter().filter(move |true_stall| {
                     (true_stall.required || true_stall.fits(stall.class))
