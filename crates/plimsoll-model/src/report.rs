@@ -354,6 +354,8 @@ pub struct GrowthPointReport {
 pub enum RunStatus {
     /// To its end.
     Complete,
+    /// A process is carrying it out.
+    Running,
     /// It was interrupted; `--resume` goes on with it.
     Interrupted,
     /// It could not go on.

@@ -91,6 +91,7 @@ fn nothing_claimed(report: &RunReport) -> Option<TestCase> {
 fn ended_early(report: &RunReport) -> Option<TestCase> {
     let kind = match report.status {
         RunStatus::Complete => return None,
+        RunStatus::Running => "running",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",
     };

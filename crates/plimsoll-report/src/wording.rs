@@ -227,6 +227,7 @@ fn status(report: &RunReport) -> Option<String> {
         n => format!("{n} trials are stored"),
     };
     match report.status {
+        RunStatus::Running => Some(format!("The run is still going on: {trials} so far.")),
         RunStatus::Interrupted => {
             Some(format!("The run was interrupted: {trials}; --resume goes on with it."))
         }

@@ -36,6 +36,13 @@ impl Claim {
     }
 }
 
+/// Whether another process has claimed a run. What cannot be read was claimed by nobody.
+pub(crate) fn is_held(path: &Path, run: &str) -> bool {
+    let mut held = lock(run);
+    let asked = File::open(path).map(|file| fcntl(&file, FcntlArg::F_GETLK(&mut held)).is_ok());
+    asked.unwrap_or(false) && held.l_type != libc::F_UNLCK as libc::c_short
+}
+
 /// The lock of a run: a byte of its own, which need not be there. Where it is, all versions of Plimsoll have to find alike: by the hash FNV-1a
 /// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>), halved to fit a place in a file.
 fn lock(run: &str) -> libc::flock {

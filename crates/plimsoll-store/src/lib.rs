@@ -198,7 +198,17 @@ impl Store {
     /// # Errors
     /// [`StoreError::Going`] when another process has claimed it.
     pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
-        Claim::of(&beside(&self.path, "-claims"), run)
+        Claim::of(&self.claims(), run)
+    }
+
+    /// Whether another process carries this run out. A process that does so itself must not ask, because that would end its own claim.
+    #[must_use]
+    pub fn is_going_on(&self, run: &str) -> bool {
+        claim::is_held(&self.claims(), run)
+    }
+
+    fn claims(&self) -> PathBuf {
+        beside(&self.path, "-claims")
     }
 
     /// Where the file is.
@@ -498,6 +508,7 @@ impl Store {
 fn status_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Complete => "complete",
+        RunStatus::Running => "running",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",
     }

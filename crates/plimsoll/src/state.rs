@@ -1,7 +1,9 @@
 //! Where runs are kept.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plimsoll_model::report::RunStatus;
 use plimsoll_store::{RunEntry, Store};
 
 use crate::failure::Failure;
@@ -38,6 +40,16 @@ pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
             store.path().display()
         ))
     })
+}
+
+/// A run with what is not stored: whether it is still going on, and for how long, since it was started.
+pub(crate) fn as_it_is(store: &Store, entry: RunEntry) -> RunEntry {
+    if entry.status != RunStatus::Interrupted || !store.is_going_on(&entry.id) {
+        return entry;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let elapsed = Duration::from_secs(now.as_secs().saturating_sub(entry.started_unix_s));
+    RunEntry { status: RunStatus::Running, elapsed, ..entry }
 }
 
 /// The folder of the file of runs, which has the pages and the captures of runs, too.

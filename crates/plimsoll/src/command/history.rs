@@ -14,7 +14,8 @@ use crate::{output, state};
 
 pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
-    let runs = store.runs(args.experiment.as_deref())?;
+    let runs = store.runs(args.experiment.as_deref())?.into_iter();
+    let runs: Vec<RunEntry> = runs.map(|run| state::as_it_is(&store, run)).collect();
     match args.format {
         PlainFormat::Json => {
             let all: Vec<_> = runs.iter().map(entry).collect();

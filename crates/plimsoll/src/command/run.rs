@@ -158,7 +158,7 @@ fn finish(
             messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
             Exit::Interrupted
         }
-        RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
+        RunStatus::Running | RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
     })
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
 
 /// A stored run, judged anew from what was observed.
 pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<TrialRecord>), Failure> {
-    let entry = state::find(store, id)?;
+    let entry = state::as_it_is(store, state::find(store, id)?);
     let trials = store.trials(&entry.id)?;
     let plan = plan_of(&entry)?;
     let mut report = command::report_of(&plan, &entry, &trials);

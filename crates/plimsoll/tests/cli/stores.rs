@@ -107,8 +107,12 @@ fn a_run_that_is_still_going_is_not_resumed_and_one_that_was_killed_is() {
         lab.stored().is_some_and(|report| report["trials"][0]["phases"][0].is_object()),
         "it has all it had"
     );
+    lab.plimsoll(&["history"]).exits(0).prints(" running ");
+    lab.plimsoll(&["show"]).exits(0).prints("The run is still going on: 1 trial is stored so far.");
     run.signal(Signal::SIGKILL);
     run.ends();
+    lab.plimsoll(&["history"]).exits(0).prints(" interrupted ");
+    lab.plimsoll(&["show", "--format", "json"]).exits(0).prints("\"status\": \"interrupted\"");
     let again = lab.start(&["run", "--resume"]);
     // It claims the run before it sets up hosts. A second one that asked earlier would carry the run out itself.
     wait_until("the resumed run sets up its hosts", || again.has_started_processes());

@@ -106,7 +106,7 @@ struct Name {
 
 /// The names of the marks, each in the first row in which it covers no other.
 fn names(scale: &Scale, point: Point) -> Vec<Name> {
-    let mut ticks = vec![(scale.place(1.0), "1 as before".to_owned())];
+    let mut ticks = vec![(scale.place(1.0), "1 no change".to_owned())];
     ticks.extend(scale.limits.iter().map(|l| (scale.place(*l), format!("{} margin", ratio(*l)))));
     ticks.extend(
         point.estimate.filter(|e| e.is_finite()).map(|e| (scale.place(e), format!("{} measured", ratio(e)))),
