@@ -125,7 +125,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         probes::causes(plan, &verdicts),
         modes::causes(plan, trials),
         foreign_sync::causes(plan, trials),
-        plimsoll_explain::causes::of_calls(calls, measured, &moved),
+        plimsoll_explain::causes::of_calls(calls, &measured, &moved),
         plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
     ]);
     if causes.is_empty() {

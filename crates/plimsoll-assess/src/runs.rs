@@ -98,7 +98,7 @@ pub fn runs<'t>(
                 plimsoll_explain::causes::of_counters(&moved),
                 plimsoll_explain::causes::of_calls(
                     profile.as_ref().map_or(&[], |profile| &profile.calls),
-                    sides::measured(plan_a, phase, profile.as_ref()),
+                    &sides::measured(plan_a, phase, profile.as_ref()),
                     &moved,
                 ),
             ]);

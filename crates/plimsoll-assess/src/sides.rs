@@ -1,7 +1,9 @@
 //! The two sides that a run's verdict compares, as the phases that belong to each.
 
+use std::collections::BTreeSet;
+
 use plimsoll_explain::causes::Measured;
-use plimsoll_model::experiment::RecoveryClaim;
+use plimsoll_model::experiment::{LoadKind, RecoveryClaim};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::ProfileReport;
@@ -59,13 +61,31 @@ pub(super) fn of<'t>(plan: &'t Plan, trials: &'t [TrialRecord]) -> Option<Compar
     Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) })
 }
 
-/// What is measured in a phase, and whether that waits for a disk: a storage load does, and so do hosts on which something else than what is told of
+/// The name of the process that a storage load is a thread of.
+const AGENT: &str = "plimsoll";
+
+/// What is measured in a phase: the service and those that it passes on to, or a storage load itself; and whether that waits for a disk: a storage load does, and so do hosts on which something else than what is told of
 /// makes files durable.
-pub(super) fn measured<'p>(plan: &'p Plan, phase: &str, profile: Option<&ProfileReport>) -> Measured<'p> {
+pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>) -> Measured {
     let experiment = &plan.experiment;
     let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
+    let load = load.and_then(|name| experiment.loads.get(name));
+    let mut processes = Vec::new();
+    if load.is_some_and(|load| matches!(load.kind, LoadKind::Storage(_))) {
+        processes.push(AGENT.to_owned());
+    }
+    // Connections may be passed on in a circle, which `check` does not know of.
+    let mut seen = BTreeSet::new();
+    let mut next = load.map(|load| load.to.as_str());
+    while let Some((name, service)) = next.and_then(|name| experiment.services.get_key_value(name)) {
+        if !seen.insert(name) {
+            break;
+        }
+        processes.extend(service.processes(name));
+        next = service.onward();
+    }
     Measured {
-        service: load.and_then(|name| experiment.loads.get(name)).map_or("", |load| &load.to),
+        processes,
         waits_for_disk: !experiment.volumes.is_empty()
             || profile.is_some_and(|profile| profile.own_syncs_per_s > 0.0),
     }
@@ -89,4 +109,32 @@ fn of_trials<'t>(
 ) -> Vec<(&'t PhaseRecord, Side)> {
     let sided = trials.filter_map(|trial| Some((trial, side(trial)?)));
     sided.flat_map(|(trial, side)| windows::measured(trial, phase).map(move |phase| (phase, side))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::plan::Settings;
+
+    use super::*;
+
+    fn processes(services: &str, load: &str) -> Vec<String> {
+        let text = format!(
+            "question = \"?\"\n[hosts.here]\n{services}\n[loads.load]\nfrom = \"here\"\n{load}\n[[phases]]\nname = \"all\"\nmeasure = \"load\"\n"
+        );
+        measured(&Plan::read("chain", &text, &Settings::default()).unwrap(), "all", None).processes
+    }
+
+    #[test]
+    fn what_is_measured_are_the_processes_of_the_whole_chain_by_the_names_that_the_kernel_gives() {
+        let chain = "[services.front]\non = \"here\"\nhaproxy = { to = \"a-very-long-name\" }\n\
+                     [services.a-very-long-name]\non = \"here\"\nweb = {}\n\
+                     [services.beside]\non = \"here\"\nexec = [\"/usr/bin/other\"]\n";
+        assert_eq!(
+            processes(chain, "to = \"front\"\nhttp = { connections = 10 }"),
+            ["haproxy", "a-very-long-nam"]
+        );
+        assert_eq!(processes(chain, "to = \"beside\"\nhttp = { connections = 10 }"), ["other"]);
+        let volume = "[volumes.disk]\non = \"here\"\nloop = { size = \"64MiB\" }\n";
+        assert_eq!(processes(volume, "to = \"disk\"\nstorage = { duration = \"1s\" }"), ["plimsoll"]);
+    }
 }

@@ -10,20 +10,21 @@ use super::page;
 const FLUSHES: (&str, &str) = ("machine.diskstats.", ".flushes");
 
 /// What is measured, as far as the calls of others matter to it.
-#[derive(Clone, Copy, Debug)]
-pub struct Measured<'m> {
-    /// The service that the load aims at: what that calls itself is nobody else's doing.
-    pub service: &'m str,
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// The names of its processes on the run's hosts: what these call is nobody else's doing.
+    pub processes: Vec<String>,
     /// Whether it waits for a disk, which others may keep busy. A web server that writes nothing is not held up by somebody else's flush.
     pub waits_for_disk: bool,
 }
 
 /// Causes from calls that came more often on the worse side. `evidence` is everything else that moved.
 #[must_use]
-pub fn of_calls(calls: &[GrownCalls], measured: Measured<'_>, evidence: &[Evidence]) -> Vec<Cause> {
+pub fn of_calls(calls: &[GrownCalls], measured: &Measured, evidence: &[Evidence]) -> Vec<Cause> {
     let (killed, synced): (Vec<&GrownCalls>, Vec<&GrownCalls>) =
         calls.iter().partition(|it| it.call == TracedCall::OomKill);
-    let is_own = |it: &&GrownCalls| it.owner_kind == FrameKind::Host && it.process == measured.service;
+    let is_own =
+        |it: &&GrownCalls| it.owner_kind == FrameKind::Host && measured.processes.contains(&it.process);
     // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
     let by_programs = synced.into_iter().filter(|it| it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<&GrownCalls>, Vec<&GrownCalls>) = by_programs.partition(is_own);
@@ -34,7 +35,7 @@ pub fn of_calls(calls: &[GrownCalls], measured: Measured<'_>, evidence: &[Eviden
         let sure = if of_device.is_empty() { 0.6 } else { 0.9 };
         (!calls.is_empty()).then(|| cause(id, sure, calls, &of_device))
     };
-    let foreign = if measured.waits_for_disk { foreign } else { Vec::new() };
+    let foreign = if measured.waits_for_disk || !own.is_empty() { foreign } else { Vec::new() };
     // Whoever is killed elsewhere may have had a limit of its own.
     let (killed, killed_elsewhere): (Vec<&GrownCalls>, Vec<&GrownCalls>) =
         killed.into_iter().partition(|it| it.owner_kind == FrameKind::Host);
@@ -96,19 +97,21 @@ mod tests {
         }
     }
 
-    const RELAY: Measured<'_> = Measured { service: "relay", waits_for_disk: true };
+    fn relay() -> Measured {
+        Measured { processes: vec!["relay".into()], waits_for_disk: true }
+    }
 
     #[test]
     fn what_waits_for_no_disk_is_not_held_up_by_somebody_elses_flush() {
         let calls = [calls(TracedCall::FileSync, FrameKind::Others, "dd")];
-        assert!(of_calls(&calls, Measured { waits_for_disk: false, ..RELAY }, &[flushes()]).is_empty());
+        assert!(of_calls(&calls, &Measured { waits_for_disk: false, ..relay() }, &[flushes()]).is_empty());
     }
 
     #[test]
     fn whoever_makes_files_durable_beside_the_service_is_named() {
         let calls = [calls(TracedCall::FileSync, FrameKind::Others, "dd")];
-        let alone = of_calls(&calls, RELAY, &[]);
-        let sure = of_calls(&calls, RELAY, &[flushes()]);
+        let alone = of_calls(&calls, &relay(), &[]);
+        let sure = of_calls(&calls, &relay(), &[flushes()]);
         assert_eq!(sure[0].id, CauseId::DiskForeignSync);
         assert!(sure[0].title.ends_with(": `dd` on machine"), "{}", sure[0].title);
         assert_eq!(sure[0].evidence[0].metric, "fsync of a file by machine/dd");
@@ -118,25 +121,25 @@ mod tests {
     #[test]
     fn threads_of_the_kernel_are_not_blamed() {
         assert!(
-            of_calls(&[calls(TracedCall::FileSync, FrameKind::Shared, "kworker")], RELAY, &[]).is_empty()
+            of_calls(&[calls(TracedCall::FileSync, FrameKind::Shared, "kworker")], &relay(), &[]).is_empty()
         );
     }
 
     #[test]
     fn what_the_service_makes_durable_itself_is_nobody_elses() {
         let own = [calls(TracedCall::FileSync, FrameKind::Host, "relay")];
-        assert_eq!(of_calls(&own, RELAY, &[flushes()])[0].id, CauseId::DiskSyncBound);
+        assert_eq!(of_calls(&own, &relay(), &[flushes()])[0].id, CauseId::DiskSyncBound);
     }
 
     #[test]
     fn the_process_that_was_killed_is_named() {
         let killed = [calls(TracedCall::OomKill, FrameKind::Host, "database")];
-        let cause = &of_calls(&killed, Measured { service: "database", ..RELAY }, &[])[0];
+        let cause = &of_calls(&killed, &relay(), &[])[0];
         assert_eq!(
             (cause.id, cause.evidence[0].metric.as_str()),
             (CauseId::MemoryOom, "killed for want of memory: relay/database")
         );
         let elsewhere = [calls(TracedCall::OomKill, FrameKind::Others, "browser")];
-        assert!(of_calls(&elsewhere, RELAY, &[])[0].confidence < cause.confidence);
+        assert!(of_calls(&elsewhere, &relay(), &[])[0].confidence < cause.confidence);
     }
 }

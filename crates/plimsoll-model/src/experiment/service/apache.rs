@@ -70,7 +70,8 @@ impl ServiceType for ApacheService {
         [Some(started), at.documents("apache", self.root.as_deref())].into_iter().flatten().collect()
     }
 
-    fn is_program(&self) -> bool {
-        true
+    fn programs(&self) -> Vec<&str> {
+        // Debian's name, and everybody else's.
+        vec!["apache2", "httpd"]
     }
 }

@@ -41,8 +41,9 @@ impl ServiceType for ExecService {
         found
     }
 
-    fn is_program(&self) -> bool {
-        true
+    fn programs(&self) -> Vec<&str> {
+        let program = self.argv.first().map_or("", String::as_str);
+        vec![program.rsplit('/').next().unwrap_or(program)]
     }
 
     fn takes_mail(&self) -> bool {

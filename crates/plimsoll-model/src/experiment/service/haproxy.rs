@@ -86,7 +86,7 @@ impl ServiceType for HaproxyService {
         self.mode == ProxyMode::Tcp
     }
 
-    fn is_program(&self) -> bool {
-        true
+    fn programs(&self) -> Vec<&str> {
+        vec!["haproxy"]
     }
 }

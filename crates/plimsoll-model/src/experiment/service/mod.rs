@@ -88,6 +88,9 @@ kinds! {
     }
 }
 
+/// The kernel keeps so many bytes of a process's name (TASK_COMM_LEN in include/linux/sched.h, without the zero at the end).
+const LONGEST_PROCESS_NAME: usize = 15;
+
 /// When a service counts as ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -138,9 +141,9 @@ trait ServiceType {
         1
     }
 
-    /// Whether it is a program that is not Plimsoll.
-    fn is_program(&self) -> bool {
-        false
+    /// The names of the programs that its processes run; none where Plimsoll itself serves it.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
     }
 
     /// Whether it can do something with all rights of whoever runs Plimsoll.
@@ -195,7 +198,7 @@ impl ServiceKind {
     /// Whether Plimsoll itself serves it; anything else is a program of its own.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
-        !self.as_dyn().is_program()
+        self.as_dyn().programs().is_empty()
     }
 
     /// The same with its queue in a folder; itself where it has no queue.
@@ -226,6 +229,14 @@ impl Service {
     #[must_use]
     pub fn onward(&self) -> Option<&str> {
         self.kind.as_dyn().onward().or(self.to.as_deref())
+    }
+
+    /// The names that the kernel knows its processes by, when the service has this name. What a program starts in its turn is not among them.
+    #[must_use]
+    pub fn processes(&self, name: &str) -> Vec<String> {
+        let programs = self.kind.as_dyn().programs();
+        let names = if programs.is_empty() { vec![name] } else { programs };
+        names.into_iter().map(|name| name.chars().take(LONGEST_PROCESS_NAME).collect()).collect()
     }
 
     /// The volume that it keeps its queue on.

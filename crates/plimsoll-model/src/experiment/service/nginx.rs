@@ -64,7 +64,7 @@ impl ServiceType for NginxService {
         [Some(started), at.documents("nginx", self.root.as_deref())].into_iter().flatten().collect()
     }
 
-    fn is_program(&self) -> bool {
-        true
+    fn programs(&self) -> Vec<&str> {
+        vec!["nginx"]
     }
 }

@@ -85,6 +85,10 @@ fn names_programs(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending)) || name.starts_with("multi_instance")
 }
 
+/// The programs of Postfix that touch a message that is relayed, and the one that starts them (master(5)).
+const DAEMONS: [&str; 9] =
+    ["master", "smtpd", "cleanup", "qmgr", "smtp", "trivial-rewrite", "bounce", "pickup", "scache"];
+
 impl ServiceType for PostfixService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         let here = |key: &str| path!["services", at.name, "postfix", key];
@@ -134,8 +138,8 @@ impl ServiceType for PostfixService {
         Some(Self { queue: Some(folder), ..self.clone() }.into())
     }
 
-    fn is_program(&self) -> bool {
-        true
+    fn programs(&self) -> Vec<&str> {
+        DAEMONS.to_vec()
     }
 
     fn takes_mail(&self) -> bool {
