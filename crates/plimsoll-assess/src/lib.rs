@@ -60,7 +60,7 @@ const NOT_SEEN: &str = "not seen: ";
 
 pub use contrast::shortfalls;
 pub use packets::portraits;
-pub use profile::stacks;
+pub use profile::{all_stacks, stacks};
 pub use runs::{RunContrast, runs};
 
 /// What is known of a run apart from its trials.

@@ -16,6 +16,14 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     Some([side(Side::Before)?, side(Side::After)?])
 }
 
+/// All stacks that were sampled on the rig that is measured; nothing where none were.
+#[must_use]
+pub fn all_stacks(trials: &[TrialRecord]) -> Option<Profile> {
+    let phases: Vec<(&PhaseRecord, Side)> =
+        trials.iter().flat_map(|trial| &trial.phases).map(|phase| (phase, Side::After)).collect();
+    merged(&phases, Side::After, Twin::Main).map(|sampled| sampled.profile)
+}
+
 /// What grew from one side's phases to the other's; nothing where they were not sampled.
 pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     let side = |side, twin| merged(phases, side, twin);

@@ -150,6 +150,8 @@ pub enum Format {
     Markdown,
     /// Mail per minute, as postal reports it: `time,messages,data(K),errors,connections,ssl`; a trial begins at 00:00.
     Postal,
+    /// Sampled stacks, one on each line, for tools that draw flame graphs; with the samples of both sides where two are compared.
+    Folded,
 }
 
 /// How to print what has no charts.

@@ -58,6 +58,14 @@ enum Command {
     Take { profiles: Sender<Vec<Profile>> },
 }
 
+/// What would make the samples here. Nothing is started for that, not even a thread.
+///
+/// # Errors
+/// The kernel does not allow it, or cannot do it.
+pub fn usable_clock() -> Result<ProfileClock, ProfilerError> {
+    Rings::open(HERTZ).map(|rings| rings.clock())
+}
+
 /// Samples in a thread of its own, from [`Profiler::start`] to [`Profiler::stop`], until it is dropped.
 pub struct Profiler {
     commands: Option<Sender<Command>>,

@@ -1,6 +1,8 @@
 //! `plimsoll doctor`: what this machine can do, and what a killed run left behind.
 
 use plimsoll_host::{Abandoned, AbandonedJournal, Access};
+use plimsoll_model::observation::ProfileClock;
+use plimsoll_probe::profile::{self, HERTZ};
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -21,6 +23,11 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         (_, Some(lacks)) => format!("cannot be dropped (this root has not got {lacks})"),
         (_, None) => "cannot be dropped (needs root)".to_owned(),
     };
+    let profiles = match profile::usable_clock() {
+        Ok(ProfileClock::Cycles) => format!("{HERTZ} samples a second and CPU, by cycle counters"),
+        Ok(ProfileClock::CpuClock) => format!("{HERTZ} samples a second and CPU, by a timer"),
+        Err(error) => format!("none: {error}"),
+    };
     let store = state::open(args.store.store.as_deref());
     let captured = match &store {
         Ok(store) => captures::all(store)
@@ -38,6 +45,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     output::text(|out| {
         writeln!(out, "hosts            {hosts}")?;
         writeln!(out, "kernel caches    {caches}")?;
+        writeln!(out, "profiles         {profiles}")?;
         writeln!(out, "runs             {runs}")?;
         writeln!(
             out,

@@ -60,6 +60,21 @@ pub(crate) fn page(
     plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &drawn)
 }
 
+/// Prints the stacks of a run: of the two sides that its verdict compares, else all of them.
+fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
+    if let Some((stacks, profile)) = plimsoll_assess::stacks(plan, trials).zip(report.profile.as_ref()) {
+        let operations = [profile.before.operations, profile.after.operations];
+        return output::document(|out| plimsoll_report::folded::difference(out, &stacks, operations));
+    }
+    match plimsoll_assess::all_stacks(trials) {
+        Some(profile) => output::document(|out| plimsoll_report::folded::all(out, &profile)),
+        None => Err(Failure::Usage(format!(
+            "run {} has no samples of stacks; a run with probes that may profile has (`plimsoll doctor` says whether)",
+            report.run
+        ))),
+    }
+}
+
 /// Prints a run to stdout.
 pub(crate) fn print(
     format: Format,
@@ -75,5 +90,6 @@ pub(crate) fn print(
         Format::Junit => output::document(|out| plimsoll_report::junit::run(out, report)),
         Format::Markdown => output::document(|out| plimsoll_report::markdown::run(out, report)),
         Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),
+        Format::Folded => folded(plan, report, trials),
     }
 }

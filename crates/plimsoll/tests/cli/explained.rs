@@ -93,6 +93,13 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     let run = report["run"].as_str().expect("an id");
     lab.plimsoll(&["explain", run]).exits(0).prints("net.rule_chain").prints("nft_do_chain");
     lab.plimsoll(&["show", run, "--format", "html"]).exits(0).prints("\"icicle\"");
+    let folded = lab.plimsoll(&["show", run, "--format", "folded"]).exits(0);
+    let samples = folded.stdout.lines().filter(|line| line.contains("nft_do_chain_[k]")).map(|line| {
+        let mut words = line.rsplit(' ').map(|word| word.parse::<u64>().expect("a number of samples"));
+        (words.next().expect("after"), words.next().expect("before"))
+    });
+    let (after, before) = samples.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    assert!(after > 10 * before.max(1), "{before} to {after} samples:\n{}", folded.stdout);
 }
 
 /// A relay for mail on a disk that somebody else writes to. How often that is flushed is what the two releases differ by.
