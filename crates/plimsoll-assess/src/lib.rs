@@ -32,6 +32,7 @@ pub mod quantiles;
 mod recovery;
 mod remedies;
 mod runs;
+pub mod saved;
 mod sides;
 mod slices;
 mod soundness;

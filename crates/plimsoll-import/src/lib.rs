@@ -1,6 +1,8 @@
 //! Other tools' output and packet files, read into observations.
 //!
 //! - [`packets`]: pcap, pcapng and tcpdump's text, as a stream of packets.
+//! - [`saved`]: what vmstat, sar and `perf script` wrote down.
 #![forbid(unsafe_code)]
 
 pub mod packets;
+pub mod saved;

@@ -225,12 +225,29 @@ pub struct ExplainArgs {
     /// One run, or two: ids, starts of ids, or `latest`.
     #[arg(default_value = "latest", num_args = 1..=2, value_name = "RUN")]
     pub runs: Vec<String>,
+    /// Instead of runs: what vmstat, sar or `perf script` wrote while all was well. May be given several times, once for each program.
+    #[arg(long, value_name = "FILE", requires = "after", conflicts_with = "runs")]
+    pub before: Vec<PathBuf>,
+    /// What the same programs wrote while something was wrong.
+    #[arg(long, value_name = "FILE", requires = "before", conflicts_with = "runs")]
+    pub after: Vec<PathBuf>,
+    /// Operations (connections, requests, messages) per second while all was well. With both rates, figures are for each operation.
+    #[arg(long, value_name = "NUMBER", requires_all = ["before", "rate_after"], value_parser = positive)]
+    pub rate_before: Option<f64>,
+    /// Operations per second while something was wrong.
+    #[arg(long, value_name = "NUMBER", requires_all = ["before", "rate_before"], value_parser = positive)]
+    pub rate_after: Option<f64>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "a number was expected".to_owned())?;
+    (number > 0.0 && number.is_finite()).then_some(number).ok_or_else(|| "it must be above 0".to_owned())
 }
 
 /// Arguments of `history`.

@@ -6,11 +6,13 @@
 mod calls;
 mod counters;
 mod profile;
+mod saved;
 mod stalls;
 
 pub use calls::{Measured, of_calls};
 pub use counters::of_counters;
 pub use profile::{of_profile, of_saturation};
+pub use saved::{CpuTime, of_cpu_time, of_swapping};
 pub use stalls::{CellStalls, of_stalls};
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};

@@ -1,5 +1,11 @@
-//! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart.
+//! `plimsoll explain`: why a run came out as it did, or what sets the worse of two runs apart; or of two sides' files that other programs wrote.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_assess::saved::Explained;
+use plimsoll_import::saved::{self, Saved};
+use plimsoll_report::text::Why;
 use serde_json::json;
 
 use crate::args::{ExplainArgs, PlainFormat};
@@ -16,6 +22,9 @@ const MARGIN: f64 = 0.01;
 const ALPHA: f64 = 0.01;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
+    if !args.before.is_empty() {
+        return saved(args);
+    }
     let store = args.store.store.as_deref();
     if let [a, b] = args.runs.as_slice() {
         let question = Question { store, margin: MARGIN, alpha: ALPHA, format: args.format };
@@ -42,4 +51,73 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         }
     }?;
     Ok(Exit::Holds)
+}
+
+/// The heading of what changed between two sides' files, and what the sides are.
+const SIDES: (&str, &str, &str) = ("What changed", "before", "after");
+/// What is not known without rates.
+const NO_RATES: &str = "Without --rate-before and --rate-after nothing is divided by the work that was done: a side that does more also uses more.";
+/// What these files cannot tell.
+const NOT_IN_TURNS: &str =
+    "The two sides were not measured in turns: whatever else changed between them is part of what changed.";
+
+/// Explains what other programs wrote down.
+fn saved(args: &ExplainArgs) -> Result<Exit, Failure> {
+    let rates = args.rate_before.zip(args.rate_after);
+    let found = plimsoll_assess::saved::explain(&pairs(&args.before, &args.after)?, rates);
+    let mut notes = vec![NOT_IN_TURNS];
+    notes.extend(rates.is_none().then_some(NO_RATES));
+    let Explained { causes, evidence, profile } = &found;
+    match args.format {
+        PlainFormat::Text => output::styled(|out, options| {
+            if evidence.is_empty() && profile.as_ref().is_none_or(|profile| !profile.tells()) {
+                writeln!(out, "Nothing changed beyond chance.")?;
+            }
+            let why = Why { causes, profile: profile.as_ref(), evidence };
+            plimsoll_report::text::why(out, SIDES, &why, options)?;
+            writeln!(out)?;
+            notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+        }),
+        PlainFormat::Json => {
+            let document = json!({
+                "schema": EXPLAIN_SCHEMA,
+                "causes": causes,
+                "evidence": evidence,
+                "profile": profile,
+                "notes": notes,
+            });
+            output::document(|out| plimsoll_report::json::pretty(out, &document))
+        }
+    }?;
+    Ok(Exit::Holds)
+}
+
+/// The files of both sides in pairs, each of one program.
+fn pairs(before: &[PathBuf], after: &[PathBuf]) -> Result<Vec<(Saved, Saved)>, Failure> {
+    let mut of_after =
+        after.iter().map(|path| Ok((path, read(path)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let mut pairs = Vec::new();
+    for path in before {
+        let before = read(path)?;
+        let Some(at) = of_after.iter().position(|(_, after)| after.program() == before.program()) else {
+            return Err(no_counterpart(path, &before, "--after"));
+        };
+        pairs.push((before, of_after.remove(at).1));
+    }
+    match of_after.first() {
+        Some((path, after)) => Err(no_counterpart(path, after, "--before")),
+        None => Ok(pairs),
+    }
+}
+
+fn no_counterpart(path: &Path, saved: &Saved, other: &str) -> Failure {
+    let (path, program) = (path.display(), saved.program());
+    Failure::Usage(format!("{path} is of {program}, and no further file of {other} is"))
+}
+
+fn read(path: &Path) -> Result<Saved, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    // Names of processes may be in any encoding; figures are not.
+    saved::read(&String::from_utf8_lossy(&bytes))
+        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }

@@ -24,6 +24,7 @@ mod mail;
 mod messaging;
 mod models;
 mod offered;
+mod old_evidence;
 mod own_services;
 mod pages;
 mod paths;

@@ -1,0 +1,181 @@
+//! What other tools wrote down before and after, against each other.
+
+use plimsoll_explain::causes::{self, CpuTime};
+use plimsoll_explain::evidence::{Figure, rank};
+use plimsoll_explain::profile::{Sampled, contrast};
+use plimsoll_import::saved::{Column, ColumnKind, Saved, Stacks, Table};
+use plimsoll_judge::stats::median;
+use plimsoll_model::cause::Cause;
+use plimsoll_model::report::{Evidence, ProfileReport};
+
+/// Operations per second before and after, from whoever measured them.
+pub type Rates = (f64, f64);
+
+/// What was found in two sides' files.
+#[derive(Clone, Debug, Default)]
+pub struct Explained {
+    /// Named explanations, the likeliest first.
+    pub causes: Vec<Cause>,
+    /// What changed, the strongest first.
+    pub evidence: Vec<Evidence>,
+    /// Where the CPUs' time went, from stacks.
+    pub profile: Option<ProfileReport>,
+}
+
+/// Compares the files of two sides in pairs, each of one program.
+#[must_use]
+pub fn explain(pairs: &[(Saved, Saved)], rates: Option<Rates>) -> Explained {
+    let mut found = Explained::default();
+    let mut of_tables = Vec::new();
+    for pair in pairs {
+        match pair {
+            (Saved::Table(before), Saved::Table(after)) => {
+                let moved = moved([before, after], rates);
+                of_tables.extend(saturation([before, after], rates, &moved));
+                found.evidence.extend(moved);
+            }
+            (Saved::Stacks(before), Saved::Stacks(after)) => {
+                found.profile = of_stacks([before, after], rates);
+            }
+            // Pairs are of one program.
+            _ => {}
+        }
+    }
+    found.evidence.sort_by(|a, b| b.shift.abs().total_cmp(&a.shift.abs()));
+    let of_profile = causes::of_profile(found.profile.as_ref(), &found.evidence);
+    found.causes = super::ranked([of_profile, causes::of_swapping(&found.evidence).into_iter().collect()]);
+    if found.causes.is_empty() {
+        let weaker = causes::of_saturation(found.profile.as_ref()).into_iter().chain(of_tables);
+        found.causes = super::ranked([weaker.collect()]);
+    }
+    found.evidence.truncate(super::MOST_EVIDENCE);
+    found
+}
+
+/// The columns that moved. What is counted in each second, and the CPUs' time, is divided by the operations where these are known.
+fn moved([before, after]: [&Table; 2], rates: Option<Rates>) -> Vec<Evidence> {
+    let of_both = before.columns.iter().filter_map(|column| {
+        let other = after.columns.iter().find(|other| other.name == column.name)?;
+        (column.kind != ColumnKind::CpuIdle).then_some((column, other))
+    });
+    let figures: Vec<Figure> =
+        of_both.map(|(before_, after)| figure(before.program, [before_, after], rates)).collect();
+    rank(&figures, usize::MAX)
+}
+
+fn figure(program: &str, [before, after]: [&Column; 2], rates: Option<Rates>) -> Figure {
+    let divided = |column: &Column, by: f64| column.values.iter().map(|value| value / by).collect();
+    let (of_before, of_after, unit, what) = match (before.kind, rates) {
+        (ColumnKind::Level, _) => {
+            (before.values.clone(), after.values.clone(), before.unit.to_owned(), "level")
+        }
+        (ColumnKind::PerSecond, Some((rate_before, rate_after))) => {
+            let unit = format!("{}/operation", before.unit.strip_suffix("/s").unwrap_or(before.unit));
+            (divided(before, rate_before), divided(after, rate_after), unit, "per operation")
+        }
+        (ColumnKind::PerSecond, None) => {
+            (before.values.clone(), after.values.clone(), before.unit.to_owned(), "per second")
+        }
+        // A per cent of a second is 10,000 µs.
+        (_, Some((rate_before, rate_after))) => (
+            divided(before, rate_before / 1e4),
+            divided(after, rate_after / 1e4),
+            "µs/operation".to_owned(),
+            "of all CPUs' time, per operation",
+        ),
+        (_, None) => {
+            (before.values.clone(), after.values.clone(), before.unit.to_owned(), "of all CPUs' time")
+        }
+    };
+    Figure {
+        host: program.to_owned(),
+        metric: format!("{} ({what})", before.name),
+        unit,
+        before: of_before,
+        after: of_after,
+        ..Figure::default()
+    }
+}
+
+/// Whether the CPUs are used up, and by whom.
+fn saturation(tables: [&Table; 2], rates: Option<Rates>, moved: &[Evidence]) -> Option<Cause> {
+    let [before, after] = tables.map(|table| {
+        let of = |kind| {
+            let sum = table.sum(kind);
+            (!sum.is_empty()).then(|| median(&sum))
+        };
+        Some(CpuTime {
+            user: of(ColumnKind::CpuUser)?,
+            system: of(ColumnKind::CpuSystem)?,
+            idle: of(ColumnKind::CpuIdle)?,
+        })
+    });
+    causes::of_cpu_time(before?, after?, rates, moved)
+}
+
+fn of_stacks([before, after]: [&Stacks; 2], rates: Option<Rates>) -> Option<ProfileReport> {
+    let side = |stacks: &Stacks, rate: Option<f64>| Sampled {
+        profile: stacks.profile.clone(),
+        operations: (stacks.seconds * rate.unwrap_or(1.0)).round().max(1.0) as u64,
+        seconds: stacks.seconds,
+    };
+    let per = if rates.is_some() { "operation" } else { "second" };
+    let (rate_before, rate_after) = rates.unzip();
+    contrast(&side(before, rate_before), &side(after, rate_after), None, per)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_import::saved::read;
+    use plimsoll_model::cause::CauseId;
+
+    use super::*;
+
+    /// A table as vmstat prints it, with its line of means first.
+    fn vmstat(lines: &[(u32, u32, u32, u32)]) -> Saved {
+        let mut text =
+            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n".to_owned();
+        text.push_str(" 1  0      0 100 100 100    0    0    0    0 100  100  1  1 98  0  0\n");
+        for (cs, us, sy, so) in lines {
+            let id = 100 - us - sy;
+            text.push_str(&format!(
+                " 4  0      0 100 100 100    0   {so}    0    0 100 {cs} {us} {sy} {id}  0  0\n"
+            ));
+        }
+        read(&text).unwrap()
+    }
+
+    fn ids(found: &Explained) -> Vec<CauseId> {
+        found.causes.iter().map(|cause| cause.id).collect()
+    }
+
+    #[test]
+    fn the_kernel_that_takes_all_cpus_for_fewer_connections_is_named() {
+        let good = vmstat(&[(4000, 20, 38, 0), (4100, 21, 40, 0), (4050, 19, 39, 0), (4010, 20, 41, 0)]);
+        let bad = vmstat(&[(900, 5, 94, 0), (950, 5, 95, 0), (920, 4, 95, 0), (940, 5, 94, 0)]);
+        let pair = [(good, bad)];
+        let found = explain(&pair, Some((220.0, 50.0)));
+        assert_eq!(ids(&found), [CauseId::CpuKernelSaturated]);
+        // 39.5 % of a second for 220 connections, and 94.5 % for 50.
+        let system = found.evidence.iter().find(|it| it.metric.starts_with("sy ")).unwrap();
+        assert!(
+            (system.before - 395_000.0 / 220.0).abs() < 1.0 && (system.after - 945_000.0 / 50.0).abs() < 1.0
+        );
+        assert!(
+            !found.evidence.iter().any(|it| it.metric.starts_with("cs ")),
+            "as many for each: {:?}",
+            found.evidence
+        );
+        assert_eq!(ids(&explain(&pair, None)), [CauseId::CpuKernelSaturated]);
+    }
+
+    #[test]
+    fn swapping_is_named_and_the_same_twice_is_not() {
+        let good = || vmstat(&[(4000, 20, 38, 0), (4100, 21, 40, 0), (4050, 19, 39, 0), (4010, 20, 41, 0)]);
+        let bad =
+            vmstat(&[(3900, 18, 40, 800), (4100, 20, 42, 900), (4000, 19, 39, 700), (4000, 19, 39, 850)]);
+        assert_eq!(ids(&explain(&[(good(), bad)], None)), [CauseId::MemoryReclaim]);
+        let same = explain(&[(good(), good())], Some((200.0, 200.0)));
+        assert!(same.causes.is_empty() && same.evidence.is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! What other tools wrote down while something ran: the tables of vmstat and sar, and the stacks of `perf script`.
+//!
+//! What a file is, is seen from what is in it. A line that does not fit is an error that names it; nothing is guessed.
+
+mod sar;
+mod stacks;
+mod table;
+mod vmstat;
+
+use thiserror::Error;
+
+pub use stacks::Stacks;
+pub use table::{Column, ColumnKind, Table};
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SavedError {
+    /// It is none of the formats that are known.
+    #[error("this is none of: the output of `vmstat N`, of `sar N` (or `sar -f`), of `perf script`")]
+    Unknown,
+    /// A line does not fit.
+    #[error("line {line}: {what}")]
+    Line {
+        /// Its number, from 1 on.
+        line: usize,
+        /// What was expected and found.
+        what: String,
+    },
+    /// It has too little in it.
+    #[error("{what}")]
+    TooLittle {
+        /// What was expected and found.
+        what: String,
+    },
+}
+
+impl SavedError {
+    fn line(index: usize, what: impl Into<String>) -> Self {
+        Self::Line { line: index + 1, what: what.into() }
+    }
+}
+
+/// What a file has in it.
+#[derive(Clone, Debug)]
+pub enum Saved {
+    /// Figures over time.
+    Table(Table),
+    /// Samples of stacks.
+    Stacks(Stacks),
+}
+
+impl Saved {
+    /// The name of the program that wrote it.
+    #[must_use]
+    pub fn program(&self) -> &'static str {
+        match self {
+            Self::Table(table) => table.program,
+            Self::Stacks(_) => stacks::PROGRAM,
+        }
+    }
+}
+
+/// Reads what one of the known programs wrote.
+///
+/// # Errors
+/// It is of none of them, a line does not fit, or there is too little to compare.
+pub fn read(text: &str) -> Result<Saved, SavedError> {
+    if vmstat::is_header(text) {
+        vmstat::read(text).map(Saved::Table)
+    } else if sar::is_banner(text) {
+        sar::read(text).map(Saved::Table)
+    } else if stacks::is_it(text) {
+        stacks::read(text).map(Saved::Stacks)
+    } else {
+        Err(SavedError::Unknown)
+    }
+}

@@ -1,0 +1,209 @@
+//! The output of `perf script`: a line for each sample, below it the frames from the innermost to the outermost, and an empty line.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ProfileClock, Twin};
+
+use super::SavedError;
+
+pub(super) const PROGRAM: &str = "perf script";
+
+/// Functions that begin a softirq: what runs below them is no idle CPU's, even where it interrupts one.
+const SOFTIRQS: [&str; 3] = ["handle_softirqs", "__do_softirq", "irq_exit_rcu"];
+/// What idle CPUs run as.
+const IDLE: &str = "swapper";
+/// Events that are a clock's and not a counter of cycles.
+const CLOCKS: [&str; 2] = ["cpu-clock", "task-clock"];
+
+/// Samples of stacks.
+#[derive(Clone, Debug)]
+pub struct Stacks {
+    /// The stacks; each begins with the name of the process.
+    pub profile: Profile,
+    /// From the first sample to the last, in seconds.
+    pub seconds: f64,
+}
+
+/// What stands in the first line of a sample.
+struct Head<'t> {
+    process: &'t str,
+    cpu: Option<&'t str>,
+    /// Seconds since some moment.
+    at: f64,
+    event: &'t str,
+}
+
+pub(super) fn is_it(text: &str) -> bool {
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .find(|line| !line.trim().is_empty())
+        .is_some_and(|line| head(line).is_some())
+}
+
+/// `relay 1234/1234 [001] 5678.901234: 250000 cpu-clock:pppH:`; the name of a process may have blanks in it, and the thread, the CPU and the period may
+/// be missing.
+fn head(line: &str) -> Option<Head<'_>> {
+    if line.starts_with([' ', '\t']) && line.split_ascii_whitespace().count() < 4 {
+        return None;
+    }
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let time = words.iter().position(|word| seconds(word).is_some())?;
+    let at = seconds(words[time])?;
+    let cpu = words[..time].last().filter(|word| word.starts_with('[') && word.ends_with(']')).copied();
+    let process_id = words.get(time.checked_sub(1 + usize::from(cpu.is_some()))?)?;
+    // A process that has ended already is -1.
+    let is_id = |word: &str| !word.is_empty() && word.split('/').all(|part| part.parse::<i32>().is_ok());
+    if !is_id(process_id) {
+        return None;
+    }
+    // Its own words, with the blanks that it has between them.
+    let from = line.len() - line.trim_start().len();
+    let to = line.find(&format!(" {process_id} ")).filter(|to| *to > from)?;
+    let event = words[time + 1..].iter().find(|word| word.ends_with(':')).copied().unwrap_or_default();
+    Some(Head { process: line[from..to].trim_end(), cpu, at, event })
+}
+
+/// `5678.901234:` as a number.
+fn seconds(word: &str) -> Option<f64> {
+    let number = word.strip_suffix(':')?;
+    let (whole, part) = number.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (digits(whole) && digits(part)).then(|| number.parse().ok())?
+}
+
+/// `ffffffff81a2b3c4 fib_rules_lookup+0x84 ([kernel.kallsyms])` as a frame.
+fn frame(line: &str) -> Option<Frame> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    u64::from_str_radix(address, 16).ok()?;
+    let (name, module) = rest.trim().rsplit_once(" (")?;
+    let module = module.strip_suffix(')')?;
+    let name = name.rsplit_once("+0x").map_or(name, |(name, _)| name);
+    let is_kernel = module.starts_with("[kernel")
+        || module.starts_with("[guest.kernel")
+        || module.ends_with(".ko")
+        || is_module(module);
+    Some(match (is_kernel, name) {
+        (true, "[unknown]") => Frame::new(FrameKind::Kernel, "[kernel]"),
+        (true, name) => Frame::new(FrameKind::Kernel, name.split_once('.').map_or(name, |(name, _)| name)),
+        (false, "[unknown]") => {
+            Frame::new(FrameKind::User, format!("[{}]", module.rsplit('/').next().unwrap_or(module)))
+        }
+        (false, name) => Frame::new(FrameKind::User, name),
+    })
+}
+
+/// `[nf_tables]`, as perf names modules of the kernel; what it puts in brackets beside them are no modules.
+fn is_module(module: &str) -> bool {
+    module.starts_with('[')
+        && module.ends_with(']')
+        && !["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"].contains(&module)
+}
+
+pub(super) fn read(text: &str) -> Result<Stacks, SavedError> {
+    let mut samples: Vec<(Head<'_>, Vec<Frame>)> = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match (frame(line), samples.last_mut()) {
+            (Some(frame), Some((_, stack))) => stack.push(frame),
+            _ => {
+                let what = "a sample (`comm pid [cpu] time: event:`) or a frame (`address function (module)`) was expected";
+                let head = head(line).ok_or_else(|| SavedError::line(index, what))?;
+                samples.push((head, Vec::new()));
+            }
+        }
+    }
+    let (first, last) =
+        samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), (head, _)| {
+            (first.min(head.at), last.max(head.at))
+        });
+    let hertz = hertz(&samples).filter(|_| samples.iter().any(|(_, stack)| !stack.is_empty()));
+    let hertz = hertz.ok_or_else(|| SavedError::TooLittle {
+        what: "too few samples with stacks; `perf record -F 99 -a -g` makes them".to_owned(),
+    })?;
+    let is_clock =
+        samples.first().is_some_and(|(head, _)| CLOCKS.iter().any(|clock| head.event.starts_with(clock)));
+    let clock = if is_clock { ProfileClock::CpuClock } else { ProfileClock::Cycles };
+    let mut profile = ProfileBuilder::new(Twin::Main, clock, hertz);
+    let mut idle = 0;
+    for (head, stack) in &samples {
+        if head.process == IDLE && !stack.iter().any(|frame| SOFTIRQS.contains(&frame.name.as_str())) {
+            idle += 1;
+            continue;
+        }
+        let process = Frame::new(FrameKind::Process, head.process);
+        profile.add(std::iter::once(&process).chain(stack.iter().rev()), 1);
+    }
+    profile.miss(0, idle);
+    Ok(Stacks { profile: profile.build(), seconds: last - first })
+}
+
+/// How often each CPU was sampled in a second while it was, by the median of what lay between two samples of it; of each process, where the CPUs
+/// are not told.
+fn hertz(samples: &[(Head<'_>, Vec<Frame>)]) -> Option<u32> {
+    let mut last: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut gaps: Vec<f64> = Vec::new();
+    for (head, _) in samples {
+        if let Some(before) = last.insert(head.cpu.unwrap_or(head.process), head.at) {
+            gaps.extend(Some(head.at - before).filter(|gap| *gap > 0.0));
+        }
+    }
+    gaps.sort_by(f64::total_cmp);
+    let median = gaps.get(gaps.len() / 2)?;
+    let hertz = (1.0 / median).round();
+    (1.0..=1e6).contains(&hertz).then_some(hertz as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLES: &str = "\
+# captured on: Mon Nov 23
+relay fast 1234/1235 [001]  100.010000:   10101010 cpu-clock:pppH: 
+\tffffffff81a2b3c4 fib_rules_lookup+0x84 ([kernel.kallsyms])
+\tffffffffc0a2b3c4 nft_do_chain.isra.0+0x4 ([nf_tables])
+\t    7f00deadbeef connect+0x1f (/usr/lib/libc.so.6)
+\t    5500deadbeef [unknown] (/usr/bin/relay)
+
+swapper     0 [000]  100.010000:   10101010 cpu-clock:pppH: 
+\tffffffff81f2b3c4 pv_native_safe_halt+0x84 ([kernel.kallsyms])
+
+swapper     0 [000]  100.020000:   10101010 cpu-clock:pppH: 
+\tffffffff81f2b3c4 net_rx_action+0x84 ([kernel.kallsyms])
+\tffffffff81f2b3c4 handle_softirqs+0x84 ([kernel.kallsyms])
+
+relay fast 1234/1235 [001]  100.020000:   10101010 cpu-clock:pppH: 
+\tffffffff81a2b3c4 fib_rules_lookup+0x90 ([kernel.kallsyms])
+
+:-1    -1 [001]  100.030000:   10101010 cpu-clock:ppp: 
+\tffffffff8135c556 release_task+0x346 ([kernel.kallsyms])
+";
+
+    #[test]
+    fn stacks_are_read_from_the_outermost_frame_on_and_idle_cpus_are_counted() {
+        let read = read(SAMPLES).unwrap();
+        let stacks: Vec<String> = read
+            .profile
+            .stacks()
+            .map(|(stack, _)| stack.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(";"))
+            .collect();
+        assert!(
+            stacks.contains(&"relay fast;[relay];connect;nft_do_chain;fib_rules_lookup".to_owned()),
+            "{stacks:?}"
+        );
+        assert!(stacks.contains(&"swapper;handle_softirqs;net_rx_action".to_owned()), "{stacks:?}");
+        assert_eq!((read.profile.samples(), read.profile.idle, read.profile.hertz), (4, 1, 100));
+        assert_eq!(read.profile.clock, ProfileClock::CpuClock);
+        assert!((read.seconds - 0.02).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_no_sample_and_no_frame_is_told_with_its_line() {
+        let broken =
+            SAMPLES.replace("\tffffffffc0a2b3c4 nft_do_chain.isra.0+0x4 ([nf_tables])", "\twhat is this");
+        assert!(read(&broken).unwrap_err().to_string().starts_with("line 4: a sample"));
+        assert!(!is_it("procs ---memory---\n"));
+    }
+}
