@@ -91,7 +91,8 @@ fn counted(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
     }
     for places in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
         for (values, windows) in places.iter_mut().zip(windows) {
-            values.resize(windows, 0.0);
+            // Shares of errors are there for slices in which nothing was done, too.
+            values.resize(windows.max(values.len()), 0.0);
         }
     }
     values.figures(per)

@@ -48,7 +48,7 @@ fn in_the_end(plan: &Plan, trial: &TrialRecord, claim: &RecoveryClaim) -> Option
     Some(windows)
 }
 
-/// Whether the slices of a phase, pair by pair against the control twin's, lie so close together that a ratio of two such phases has an
+/// Whether the slices of a phase, pair by pair against the control's, lie so close together that a ratio of two such phases has an
 /// interval well inside the margin. Without a recovery claim every figure is sure enough.
 pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
@@ -60,7 +60,7 @@ pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
     (spread.hi - spread.lo) / 2.0 <= SURE * claim.margin.0
 }
 
-/// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control twin.
+/// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control.
 pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return false;

@@ -1,4 +1,4 @@
-//! The slices that most claims are about: those of the main rig. What the control twin does stands beside them.
+//! The slices that most claims are about: those of the main rig. What the control does stands beside them.
 
 use plimsoll_model::observation::{Slice, TrialRecord, Twin};
 

@@ -286,7 +286,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
 
 /// A phase, with its rig and its cell where there are several.
 fn place(phase: &str, cell: &BTreeMap<String, String>, twin: Twin) -> String {
-    let rig = if twin == Twin::Control { " on the control twin" } else { "" };
+    let rig = if twin == Twin::Control { " on the control" } else { "" };
     let cell = if cell.is_empty() { String::new() } else { format!(" ({})", cell_text(cell)) };
     format!("`{phase}`{rig}{cell}")
 }

@@ -40,7 +40,7 @@ pub(super) fn measured<'t>(trial: &'t TrialRecord, name: &'t str) -> impl Iterat
     trial.phases.iter().filter(move |phase| phase.name == name && phase.kind == PhaseKind::Measure)
 }
 
-/// The slices of a phase, each with the control twin's slice of the same number.
+/// The slices of a phase, each with the control's slice of the same number.
 pub(super) fn pairs(phase: &PhaseRecord, metric: Metric) -> Vec<WindowPair> {
     pairs_of(&phase.slices, metric)
 }

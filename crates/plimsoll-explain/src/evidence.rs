@@ -11,7 +11,7 @@ const LEAST_SHIFT: f64 = 0.75;
 /// How much the median must move, as a ratio.
 const LEAST_RATIO: f64 = 1.25;
 
-/// The values of one figure before and after, on the flooded rig and on its control twin.
+/// The values of one figure before and after, on the flooded rig and on its control.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The host.
@@ -26,13 +26,13 @@ pub struct Figure {
     pub before: Vec<f64>,
     /// Values after, one per window.
     pub after: Vec<f64>,
-    /// The same on the control twin; empty where there is none.
+    /// The same on the control; empty where there is none.
     pub control_before: Vec<f64>,
-    /// The same on the control twin; empty where there is none.
+    /// The same on the control; empty where there is none.
     pub control_after: Vec<f64>,
 }
 
-/// The figures that moved, the strongest first. What moved as much on the control twin is the machine's doing and is left out.
+/// The figures that moved, the strongest first. What moved as much on the control is the machine's doing and is left out.
 #[must_use]
 pub fn rank(figures: &[Figure], most: usize) -> Vec<Evidence> {
     let mut moved: Vec<(f64, Evidence)> = figures

@@ -683,9 +683,9 @@ pub struct TrialRecord {
     pub cell: BTreeMap<String, String>,
     /// Its phases, in order.
     pub phases: Vec<PhaseRecord>,
-    /// Snapshots with the expensive files at the end of named phases: (phase, cycle, host, snapshot); the control twin's hosts end in `'`.
+    /// Snapshots with the expensive files at the end of named phases: (phase, cycle, host, snapshot); the control's hosts end in `'`.
     pub deep: Vec<DeepSnapshot>,
-    /// Sampled counters of each host; the control twin's hosts end in `'`.
+    /// Sampled counters of each host; the control's hosts end in `'`.
     pub series: BTreeMap<String, Vec<Sample>>,
     /// What sampling cost, over all hosts.
     pub sampling: SamplingCost,

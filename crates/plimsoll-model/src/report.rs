@@ -390,7 +390,7 @@ pub struct RecoveryFacts {
     pub time_to_recover_s: Option<f64>,
     /// The same for each trial and cycle, in order; null where no window passed.
     pub time_to_recover_each_s: Vec<Option<f64>>,
-    /// The ratio after/baseline, adjusted by the control twin, for each trial and cycle.
+    /// The ratio after/baseline, adjusted by the control, for each trial and cycle.
     pub cycles: Vec<CycleRatio>,
     /// Whether the ratio falls from cycle to cycle: Kendall's tau, from -1 (always falls) to 1; null with fewer than three cycles.
     pub trend_tau: Option<f64>,
@@ -405,7 +405,7 @@ pub struct CycleRatio {
     pub trial: u32,
     /// The cycle, from 1.
     pub cycle: u32,
-    /// after/baseline, adjusted by the control twin.
+    /// after/baseline, adjusted by the control.
     pub ratio: f64,
     /// Its interval.
     pub interval: Option<Interval>,
@@ -580,7 +580,7 @@ pub struct Evidence {
     pub unit: String,
     /// How far the two sets of values lie apart: 2·AUC − 1, from -1 (all smaller after) to 1 (all greater).
     pub shift: f64,
-    /// after/before on the control twin, where there is one.
+    /// after/before on the control, where there is one.
     pub control_ratio: Option<f64>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) rung: Option<Rung>,
     /// The rig that goes through every phase.
     pub(crate) main: Option<Figures>,
-    /// Its control twin.
+    /// Its control.
     pub(crate) control: Option<Figures>,
 }
 

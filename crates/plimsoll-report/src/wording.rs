@@ -309,7 +309,7 @@ pub(crate) fn state_lives_in(place: StateLivesIn) -> &'static str {
         StateLivesIn::HostKernel => {
             "The state lives in the host's kernel: only making the host anew restored the figure."
         }
-        StateLivesIn::Elsewhere => "The state lives elsewhere: no rung of the ladder restored the figure.",
+        StateLivesIn::Elsewhere => "The state lives elsewhere: none of the remedies restored the figure.",
     }
 }
 

@@ -34,7 +34,7 @@ impl Key {
         Self { twin, host: host.to_owned() }
     }
 
-    /// The name in records: the control twin's hosts end in `'`.
+    /// The name in records: the control's hosts end in `'`.
     pub(crate) fn label(&self) -> String {
         match self.twin {
             Twin::Main => self.host.clone(),

@@ -15,7 +15,7 @@ use crate::trial::{Trial, sample_hz};
 impl<'t> Trial<'t> {
     /// Tries one rung after the other and measures after each, until the figure is back.
     ///
-    /// Each is applied to the control twin as well: what it has grown by being measured would otherwise stay in the control alone, and
+    /// Each is applied to the control as well: what it has grown by being measured would otherwise stay in the control alone, and
     /// make the restored rig look better than its baseline.
     pub(crate) fn climb(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;

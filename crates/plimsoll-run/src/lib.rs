@@ -52,7 +52,7 @@ pub trait Judge {
     /// What is known so far of a phase that is being measured, in a sentence for who waits; nothing where there is nothing to say.
     fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String>;
 
-    /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control twin's, and
+    /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control's, and
     /// `baseline` holds the slices of both.
     fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool;
 

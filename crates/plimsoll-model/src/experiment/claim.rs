@@ -16,7 +16,7 @@ use crate::verdict::Expected;
 kinds! {
     /// Something to be judged. Exactly one of the kinds is given.
     pub enum Claim, a table that is "the claim", read as ClaimTable {
-        /// The figure comes back, or does not: after against baseline, adjusted by the control twin.
+        /// The figure comes back, or does not: after against baseline, adjusted by the control.
         recovery: Recovery(RecoveryClaim),
         /// Two levels of a factor, or two cells, compare as expected.
         difference: Difference(DifferenceClaim),

@@ -236,7 +236,7 @@ pub enum HostKind {
 pub struct Phase {
     /// Its name, by which claims refer to it.
     pub name: String,
-    /// Run this load and count it. With a control twin the load is cut into `slices` that alternate between the two rigs.
+    /// Run this load and count it. With a control the load is cut into `slices` that alternate between the two rigs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
     /// How many slices a measured load is cut into (1 to 10000).
@@ -336,11 +336,11 @@ impl Watch {
     }
 }
 
-/// The control twin: the same rig, on hosts of its own, interleaved with the first.
+/// The control: the same rig, on hosts of its own, interleaved with the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
-    /// The phases that the control twin sits out.
+    /// The phases that the control sits out.
     pub idle_in: Vec<String>,
 }
 

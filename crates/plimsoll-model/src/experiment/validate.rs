@@ -85,7 +85,7 @@ fn hosts(experiment: &Experiment, found: &mut Found) {
 }
 
 fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
-    // The name becomes part of the names of links (15 bytes in the kernel) and of the control twin's hosts.
+    // The name becomes part of the names of links (15 bytes in the kernel) and of the control's hosts.
     let fits = !name.is_empty()
         && name.len() <= 11
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

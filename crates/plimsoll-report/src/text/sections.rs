@@ -27,7 +27,7 @@ const STALLS_SHOWN: usize = 2;
 /// How much evidence is shown; the rest is in the JSON and in the page.
 const EVIDENCE_SHOWN: usize = 12;
 
-/// The table per phase and cycle, the control twin's line below that of the treatment.
+/// The table per phase and cycle, the control's line below that of the treatment.
 pub(super) fn figures(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     let with = |title, expendable| Column { title, align: Align::Right, expendable };
     let columns = [

@@ -544,7 +544,7 @@ fn cycles(trials: u32, ratio: impl Fn(u32) -> f64) -> Vec<CycleRatio> {
 
 /// The firewall comes back after every flood.
 pub(crate) fn recovered() -> RunReport {
-    let reason = "the interval lies above 0.95, the margin, and the control twin did not move";
+    let reason = "the interval lies above 0.95, the margin, and the control did not move";
     RunReport {
         verdicts: vec![verdict(Outcome::Recovered, Some(0.994), Some(Interval(0.976, 1.012)), 4, reason)],
         recovery: Some(RecoveryFacts {

@@ -46,7 +46,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "  {} -- {}", link.between[0], link.between[1])?;
     }
     if experiment.control.is_some() {
-        writeln!(out, "  and the same once more, as control twin")?;
+        writeln!(out, "  and the same once more, as the control")?;
     }
     if !experiment.services.is_empty() {
         writeln!(out, "\nServices")?;

@@ -270,7 +270,7 @@ fn new_id() -> String {
 fn limits(args: &RunArgs, plan: &Plan) -> Limits {
     let run = &plan.experiment.run;
     let max_trials = args.reps.unwrap_or(run.max_trials);
-    // A control twin is measured beside every trial, and says more.
+    // A control is measured beside every trial, and says more.
     let varied = plan.cells.len() > 1 && plan.experiment.control.is_none();
     let long = plan.cells.len() * max_trials as usize >= LONG;
     Limits {

@@ -1,6 +1,6 @@
 //! Experiments small enough for a test. What a story needs otherwise it says with `--set`.
 
-/// Three hosts in a row, two relays on the middle one, one small flood; judged against a control twin with a margin so wide that only
+/// Three hosts in a row, two relays on the middle one, one small flood; judged against a control with a margin so wide that only
 /// what is meant to be seen is seen on a busy machine.
 pub(crate) const FLOOD: &str = r#"
 question = "Does a small relay come back after a small flood?"

@@ -92,7 +92,7 @@ fn measured_in_full(report: &Value) {
     assert_eq!(connections(2), Some(600));
     assert!(connections(3) >= Some(200), "more where the machine is busy: {}", phases[3]);
     let floods = phases_of(trial).into_iter().filter(|name| *name == "flood").count();
-    assert_eq!(floods, 1, "the control twin is never flooded");
+    assert_eq!(floods, 1, "the control is never flooded");
 }
 
 fn printed_in_every_form(lab: &Lab, report: &Value, told: &Told) {

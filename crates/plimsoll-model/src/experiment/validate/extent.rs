@@ -2,7 +2,7 @@
 
 use super::{Checked, Experiment, Part, Phase, problem};
 
-/// The most hosts of an experiment; its control twin has as many again.
+/// The most hosts of an experiment; its control has as many again.
 const MOST_HOSTS: usize = 250;
 /// The most of whatever else is listed: links, services, loads, volumes, neighbours, factors, claims.
 const MOST_THINGS: usize = 1000;

@@ -51,7 +51,7 @@ fn check_volume(experiment: &Experiment, name: &String, volume: &Volume) -> Chec
     if volume.device.is_some() && experiment.control.is_some() {
         return Err(problem(
             path!["volumes", name, "device"],
-            "the two rigs of a control twin cannot share a device",
+            "the treatment and its control cannot share a device",
             "`loop` or `folder`, or no [control]",
         ));
     }

@@ -88,7 +88,7 @@ fn lines(limit: Option<f64>, last_cycle: u32) -> Vec<Shape> {
 
 fn caption(facts: &RecoveryFacts, limit: Option<f64>) -> String {
     let mut text = String::from(
-        "One point per trial and cycle, adjusted by the control twin where there is one, with its interval. Solid line: as before.",
+        "One point per trial and cycle, adjusted by the control where there is one, with its interval. Solid line: as before.",
     );
     if let Some(limit) = limit {
         text.push_str(&format!(" Dashed line: the margin, {}.", ratio(limit)));
