@@ -255,3 +255,64 @@ fn unit(name: &str, per: Option<&str>) -> String {
     };
     per.map_or_else(|| unit.to_owned(), |per| format!("{unit}/{per}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::LoadResult;
+    use plimsoll_model::plan::Settings;
+
+    use super::super::fixture;
+    use super::*;
+
+    /// Slices of a phase with so many connections and refusals each, and what a counter of the host changed by in them.
+    fn phase(slices: &[(u64, u64, Option<f64>)]) -> PhaseRecord {
+        let slice = |(connections, no_port, counter): &(u64, u64, Option<f64>)| {
+            let errors = BTreeMap::from([(ErrorKind::NoPort, *no_port)]);
+            let result = LoadResult {
+                connections: *connections,
+                elapsed_ns: 1_000_000_000,
+                errors,
+                ..LoadResult::default()
+            };
+            let counters =
+                counter.map(|value| BTreeMap::from([("netstat.TcpExt.ListenOverflows".to_owned(), value)]));
+            Slice {
+                counters: counters.into_iter().map(|counters| ("client".to_owned(), counters)).collect(),
+                ..fixture::slice(result)
+            }
+        };
+        PhaseRecord {
+            slices: slices.iter().map(slice).collect(),
+            ..fixture::phase("baseline", LoadResult::default())
+        }
+    }
+
+    fn told(before: &PhaseRecord, after: &PhaseRecord) -> Vec<(String, f64, f64)> {
+        let text = include_str!("../../../experiments/recovery/flood-relay.toml");
+        let plan = Plan::read("flood-relay", text, &Settings::default()).unwrap();
+        let evidence = of_runs(&plan, &[(before, Side::Before), (after, Side::After)]);
+        evidence.into_iter().map(|it| (it.metric, it.before, it.after)).collect()
+    }
+
+    #[test]
+    fn a_counter_that_one_side_never_moved_was_zero_there() {
+        let good = phase(&[(100, 0, None), (100, 0, None), (100, 0, None)]);
+        let bad = phase(&[(100, 0, Some(300.0)), (100, 0, Some(200.0)), (100, 0, Some(400.0))]);
+        let overflows = ("netstat.TcpExt.ListenOverflows (per connection)".to_owned(), 0.0, 3.0);
+        assert_eq!(told(&good, &bad), [overflows]);
+    }
+
+    #[test]
+    fn shares_of_errors_count_where_nothing_at_all_was_done() {
+        let good = phase(&[(100, 0, None), (100, 0, None), (100, 0, None)]);
+        let bad = phase(&[
+            (100, 0, None),
+            (0, 100, None),
+            (0, 100, None),
+            (0, 100, None),
+            (0, 100, None),
+            (0, 100, None),
+        ]);
+        assert_eq!(told(&good, &bad), [("errors.no_port (per connection)".to_owned(), 0.0, 1.0)]);
+    }
+}
