@@ -229,6 +229,17 @@ pub enum HostKind {
     Local,
 }
 
+impl HostKind {
+    /// It in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Namespace => "namespaces of its own",
+            Self::Local => "this machine",
+        }
+    }
+}
+
 /// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `stop`, `start`, `watch`, `search` and `steps` says what happens
 /// in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@ mod claims;
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Experiment, Filesystem, HostKind, Phase};
+use plimsoll_model::experiment::{Experiment, Filesystem, Phase};
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::terminal;
 
@@ -36,11 +36,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     writeln!(out, "\nHosts")?;
     for (name, host) in &experiment.hosts {
         let forwards = if host.forward { ", forwards" } else { "" };
-        let kind = match host.kind {
-            HostKind::Namespace => "namespaces of its own",
-            HostKind::Local => "this machine",
-        };
-        writeln!(out, "  {name}: {kind}{forwards}")?;
+        writeln!(out, "  {name}: {}{forwards}", host.kind.describe())?;
     }
     for link in &experiment.links {
         writeln!(out, "  {} -- {}", link.between[0], link.between[1])?;
