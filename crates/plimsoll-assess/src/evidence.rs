@@ -10,6 +10,7 @@ use plimsoll_model::observation::{
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
+use super::commands::CommandRun;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
@@ -36,6 +37,31 @@ pub(super) fn of_runs(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Evide
     ranked(plan, counted(plan, phases))
 }
 
+/// What sets the runs of one command apart from those of another, the strongest first.
+pub(super) fn of_commands(better: &[CommandRun], worse: &[CommandRun], per: &str) -> Vec<Evidence> {
+    let mut values = Values::default();
+    for (side, runs) in [better, worse].into_iter().enumerate() {
+        for (number, run) in runs.iter().enumerate() {
+            for (name, change) in run.counters.iter().filter(|(name, _)| tells(name)) {
+                let is_machines = name.starts_with("machine.");
+                let key = (if is_machines { MACHINE } else { HERE }.to_owned(), name.clone());
+                // A counter that a run does not have did not move in it.
+                let add = |values: &mut Sides, value: f64| {
+                    let of_side = &mut values.entry(key.clone()).or_default()[side];
+                    of_side.resize(number, 0.0);
+                    of_side.push(value);
+                };
+                add(&mut values.of_one, *change);
+                if is_machines {
+                    add(&mut values.of_a_second, change / run.seconds);
+                }
+            }
+        }
+    }
+    values.pad([better.len(), worse.len(), 0, 0]);
+    rank(&values.figures(per), usize::MAX)
+}
+
 fn ranked(plan: &Plan, mut figures: Vec<Figure>) -> Vec<Evidence> {
     // Disks have counters of the whole machine only; where they are part of the experiment, these count as its own.
     if !plan.experiment.volumes.is_empty() {
@@ -57,6 +83,8 @@ const GAUGES: [&str; 8] = [
 ];
 /// The host that the counters of the whole machine stand under.
 const MACHINE: &str = "machine";
+/// What the counters of the network namespace that commands are run in stand under.
+const HERE: &str = "here";
 /// What counts as left behind, per connection of the flood.
 const LEAST_GROWTH: f64 = 0.05;
 /// The smallest object of a slab, in bytes.
@@ -89,12 +117,7 @@ fn counted(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
             windows[place(slice, *side)] += 1;
         }
     }
-    for places in values.of_one.values_mut().chain(values.of_a_second.values_mut()) {
-        for (values, windows) in places.iter_mut().zip(windows) {
-            // Shares of errors are there for slices in which nothing was done, too.
-            values.resize(windows.max(values.len()), 0.0);
-        }
-    }
+    values.pad(windows);
     values.figures(per)
 }
 
@@ -104,6 +127,16 @@ fn place(slice: &Slice, side: Side) -> usize {
 }
 
 impl Values {
+    /// Adds zeros where a counter was not seen to move, up to so many values for each place.
+    fn pad(&mut self, windows: [usize; 4]) {
+        for places in self.of_one.values_mut().chain(self.of_a_second.values_mut()) {
+            for (values, windows) in places.iter_mut().zip(windows) {
+                // Shares of errors are there for slices in which nothing was done, too.
+                values.resize(windows.max(values.len()), 0.0);
+            }
+        }
+    }
+
     /// What each connection or operation cost; of the whole machine's counters only those that moved in each second as well.
     fn figures(mut self, per: &str) -> Vec<Figure> {
         let of_a_second = &self.of_a_second;

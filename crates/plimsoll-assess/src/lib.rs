@@ -7,6 +7,7 @@
 mod alike;
 mod bound;
 pub mod capture;
+pub mod commands;
 mod contrast;
 mod curve;
 mod diagnose;
@@ -51,7 +52,9 @@ use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
 use plimsoll_model::observation::{SamplingCost, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
-use plimsoll_model::report::{Alike, Environment, HostReport, RUN_SCHEMA, RunReport, RunStatus};
+use plimsoll_model::report::{
+    Alike, Environment, Evidence, HostReport, ProfileReport, RUN_SCHEMA, RunReport, RunStatus,
+};
 use plimsoll_model::verdict::{Outcome, Verdict};
 /// How a note on other processes that used the CPUs begins.
 pub const OTHERS: &str = "others used ";
@@ -63,6 +66,17 @@ pub use contrast::shortfalls;
 pub use packets::portraits;
 pub use profile::{all_stacks, stacks};
 pub use runs::{RunContrast, runs};
+
+/// What explains a difference.
+#[derive(Clone, Debug, Default)]
+pub struct Explained {
+    /// Named explanations, the likeliest first.
+    pub causes: Vec<Cause>,
+    /// What changed, the strongest first.
+    pub evidence: Vec<Evidence>,
+    /// Where the CPUs' time went; nothing where stacks were not sampled.
+    pub profile: Option<ProfileReport>,
+}
 
 /// What is known of a run apart from its trials.
 #[derive(Clone, Debug)]

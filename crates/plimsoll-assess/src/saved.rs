@@ -8,19 +8,10 @@ use plimsoll_judge::stats::median;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::report::{Evidence, ProfileReport};
 
+use super::Explained;
+
 /// Operations per second before and after, from whoever measured them.
 pub type Rates = (f64, f64);
-
-/// What was found in two sides' files.
-#[derive(Clone, Debug, Default)]
-pub struct Explained {
-    /// Named explanations, the likeliest first.
-    pub causes: Vec<Cause>,
-    /// What changed, the strongest first.
-    pub evidence: Vec<Evidence>,
-    /// Where the CPUs' time went, from stacks.
-    pub profile: Option<ProfileReport>,
-}
 
 /// Compares the files of two sides in pairs, each of one program.
 #[must_use]

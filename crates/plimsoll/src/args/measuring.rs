@@ -81,6 +81,9 @@ pub struct CompareArgs {
     /// Run this before every command, and do not count it.
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,
+    /// Say why one of two commands is worse: from the kernel's counters and from samples of the stacks of all CPUs, while either runs.
+    #[arg(long, requires = "a")]
+    pub explain: bool,
     /// The seed of the random order [default: a random one].
     #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
     pub seed: Option<u64>,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_assess::saved::Explained;
+use plimsoll_assess::Explained;
 use plimsoll_import::saved::{self, Saved};
 use plimsoll_report::text::Why;
 use serde_json::json;

@@ -220,3 +220,22 @@ fn of_two_runs_the_worse_one_is_explained() {
     let alone = lab.plimsoll(&["explain", &bad, "--format", "json"]).exits(0).json();
     assert_eq!((&alone["schema"], &alone["run"]), (&"plimsoll.explain/1".into(), &bad.into()));
 }
+
+#[test]
+fn of_two_commands_the_worse_one_is_explained() {
+    let lab = Lab::of_root();
+    let (few, many) =
+        ("dd if=/dev/zero of=/dev/null bs=64k count=2000", "dd if=/dev/zero of=/dev/null bs=1 count=400000");
+    let args = ["compare", "--explain", "--a", many, "--b", few, "--min-pairs", "8", "--format", "json"];
+    let told = lab.plimsoll(&args).exits(0).json();
+    assert_eq!(told["outcome"], "faster", "{told}");
+    // The first command is the worse one: it stands on the side of after.
+    let profile = &told["profile"];
+    let us = |side: &str| profile[side]["cpu_us"].as_f64().expect("a time");
+    assert_eq!(profile["per"], "run");
+    assert!(us("after") > 3.0 * us("before"), "{profile}");
+    assert!(told["evidence"].is_array() && told["causes"].is_array(), "{told}");
+    let alike = ["compare", "--explain", "--a", few, "--b", few, "--min-pairs", "3", "--max-pairs", "3"];
+    lab.plimsoll(&alike).exits(4).prints("nothing to explain");
+    lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
+}

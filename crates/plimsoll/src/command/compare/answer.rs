@@ -1,5 +1,6 @@
 //! All that the answer of a comparison is written from.
 
+use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::sequential::SequentialSettings;
 
@@ -18,6 +19,10 @@ pub(super) struct Answer<'a> {
     pub(super) comparisons: Vec<Comparison>,
     /// Every cell against every other.
     pub(super) ranking: Vec<(usize, usize, Comparison)>,
+    /// Why one of two is worse, where that was asked for and one is.
+    pub(super) explained: Option<Explained>,
+    /// What a reader must know of how that was found.
+    pub(super) missing: Vec<String>,
     /// Whether the user has seen enough before it was decided.
     pub(super) interrupted: bool,
 }

@@ -7,6 +7,7 @@ use plimsoll_model::verdict::Verdict;
 
 use super::answer::Answer;
 use super::cells::{self, Cell};
+use super::observe::Observer;
 use super::progress::ProgressLine;
 use super::{json, text};
 use crate::args::{CompareArgs, PlainFormat};
@@ -46,18 +47,25 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     let judged = |error: JudgeError| Failure::could_not(error.to_string());
     let metric = gauge.metric();
+    let comparisons = contest.comparisons(metric).map_err(judged)?;
+    let (explained, missing) = match &mut meter.observer {
+        Some(observer) => observer.explain(&comparisons),
+        None => (None, Vec::new()),
+    };
     let answer = Answer {
+        explained,
+        missing,
         cells: &cells,
         gauge: &gauge,
         settings,
         seed,
         contest: &contest,
-        comparisons: contest.comparisons(metric).map_err(judged)?,
+        comparisons,
         ranking: contest.ranking(metric).map_err(judged)?,
         interrupted,
     };
     match args.format {
-        PlainFormat::Text => output::text(|out| text::write(out, &answer)),
+        PlainFormat::Text => output::styled(|out, options| text::write(out, &answer, options)),
         PlainFormat::Json => output::document(|out| json::write(out, &answer)),
     }?;
     let verdicts: Vec<Verdict> = answer.comparisons.into_iter().map(|found| found.verdict).collect();
@@ -105,6 +113,8 @@ struct Commands<'a> {
     runner: Runner,
     prepare: Option<&'a str>,
     place: Place,
+    /// Looks at the machine while a command runs, where it is asked for why one is worse.
+    observer: Option<Observer>,
 }
 
 impl<'a> Commands<'a> {
@@ -121,6 +131,7 @@ impl<'a> Commands<'a> {
             runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
             prepare: args.prepare.as_deref(),
             place: Place::default(),
+            observer: args.explain.then(Observer::open).transpose()?,
         })
     }
 
@@ -131,10 +142,18 @@ impl<'a> Commands<'a> {
         }
         for _ in 0..args.warm_up {
             for cell in 0..self.invocations.len() {
-                self.measure(cell)?;
+                self.run(cell)?;
             }
         }
         Ok(())
+    }
+
+    /// Runs a command without looking at it.
+    fn run(&mut self, which: usize) -> Result<(), MeasureError> {
+        let observer = self.observer.take();
+        let ended = self.measure(which).map(drop);
+        self.observer = observer;
+        ended
     }
 }
 
@@ -143,6 +162,11 @@ impl Meter for Commands<'_> {
         if let Some(prepare) = self.prepare {
             self.runner.run_aside(prepare, &self.place)?;
         }
-        self.gauge.measure(&mut self.runner, &self.invocations[which], &self.place)
+        let Self { invocations, gauge, runner, place, observer, .. } = self;
+        let mut run = || gauge.measure(runner, &invocations[which], place);
+        match observer {
+            Some(observer) => observer.during(which, run),
+            None => run(),
+        }
     }
 }

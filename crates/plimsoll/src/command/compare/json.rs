@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::stats::median;
 use plimsoll_model::verdict::VERDICT_SCHEMA;
@@ -27,6 +28,11 @@ fn pair(answer: &Answer<'_>, found: &Comparison) -> Map<String, Value> {
         json!({"a": block.values[0], "b": block.values[1], "first": if block.order[0] == 0 { "a" } else { "b" }})
     });
     fields.insert("pairs".into(), pairs.collect());
+    if let Some(Explained { causes, evidence, profile }) = &answer.explained {
+        fields.insert("causes".into(), json!(causes));
+        fields.insert("evidence".into(), json!(evidence));
+        fields.insert("profile".into(), json!(profile));
+    }
     fields
 }
 

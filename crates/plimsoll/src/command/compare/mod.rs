@@ -4,6 +4,7 @@ mod answer;
 mod cells;
 mod commands;
 mod json;
+mod observe;
 mod progress;
 pub(crate) mod runs;
 mod text;

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use plimsoll_assess::Explained;
 use plimsoll_judge::compare::Comparison;
 use plimsoll_judge::stats::{median, quantile};
 use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_report::escape::terminal;
+use plimsoll_report::text::{TextOptions, Why};
 
 use super::answer::Answer;
 use super::cells::Cell;
@@ -15,7 +17,11 @@ use crate::measure::Gauge;
 /// From this share on it is told how much of the time a command waited for a CPU.
 const WORTH_A_WORD: f64 = 0.02;
 
-pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+/// The heading of the evidence, and what its sides are.
+const WORSE_COMMAND: (&str, &str, &str) =
+    ("What sets the worse command apart from the better one", "better", "worse");
+
+pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>, options: &TextOptions) -> io::Result<()> {
     if answer.interrupted {
         writeln!(out, "Interrupted. What is known so far:")?;
     }
@@ -27,6 +33,10 @@ pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> 
     pairs(out, answer)?;
     if answer.cells.len() > 2 {
         ranking(out, answer)?;
+    }
+    if let Some(Explained { causes, evidence, profile }) = &answer.explained {
+        let why = Why { causes, profile: profile.as_ref(), evidence };
+        plimsoll_report::text::why(out, WORSE_COMMAND, &why, options)?;
     }
     writeln!(out)?;
     for note in notes(answer) {
@@ -195,6 +205,7 @@ fn notes(answer: &Answer<'_>) -> Vec<String> {
         let better = if answer.gauge.lower_is_better() { "lower" } else { "higher" };
         notes.push(format!("A {better} figure was taken for better."));
     }
+    notes.extend(answer.missing.iter().cloned());
     notes.push(format!("The order again: --seed {}", answer.seed));
     notes
 }

@@ -1,0 +1,100 @@
+//! Two commands that were run in turns: what sets the worse one apart.
+
+use std::collections::BTreeMap;
+
+use plimsoll_explain::causes::{self, Measured};
+use plimsoll_explain::profile::{Sampled, contrast};
+use plimsoll_model::observation::Profile;
+
+use super::{Explained, MOST_EVIDENCE, evidence, ranked};
+
+/// What the runs of a command are counted as.
+const RUN: &str = "run";
+
+/// A run of a command, as the machine saw it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandRun {
+    /// What the counters changed by.
+    pub counters: BTreeMap<String, f64>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// All runs of a command.
+#[derive(Clone, Debug, Default)]
+pub struct Command {
+    /// Each of them.
+    pub runs: Vec<CommandRun>,
+    /// The stacks that were sampled meanwhile; nothing where they could not be.
+    pub profile: Option<Profile>,
+}
+
+impl Command {
+    fn sampled(&self) -> Option<Sampled> {
+        Some(Sampled {
+            profile: self.profile.clone()?,
+            operations: self.runs.len() as u64,
+            seconds: self.runs.iter().map(|run| run.seconds).sum(),
+        })
+    }
+}
+
+/// What sets the worse of two commands apart, for each run of it. The whole machine was looked at, so that what else went on belongs to both alike.
+#[must_use]
+pub fn explain(better: &Command, worse: &Command) -> Explained {
+    let moved = evidence::of_commands(&better.runs, &worse.runs, RUN);
+    let profile = better.sampled().zip(worse.sampled());
+    let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, RUN));
+    let calls = profile.as_ref().map_or(&[][..], |profile| &profile.calls);
+    let mut causes = ranked([
+        causes::of_profile(profile.as_ref(), &moved),
+        causes::of_counters(&moved),
+        // The commands are not told from others on the machine, so that nobody's flush is somebody else's.
+        causes::of_calls(calls, &Measured::default(), &moved),
+    ]);
+    if causes.is_empty() {
+        causes.extend(causes::of_saturation(profile.as_ref()));
+    }
+    Explained { causes, evidence: moved.into_iter().take(MOST_EVIDENCE).collect(), profile }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::cause::CauseId;
+
+    use super::*;
+
+    fn command(overflows: f64, switches: f64, seconds: f64) -> Command {
+        let counters = [
+            ("netstat.TcpExt.ListenOverflows", overflows),
+            ("netstat.TcpExt.TCPSynRetrans", overflows),
+            ("machine.stat.ctxt", switches),
+            ("machine.stat.cpu0.user", switches),
+        ];
+        let counters = counters.into_iter().filter(|(_, value)| *value != 0.0);
+        let counters: BTreeMap<String, f64> =
+            counters.map(|(name, value)| (name.to_owned(), value)).collect();
+        Command { runs: vec![CommandRun { counters, seconds }; 5], profile: None }
+    }
+
+    #[test]
+    fn what_only_the_worse_command_counts_is_told_and_named() {
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0));
+        assert_eq!(found.causes[0].id, CauseId::NetListenOverflow);
+        let told: Vec<(&str, f64, f64)> =
+            found.evidence.iter().map(|it| (it.metric.as_str(), it.before, it.after)).collect();
+        assert_eq!(
+            told,
+            [
+                ("netstat.TcpExt.ListenOverflows (per run)", 0.0, 30.0),
+                ("netstat.TcpExt.TCPSynRetrans (per run)", 0.0, 30.0)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_goes_on_all_the_time_is_no_property_of_the_command_that_takes_longer() {
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(0.0, 3000.0, 3.0));
+        assert!(found.evidence.is_empty() && found.causes.is_empty(), "{:?}", found.evidence);
+    }
+}
