@@ -1,24 +1,14 @@
 //! Two commands that were run in turns: what sets the worse one apart.
 
-use std::collections::BTreeMap;
-
 use plimsoll_explain::causes::{self, Measured};
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_model::observation::Profile;
 
+pub use super::evidence::CommandRun;
 use super::{Explained, MOST_EVIDENCE, evidence, ranked};
 
 /// What the runs of a command are counted as.
 const RUN: &str = "run";
-
-/// A run of a command, as the machine saw it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CommandRun {
-    /// What the counters changed by.
-    pub counters: BTreeMap<String, f64>,
-    /// How long it took, in seconds.
-    pub seconds: f64,
-}
 
 /// All runs of a command.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +50,8 @@ pub fn explain(better: &Command, worse: &Command) -> Explained {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use plimsoll_model::cause::CauseId;
 
     use super::*;

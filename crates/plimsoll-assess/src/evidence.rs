@@ -10,7 +10,6 @@ use plimsoll_model::observation::{
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::commands::CommandRun;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
@@ -35,6 +34,15 @@ pub(super) fn of(plan: &Plan, compared: &Compared<'_>, trials: &[TrialRecord]) -
 /// What sets the phases of one run apart from those of another, the strongest first.
 pub(super) fn of_runs(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Evidence> {
     ranked(plan, counted(plan, phases))
+}
+
+/// A run of a command, as the machine saw it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandRun {
+    /// What the counters changed by.
+    pub counters: BTreeMap<String, f64>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
 }
 
 /// What sets the runs of one command apart from those of another, the strongest first.
