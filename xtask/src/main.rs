@@ -1,8 +1,9 @@
-//! Chores of the project: `cargo xtask layers | test | docs | kinds`.
+//! Chores of the project: `cargo xtask layers | test | docs | kinds | faults`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
 mod circles;
+mod faults;
 mod guest_kernel;
 mod kinds;
 mod layers;
@@ -18,7 +19,8 @@ const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, and that no sibling modules use each other
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
-cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that";
+cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
+cargo xtask faults [NAME]     inject faults, of this name or over the workload of this name, and write into docs/causes.md what was named (needs root)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         ]),
         ["kinds"] => kinds::run(false),
         ["kinds", "--check"] => kinds::run(true),
+        ["faults"] => faults::run(None),
+        ["faults", only] => faults::run(Some(only)),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");
