@@ -75,14 +75,14 @@ fn another_users_runs_are_read_while_they_go_on_and_after_they_were_killed() {
     let long = root.file("long.toml", &long_flood());
     let run = root.start(&["run", &long]);
     root.wait_for_the_flood();
-    let shown = |what: &str| {
-        user.plimsoll(&["show", "latest", "--store", &store]).exits(0).prints(what);
-        user.plimsoll(&["history", "--store", &store]).exits(0).prints("interrupted");
+    let shown_as = |status: &str| {
+        user.plimsoll(&["show", "latest", "--store", &store]).exits(0).prints("baseline");
+        user.plimsoll(&["history", "--store", &store]).exits(0).prints(status);
     };
-    shown("baseline");
+    shown_as("running");
     run.signal(Signal::SIGKILL);
     run.ends();
-    shown("baseline");
+    shown_as("interrupted");
     // The user could not have changed anything.
     user.plimsoll(&["run", "--resume", "--store", &store]).exits(3).says("cannot");
 }
