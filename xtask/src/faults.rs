@@ -144,7 +144,8 @@ fn experiment(workload: &str, injected: &str) -> Result<String, String> {
 fn report(cases: &[Case<'_>]) -> Result<String, String> {
     let mut out = String::from(
         "# Which causes are named\n\nFaults that are injected over workloads, and what `plimsoll run` says is the cause. The truth stands in `faults/truth.txt`, which no experiment\n\
-         sees. Where a fault makes no difference that the run is sure of, there is nothing to explain. The explainer was written while those\n\
+         sees. Where a fault makes no difference that the run is sure of, there is nothing to explain; `invalid` is a\n\
+         machine too busy to tell. The explainer was written while those\n\
          over workloads marked *tuned* were looked at. Made by (as root; some 15 minutes on two CPUs):\n\n    cargo xtask faults\n\n",
     );
     let mut write = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
