@@ -1,11 +1,11 @@
 //! Two commands that were run in turns: what sets the worse one apart.
 
-use plimsoll_explain::causes::{self, Measured};
+use plimsoll_explain::causes::Measured;
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_model::observation::Profile;
 
 pub use super::evidence::CommandRun;
-use super::{Explained, MOST_EVIDENCE, evidence, ranked};
+use super::{Explained, evidence};
 
 /// What the runs of a command are counted as.
 const RUN: &str = "run";
@@ -35,17 +35,8 @@ pub fn explain(better: &Command, worse: &Command) -> Explained {
     let moved = evidence::of_commands(&better.runs, &worse.runs, RUN);
     let profile = better.sampled().zip(worse.sampled());
     let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, RUN));
-    let calls = profile.as_ref().map_or(&[][..], |profile| &profile.calls);
-    let mut causes = ranked([
-        causes::of_profile(profile.as_ref(), &moved),
-        causes::of_counters(&moved),
-        // The commands are not told from others on the machine, so that nobody's flush is somebody else's.
-        causes::of_calls(calls, &Measured::default(), &moved),
-    ]);
-    if causes.is_empty() {
-        causes.extend(causes::of_saturation(profile.as_ref()));
-    }
-    Explained { causes, evidence: moved.into_iter().take(MOST_EVIDENCE).collect(), profile }
+    // The commands are not told from others on the machine, so that nobody's flush is somebody else's.
+    Explained::of(moved, profile, &Measured::default())
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ mod winner;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use plimsoll_explain::causes::{self, Measured};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
@@ -76,6 +77,22 @@ pub struct Explained {
     pub evidence: Vec<Evidence>,
     /// Where the CPUs' time went; nothing where stacks were not sampled.
     pub profile: Option<ProfileReport>,
+}
+
+impl Explained {
+    /// From what moved between two sides, and from their stacks, to causes.
+    fn of(moved: Vec<Evidence>, profile: Option<ProfileReport>, measured: &Measured) -> Self {
+        let calls = profile.as_ref().map_or(&[][..], |profile| &profile.calls);
+        let mut causes = ranked([
+            causes::of_profile(profile.as_ref(), &moved),
+            causes::of_counters(&moved),
+            causes::of_calls(calls, measured, &moved),
+        ]);
+        if causes.is_empty() {
+            causes.extend(causes::of_saturation(profile.as_ref()));
+        }
+        Self { causes, evidence: moved.into_iter().take(MOST_EVIDENCE).collect(), profile }
+    }
 }
 
 /// What is known of a run apart from its trials.
@@ -134,17 +151,17 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let measured = sides::measured(plan, phase.unwrap_or_default(), to_explain);
     let calls = to_explain.map_or(&[][..], |profile| &profile.calls);
     let mut causes = ranked([
-        plimsoll_explain::causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
-        plimsoll_explain::causes::of_profile(to_explain, &moved),
-        plimsoll_explain::causes::of_counters(&moved),
+        causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
+        causes::of_profile(to_explain, &moved),
+        causes::of_counters(&moved),
         probes::causes(plan, &verdicts),
         modes::causes(plan, trials),
         foreign_sync::causes(plan, trials),
-        plimsoll_explain::causes::of_calls(calls, &measured, &moved),
-        plimsoll_explain::causes::of_stalls(&packets::cells(trials)),
+        causes::of_calls(calls, &measured, &moved),
+        causes::of_stalls(&packets::cells(trials)),
     ]);
     if causes.is_empty() {
-        causes.extend(plimsoll_explain::causes::of_saturation(to_explain));
+        causes.extend(causes::of_saturation(to_explain));
     }
     let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();
     RunReport {

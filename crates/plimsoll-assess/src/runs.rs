@@ -10,7 +10,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{alike, contrast, evidence, profile, sides, validity};
+use super::{Explained, alike, contrast, evidence, profile, sides, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -93,19 +93,8 @@ pub fn runs<'t>(
                     (evidence::of_runs(plan_a, &phases), profile::of(&phases))
                 }
             };
-            let mut causes = super::ranked([
-                plimsoll_explain::causes::of_profile(profile.as_ref(), &moved),
-                plimsoll_explain::causes::of_counters(&moved),
-                plimsoll_explain::causes::of_calls(
-                    profile.as_ref().map_or(&[], |profile| &profile.calls),
-                    &sides::measured(plan_a, phase, profile.as_ref()),
-                    &moved,
-                ),
-            ]);
-            if causes.is_empty() {
-                causes.extend(plimsoll_explain::causes::of_saturation(profile.as_ref()));
-            }
-            let evidence = moved.into_iter().take(super::MOST_EVIDENCE).collect();
+            let measured = sides::measured(plan_a, phase, profile.as_ref());
+            let Explained { causes, evidence, profile } = Explained::of(moved, profile, &measured);
             RunContrast {
                 phase: phase.clone(),
                 cell: cell.clone(),

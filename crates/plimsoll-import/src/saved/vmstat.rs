@@ -31,28 +31,41 @@ pub(super) fn is_header(text: &str) -> bool {
     text.lines().any(|line| header(line).is_some())
 }
 
+/// The line above the figures.
+#[derive(PartialEq)]
+struct Header<'t> {
+    /// The names of the columns of figures.
+    names: Vec<&'t str>,
+    /// Whether a date stands behind them, as with `-t`: its column is called by the time zone.
+    has_date: bool,
+}
+
 /// The names of the columns, where a line has them.
-fn header(line: &str) -> Option<Vec<&str>> {
-    let names: Vec<&str> = line.split_ascii_whitespace().collect();
-    ALWAYS.iter().all(|name| names.contains(name)).then_some(names)
+fn header(line: &str) -> Option<Header<'_>> {
+    let mut words = line.split_ascii_whitespace().peekable();
+    let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
+    let names: Vec<&str> = std::iter::from_fn(|| words.next_if(is_figure)).collect();
+    let has_date = words.next().is_some();
+    ALWAYS.iter().all(|name| names.contains(name)).then_some(Header { names, has_date })
 }
 
 pub(super) fn read(text: &str) -> Result<Table, SavedError> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut above: Option<Header<'_>> = None;
     let mut rows: Vec<Vec<f64>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if let Some(found) = header(line) {
-            if !names.is_empty() && names != found {
+            if above.as_ref().is_some_and(|above| *above != found) {
                 return Err(SavedError::line(
                     index,
                     "other columns than above; one file is for one call of vmstat",
                 ));
             }
-            names = found;
-        } else if names.is_empty() || !line.trim_start().starts_with(|first: char| first.is_ascii_digit()) {
-            // What stands before the header, and the groups of columns above it.
-        } else {
-            rows.push(row(index, line, &names)?);
+            above = Some(found);
+        } else if let Some(header) =
+            above.as_ref().filter(|_| line.trim_start().starts_with(|first: char| first.is_ascii_digit()))
+        {
+            // All else is what stands before the header, and the groups of columns above it.
+            rows.push(row(index, line, header)?);
         }
     }
     // The first line is the mean since the machine was started.
@@ -64,15 +77,15 @@ pub(super) fn read(text: &str) -> Result<Table, SavedError> {
         let values = rows.iter().map(|row| row[at]).collect();
         Some(Column { name: (*name).to_owned(), kind: *kind, unit, values })
     };
+    let names = above.map(|above| above.names).unwrap_or_default();
     Table::checked(PROGRAM, names.iter().enumerate().filter_map(column).collect())
 }
 
-/// The figures of a line. With `-t` a date stands behind them, under a header that is no column of figures.
-fn row(index: usize, line: &str, names: &[&str]) -> Result<Vec<f64>, SavedError> {
+/// The figures of a line.
+fn row(index: usize, line: &str, header: &Header<'_>) -> Result<Vec<f64>, SavedError> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let figures = names.iter().position(|name| !name.starts_with(|c: char| c.is_ascii_lowercase()));
-    let wanted = figures.unwrap_or(names.len());
-    if words.len() < wanted || (figures.is_none() && words.len() > wanted) {
+    let wanted = header.names.len();
+    if words.len() < wanted || (!header.has_date && words.len() > wanted) {
         let what =
             format!("{wanted} figures were expected, as the header has, and {} were found", words.len());
         return Err(SavedError::line(index, what));
@@ -128,6 +141,11 @@ mod tests {
         );
         let word = OF_2001.replace("4230", "many");
         assert_eq!(read(&word).unwrap_err().to_string(), "line 5: a number was expected in place of `many`");
+        // Names behind a date are no columns.
+        let odd = format!(" r b in UTC cs us sy\n{}", " 1 2 3 4 5 6 7\n".repeat(5));
+        assert!(!is_header(&odd));
+        let odd = format!(" r b in cs us sy UTC id\n{}", " 1 2 3 4 5 6 7 8\n".repeat(5));
+        assert_eq!(read(&odd).unwrap().columns.len(), 6);
         let short: String = OF_2001.lines().take(4).map(|line| format!("{line}\n")).collect();
         assert!(read(&short).unwrap_err().to_string().contains("1 lines of figures"));
     }
