@@ -146,7 +146,7 @@ fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialR
 fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
     let all: Vec<&TrialRecord> = trials.iter().collect();
     let of_packets = || (metric == Metric::StallShare).then(|| packets::objection(trials, phase))?;
-    validity::objection(&all).or_else(of_packets)
+    validity::objection_to_comparison(&all).or_else(of_packets)
 }
 
 /// A block, and the levels of the factors that are not compared.

@@ -1,5 +1,7 @@
 //! What makes a measurement unable to carry any answer.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::observation::{ErrorKind, Offer, PhaseKind, Slice, TrialRecord};
 
 use super::pooled;
@@ -34,6 +36,11 @@ pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
         .or_else(|| saturated(&measured))
         .or_else(|| behind(&measured))
         .or_else(|| stolen(&measured))
+}
+
+/// The same where cells are compared: that operations fail in one and not in another is a finding, whichever of them was measured first.
+pub(super) fn objection_to_comparison(trials: &[&TrialRecord]) -> Option<String> {
+    objection_to_load(trials).or_else(|| failing_everywhere(trials))
 }
 
 /// The same where tasks that wait for a CPU are counted: while the hypervisor has the CPU they wait for it, too, and it looks busy.
@@ -147,8 +154,7 @@ fn taken(slices: &[&Slice], share: f64) -> Option<String> {
 fn failing(slices: &[&Slice]) -> Option<String> {
     let failed: u64 = slices.iter().map(|slice| slice.result.failed()).sum();
     let all: u64 = failed + slices.iter().map(|slice| slice.result.done()).sum::<u64>();
-    let first_error = slices.iter().find_map(|slice| slice.result.first_error.as_ref());
-    let first_error = first_error.map_or_else(String::new, |error| format!("; the first error: {error}"));
+    let first_error = first_error(slices);
     if all > 0 && failed == all {
         return Some(format!("every connection failed in every measured phase{first_error}"));
     }
@@ -161,6 +167,36 @@ fn failing(slices: &[&Slice]) -> Option<String> {
             kinds.join(", ")
         )
     })
+}
+
+/// No cell is sound enough to compare another with.
+fn failing_everywhere(trials: &[&TrialRecord]) -> Option<String> {
+    let mut cells: BTreeMap<&BTreeMap<String, String>, (u64, u64)> = BTreeMap::new();
+    for trial in trials {
+        for slice in measured(&[trial], PhaseKind::Measure) {
+            let (failed, done) = cells.entry(&trial.cell).or_default();
+            *failed += slice.result.failed();
+            *done += slice.result.done();
+        }
+    }
+    let fails = |&(failed, done): &(u64, u64)| failed as f64 > FAILED * (failed + done) as f64;
+    if cells.is_empty() || !cells.values().all(fails) {
+        return None;
+    }
+    let (failed, done) = cells.values().fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+    let place = if cells.len() > 1 {
+        "in every cell more than 5 % of the operations"
+    } else {
+        "more than 5 % of the operations"
+    };
+    let slices = measured(trials, PhaseKind::Measure);
+    Some(format!("{place} failed, {failed} of {} in all{}", failed + done, first_error(&slices)))
+}
+
+/// The first error of a load, to be put behind what failed; nothing where none was kept.
+fn first_error(slices: &[&Slice]) -> String {
+    let first = slices.iter().find_map(|slice| slice.result.first_error.as_ref());
+    first.map_or_else(String::new, |error| format!("; the first error: {error}"))
 }
 
 #[cfg(test)]
@@ -245,6 +281,22 @@ mod tests {
     fn failures_before_anything_was_done_are_named() {
         let failing = LoadResult { errors: [(ErrorKind::Refused, 10)].into(), ..result() };
         assert!(objection_to(&trial(failing)).unwrap().contains("10 of 110 connections failed"));
+    }
+
+    #[test]
+    fn what_fails_in_one_of_two_cells_is_a_finding_whichever_was_measured_first() {
+        let of_cell = |level: &str, failed| TrialRecord {
+            cell: [("backlog".to_owned(), level.to_owned())].into(),
+            ..trial(LoadResult { errors: [(ErrorKind::NoPort, failed)].into(), ..result() })
+        };
+        let (sound, failing) = (of_cell("511", 0), of_cell("1", 900));
+        assert_eq!(objection_to_comparison(&[&sound, &failing]), None);
+        assert_eq!(objection_to_comparison(&[&failing, &sound]), None);
+        let both = objection_to_comparison(&[&failing, &of_cell("511", 10)]).unwrap();
+        assert!(
+            both.starts_with("in every cell more than 5 % of the operations failed, 910 of 1110"),
+            "{both}"
+        );
     }
 
     #[test]

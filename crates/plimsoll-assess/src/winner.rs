@@ -34,7 +34,7 @@ type Row = BTreeMap<String, String>;
 pub(super) fn verdicts(plan: &Plan, claim: &WinnerClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
     let metric = claim.metric.name();
     let all: Vec<&TrialRecord> = trials.iter().collect();
-    if let Some(reason) = validity::objection(&all) {
+    if let Some(reason) = validity::objection_to_comparison(&all) {
         return vec![Verdict::bare("winner", metric, Outcome::Invalid, 0, reason)];
     }
     rows(plan, claim).into_iter().map(|(phase, row)| judged(plan, claim, phase, &row, trials).0).collect()

@@ -119,19 +119,19 @@ pub fn page(id: CauseId) -> Page {
             remedy: "keep connections, widen the range of ports that clients share, or let the client close first",
         },
         CauseId::NetRuleChain => Page {
-            evidence_for: "the CPU time of each connection or packet grew, and most of what was added is in a function that walks a list of                            rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
+            evidence_for: "the CPU time of each connection or packet grew, and most of what was added is in a function that walks a list of rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
             evidence_against: "the same function took as much before; the number of rules is the same on both sides",
             test: "take the rules away that were added (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
             remedy: "find who adds rules and does not take them away; put what must stay into sets, maps or fewer tables",
         },
         CauseId::LockContended => Page {
-            evidence_for: "the CPU time of each operation grew, and most of what was added is spent spinning on a lock                            (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
+            evidence_for: "the CPU time of each operation grew, and most of what was added is spent spinning on a lock (native_queued_spin_lock_slowpath, osq_lock, rwsem_spin_on_owner)",
             evidence_against: "one CPU alone is as slow",
             test: "use fewer CPUs or processes: each operation needs less CPU time",
             remedy: "look in the profile for who takes the lock; spread the work over more sockets, files, cgroups or devices",
         },
         CauseId::MemoryReclaim => Page {
-            evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the                            kernel counts pages that it scanned for that",
+            evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that",
             evidence_against: "memory is free, and no page was scanned",
             test: "give the machine or the control group more memory and measure again",
             remedy: "raise the limit of the control group, give the programs less to keep, or add memory",
