@@ -56,11 +56,23 @@ pub(crate) fn command(
     scratch: &Path,
 ) -> Result<Command, Failure> {
     let argv: Vec<String> = argv.iter().map(|word| fill(word, listen, &spec.to, scratch)).collect();
+    let mut command = program(&argv, spec.privileged, &spec.pass_env, scratch)?;
+    command.envs(&spec.env);
+    Ok(command)
+}
+
+/// The command of a program that may write to `scratch`, with little of the agent's environment: confined, unless it is privileged.
+pub(crate) fn program(
+    argv: &[String],
+    privileged: bool,
+    pass_env: &[String],
+    scratch: &Path,
+) -> Result<Command, Failure> {
     let (program, arguments) =
-        argv.split_first().ok_or_else(|| other("start the service", "its command is empty"))?;
+        argv.split_first().ok_or_else(|| other("start a program", "its command is empty"))?;
     let missing = || Failure::NoProgram { program: program.clone(), package: package_of(program) };
-    let found = if spec.privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
-    let confinement = if spec.privileged {
+    let found = if privileged { find(program) } else { find_for_nobody(program) }.ok_or_else(missing)?;
+    let confinement = if privileged {
         None
     } else {
         let here = std::env::current_dir().map_err(|error| other("find the working folder", error))?;
@@ -69,13 +81,12 @@ pub(crate) fn command(
         Some(Confinement { identity: Identity::Nobody, writable, visible: Vec::new(), opened })
     };
     let mut command = stage(confinement.as_ref(), &found, arguments)?;
-    clean_environment(&mut command, &spec.pass_env);
-    if !spec.privileged {
+    clean_environment(&mut command, pass_env);
+    if !privileged {
         command.env("HOME", scratch).env("TMPDIR", scratch);
     } else if let Some(home) = std::env::var_os("HOME") {
         command.env("HOME", home);
     }
-    command.envs(&spec.env);
     Ok(command)
 }
 

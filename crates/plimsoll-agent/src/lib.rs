@@ -5,6 +5,7 @@
 //! counted by itself; loads are threads of the agent.
 #![forbid(unsafe_code)]
 
+mod act;
 mod capture;
 mod child;
 mod confine;
@@ -106,6 +107,9 @@ impl Agent {
             ToAgent::Reach { id, targets, ready } => {
                 ready::reach_from_here(self.outbox.clone(), id, targets, ready);
                 Ok(())
+            }
+            ToAgent::Act { id, action, service } => {
+                act::act(&self.outbox, &self.services, id, action, service)
             }
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),

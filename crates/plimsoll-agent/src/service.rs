@@ -221,6 +221,13 @@ impl Services {
         Ok(Running { group, builtin, stopping, watcher, stderr, _folder: folder })
     }
 
+    /// Sends a signal to all processes of a service.
+    pub(crate) fn signal(&self, service: Id, signal: Signal) -> Result<(), Failure> {
+        let what = || format!("send {signal} to the service");
+        let running = self.running.get(&service).ok_or_else(|| other(what(), "it does not run"))?;
+        killpg(running.group, signal).map_err(|error| other(what(), error))
+    }
+
     /// The last that a service wrote to its standard error, until now.
     pub(crate) fn words(&self, service: Id) -> String {
         self.running.get(&service).map_or_else(String::new, |running| running.stderr.text())

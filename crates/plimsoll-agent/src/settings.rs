@@ -12,10 +12,13 @@ use plimsoll_model::frame::Failure;
 use crate::other;
 
 pub(crate) fn apply(sysctls: &[(String, String)], cpus: &[u32]) -> Result<(), Failure> {
-    for (name, value) in sysctls {
-        write(&file_of(name)?, &format!("set {name} = {value}"), value)?;
-    }
+    sysctls.iter().try_for_each(|(name, value)| set(name, value))?;
     keep_to(cpus)
+}
+
+/// Changes a setting of this host.
+pub(crate) fn set(name: &str, value: &str) -> Result<(), Failure> {
+    write(&file_of(name)?, &format!("set {name} = {value}"), value)
 }
 
 /// Makes the kernel forget the routes that it has cached for this network namespace (Documentation/networking/ip-sysctl.rst).

@@ -11,7 +11,8 @@ use plimsoll_model::report::{OfferReport, PhaseReport, StepReport, TrialReport};
 use super::pooled;
 
 pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
-    let single = |kind| !matches!(kind, PhaseKind::Settle | PhaseKind::Watch | PhaseKind::Search);
+    let single =
+        |kind| !matches!(kind, PhaseKind::Act | PhaseKind::Settle | PhaseKind::Watch | PhaseKind::Search);
     let measured = trial.phases.iter().filter(|phase| single(phase.kind));
     TrialReport {
         number: trial.number,

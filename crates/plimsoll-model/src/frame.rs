@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::Ready;
+use crate::experiment::{Action, Ready};
 pub use crate::experiment::{LoadKind, ServiceKind};
 use crate::observation::{
     CapturedFile, FlushFacts, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot,
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -129,6 +129,15 @@ pub enum ToAgent {
         /// When it counts as ready.
         ready: Ready,
     },
+    /// Do something to this host or to one of its services; answered by `Acted` or `Failed`.
+    Act {
+        /// Repeated in the answer.
+        id: Id,
+        /// What to do.
+        action: Action,
+        /// The service that it is done to, where it is one.
+        service: Option<Id>,
+    },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
         /// Repeated in the answer.
@@ -202,6 +211,13 @@ pub enum FromAgent {
     Sampled {
         /// What it cost.
         cost: SamplingCost,
+    },
+    /// What was to be done is done.
+    Acted {
+        /// From the request.
+        id: Id,
+        /// What a reader should know of it; often empty.
+        note: String,
     },
     /// No connection is left, or the time is over.
     Drained {

@@ -614,6 +614,8 @@ pub enum PhaseKind {
     WarmUp,
     /// Ran for its effect.
     Drive,
+    /// Did something to the hosts or their services.
+    Act,
     /// Came to rest.
     Settle,
     /// Looked for the time to recover.

@@ -93,18 +93,19 @@ impl Plan {
             }
             // The loopback of the machine is not the experiment's own, and who may not make namespaces may not listen there either.
             experiment.capture = None;
-            undrained(&mut experiment.phases);
+            without_namespaces(&mut experiment.phases);
         }
         self
     }
 }
 
-fn undrained(phases: &mut [Phase]) {
+fn without_namespaces(phases: &mut [Phase]) {
     for phase in phases {
+        phase.actions.retain(|action| !action.needs_namespaces());
         if let Some(settle) = &mut phase.settle {
             settle.drained = None;
         }
-        undrained(&mut phase.steps);
+        without_namespaces(&mut phase.steps);
     }
 }
 

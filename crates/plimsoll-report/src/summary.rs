@@ -184,7 +184,7 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
-        !matches!(p.kind, PhaseKind::Settle | PhaseKind::WarmUp)
+        !matches!(p.kind, PhaseKind::Act | PhaseKind::Settle | PhaseKind::WarmUp)
             && (p.connections > 0
                 || p.bits_per_second > 0.0
                 || p.storage.is_some()

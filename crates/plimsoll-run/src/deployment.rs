@@ -179,6 +179,11 @@ impl<'e> Deployment<'e> {
         Ok(())
     }
 
+    /// The number by which the agent knows a service that was started.
+    pub(crate) fn id_of(&self, service: &str) -> Option<Id> {
+        self.services.get(service).map(|started| started.id)
+    }
+
     /// Makes a host anew and starts its services again.
     pub(crate) fn rebuild(
         &mut self,

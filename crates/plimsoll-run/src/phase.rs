@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{
-    Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
+    Action, Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
 };
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
@@ -23,7 +23,7 @@ const SLICES_BETWEEN_LOOKS: u32 = 10;
 /// The name under which the counters of the whole machine are kept.
 const MACHINE: &str = "machine";
 
-impl Trial<'_> {
+impl<'t> Trial<'t> {
     /// Runs a load and counts it, cut into slices that alternate between the rigs.
     pub(crate) fn measure(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         for _ in 0..phase.warm_up.unwrap_or(0) {
@@ -60,6 +60,42 @@ impl Trial<'_> {
         let idle =
             self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
         self.twins().filter(|twin| *twin == Twin::Main || !idle).collect()
+    }
+
+    /// Does what a phase says, one thing after the other, on the rigs that do not sit it out.
+    pub(crate) fn act(&mut self, phase: &'t Phase) -> Result<(), TrialStop> {
+        if phase.skip {
+            return Ok(());
+        }
+        self.begin(&phase.name, PhaseKind::Act, None);
+        for action in &phase.actions {
+            for twin in self.taking_part(phase) {
+                let note = self.do_on(twin, action)?;
+                if !note.is_empty() {
+                    self.current().notes.push(note);
+                }
+            }
+        }
+        self.end()
+    }
+
+    fn do_on(&mut self, twin: Twin, action: &Action) -> Result<String, TrialStop> {
+        if let Action::Restart(restart) = action {
+            let (deployment, agents) = self.deployment_and_agents(twin);
+            deployment.restart(agents, &restart.service)?;
+            return Ok(String::new());
+        }
+        let host = action.host(self.experiment);
+        let (deployment, agents) = self.deployment_and_agents(twin);
+        let service = match action {
+            Action::Signal(signal) => deployment.id_of(&signal.to),
+            _ => None,
+        };
+        match agents.ask(&deployment.key(host), |id| ToAgent::Act { id, action: action.clone(), service })? {
+            FromAgent::Acted { note, .. } => Ok(note),
+            FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.to_owned(), why }.into()),
+            _ => Err(off_the_mark(host)),
+        }
     }
 
     /// Stops a service, on the rigs that do not sit this phase out.

@@ -199,6 +199,8 @@ impl<'t> Trial<'t> {
                 self.measure(phase, load)?;
             } else if let Some(load) = &phase.drive {
                 self.drive(phase, load)?;
+            } else if !phase.actions.is_empty() {
+                self.act(phase)?;
             } else if let Some(settle) = &phase.settle {
                 self.settle(phase, settle)?;
             } else if let Some(service) = &phase.stop {

@@ -130,6 +130,8 @@ fn flatten(phases: &[Phase], all: &mut Vec<(String, PhaseKind)>) {
             all.push((name(), PhaseKind::Measure));
         } else if phase.drive.is_some() {
             all.push((name(), PhaseKind::Drive));
+        } else if !phase.actions.is_empty() {
+            all.extend((!phase.skip).then(|| (name(), PhaseKind::Act)));
         } else if phase.settle.is_some() || phase.stop.is_some() || phase.start.is_some() {
             all.push((name(), PhaseKind::Settle));
         } else if phase.watch.is_some() {

@@ -8,6 +8,7 @@ mod kinds;
 #[macro_use]
 pub mod problem;
 
+pub mod action;
 pub mod capture;
 pub mod claim;
 pub mod cpus;
@@ -36,6 +37,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, FlushRules, RestartService, RunProgram, SendSignal, SetSysctls, SignalName};
 pub use capture::Capture;
 pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, RecoveryClaim};
 pub use cpus::Cpus;
@@ -240,8 +242,8 @@ impl HostKind {
     }
 }
 
-/// A named stretch of a trial. Exactly one of `measure`, `drive`, `settle`, `stop`, `start`, `watch`, `search` and `steps` says what happens
-/// in it.
+/// A named stretch of a trial. Exactly one of `measure`, `drive`, `do`, `settle`, `stop`, `start`, `watch`, `search` and `steps` says what
+/// happens in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -270,6 +272,13 @@ pub struct Phase {
     /// Run this load for its effect: it is recorded, but is no measurement of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
+    /// Do these things, one after the other, on the rigs that do not sit this phase out: run a program on a host, change its settings, send a
+    /// service a signal.
+    #[serde(default, rename = "do", skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<Action>,
+    /// Leave out what `do` says: as a factor (`phases.NAME.skip`), a trial with the step and one without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip: bool,
     /// Wait until the hosts have come to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,

@@ -287,6 +287,7 @@ fn check_phase(
     let kinds = [
         ("measure", phase.measure.is_some()),
         ("drive", phase.drive.is_some()),
+        ("do", !phase.actions.is_empty()),
         ("settle", phase.settle.is_some()),
         ("stop", phase.stop.is_some()),
         ("start", phase.start.is_some()),
@@ -311,6 +312,12 @@ fn check_phase(
         if let Some(service) = service {
             declared(service, &experiment.services, "service", here(key))?;
         }
+    }
+    for (index, action) in phase.actions.iter().enumerate() {
+        action.check(experiment, &[here("do").as_slice(), &path![index]].concat())?;
+    }
+    if phase.skip && phase.actions.is_empty() {
+        return Err(problem(here("skip"), "there is nothing to leave out", "it beside `do`"));
     }
     let with_measure =
         [("slices", phase.slices), ("most_slices", phase.most_slices), ("warm_up", phase.warm_up)];

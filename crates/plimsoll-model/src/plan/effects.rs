@@ -42,6 +42,9 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
     for (name, load) in &experiment.loads {
         found.extend(load.effects(experiment, name));
     }
+    for phase in experiment.all_phases().filter(|phase| !phase.skip) {
+        found.extend(phase.actions.iter().flat_map(|action| action.effects(&phase.name)));
+    }
     if let Some(capture) = &experiment.capture {
         let hosts = capture.hosts(&experiment.loads).join(", ");
         let what = format!("the packets that are captured on {hosts}, beside the file of runs");

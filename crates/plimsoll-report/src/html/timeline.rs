@@ -75,7 +75,7 @@ pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
         end: phase.end_ns as f64 / 1e9,
         shade: match phase.kind {
             PhaseKind::Drive => Shade::Flood,
-            PhaseKind::Settle | PhaseKind::WarmUp => Shade::None,
+            PhaseKind::Act | PhaseKind::Settle | PhaseKind::WarmUp => Shade::None,
             PhaseKind::Measure | PhaseKind::Watch | PhaseKind::Search | PhaseKind::Remedy => Shade::Plain,
         },
     };

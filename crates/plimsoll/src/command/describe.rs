@@ -118,6 +118,9 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
             format!("measure {load}")
         } else if let Some(load) = &phase.drive {
             format!("drive {load}")
+        } else if !phase.actions.is_empty() {
+            let done: Vec<String> = phase.actions.iter().map(|action| action.describe()).collect();
+            format!("{}{}", if phase.skip { "left out: " } else { "" }, done.join("; "))
         } else if let Some(settle) = &phase.settle {
             let until = settle
                 .drained

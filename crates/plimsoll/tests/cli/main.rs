@@ -7,6 +7,7 @@ mod experiments;
 mod lab;
 mod machine;
 
+mod actions;
 mod cannot_be_carried_out;
 mod captured;
 mod claims;
