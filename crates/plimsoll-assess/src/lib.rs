@@ -8,6 +8,7 @@ mod alike;
 mod bound;
 pub mod capture;
 pub mod commands;
+mod confirm;
 mod contrast;
 mod curve;
 mod diagnose;
@@ -63,6 +64,7 @@ pub const OTHERS: &str = "others used ";
 /// How notes on counters that cannot be read begin.
 const NOT_SEEN: &str = "not seen: ";
 
+pub use confirm::intervention;
 pub use contrast::shortfalls;
 pub use packets::portraits;
 pub use profile::{all_stacks, stacks};
@@ -136,7 +138,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
     let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
-    let compared = sides::of(plan, trials);
+    let compared = if plan.intervention.is_none() { sides::of(plan, trials) } else { None };
     let moved = compared.as_ref().map(|sides| evidence::of(plan, sides, trials)).unwrap_or_default();
     let profile = compared.as_ref().and_then(|sides| profile::of(&sides.phases));
     // Where a figure came back, nothing holds it down.
@@ -176,7 +178,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         troubles: troubles.into_iter().map(|found| found.trouble).collect(),
         elapsed_s: run.elapsed.as_secs_f64(),
         environment: Environment::default(),
-        recovery: recovery::facts(plan, trials),
+        recovery: plan.intervention.is_none().then(|| recovery::facts(plan, trials)).flatten(),
         load_curves: load_curve::reports(plan, trials),
         loss_curves: loss_curve::reports(plan, trials),
         paths: hops::reports(plan, trials),
@@ -211,7 +213,10 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
             None => verdicts.collect(),
         }
     };
-    let mut verdicts: Vec<Verdict> = plan.experiment.claims.iter().flat_map(of_claim).collect();
+    let mut verdicts: Vec<Verdict> = match &plan.intervention {
+        Some(intervention) => vec![confirm::verdict(intervention, plan, trials)],
+        None => plan.experiment.claims.iter().flat_map(of_claim).collect(),
+    };
     probes::object(plan, &mut verdicts);
     if let Some(unfit) = unfit {
         let reason = format!("{}; try: {}", unfit.reason, alike::NEXT);

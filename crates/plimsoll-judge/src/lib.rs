@@ -13,6 +13,7 @@ pub mod modes;
 pub mod recovery;
 mod scale;
 pub mod sequential;
+pub mod share;
 pub mod stats;
 pub mod warmup;
 mod wording;

@@ -2,8 +2,11 @@
 
 pub mod audit;
 pub mod effects;
+pub mod intervention;
 
 use std::collections::BTreeMap;
+
+use intervention::Intervention;
 
 use crate::experiment::{Experiment, FileError, HostKind, Override, Phase, parse};
 
@@ -16,6 +19,8 @@ pub struct Plan {
     pub experiment: Experiment,
     /// The cells: those that the experiment names, or every combination of the factors' levels; one for an experiment without factors.
     pub cells: Vec<Cell>,
+    /// The intervention whose effect is measured, in place of what the experiment claims.
+    pub intervention: Option<Intervention>,
 }
 
 /// One choice of a level for each factor.
@@ -38,6 +43,8 @@ pub struct Settings {
     pub levels: BTreeMap<String, Vec<serde_json::Value>>,
     /// Whether to carry out every cell with probes and without, and to judge the difference.
     pub audit_probes: bool,
+    /// The intervention whose effect is measured, on the cells that it is about alone.
+    pub intervention: Option<Intervention>,
 }
 
 impl Plan {
@@ -71,9 +78,16 @@ impl Plan {
             }
             let levels =
                 levels.into_iter().map(|(factor, level)| (factor.to_owned(), level_text(level))).collect();
-            cells.push(Cell { levels, experiment: parse(text, &overrides)? });
+            cells.push((Cell { levels, experiment: parse(text, &overrides)? }, overrides));
         }
-        Ok(Self { name: name.into(), experiment, cells })
+        let cells = match &settings.intervention {
+            Some(intervention) => {
+                intervention.extend(&mut experiment);
+                intervention.cells(cells, |overrides| parse(text, overrides))?
+            }
+            None => cells.into_iter().map(|(cell, _)| cell).collect(),
+        };
+        Ok(Self { name: name.into(), experiment, cells, intervention: settings.intervention.clone() })
     }
 }
 

@@ -46,6 +46,10 @@ pub enum Outcome {
     Held,
     /// Limit: the figure lies beyond its bound, with the whole of its interval.
     NotHeld,
+    /// Confirmation: the intervention brings back more than half of what was lost. The estimate is the share.
+    Confirmed,
+    /// Confirmation: it brings back less than half.
+    NotConfirmed,
     /// A model was fitted, or a limit found; the estimate is the answer.
     Estimated,
     /// The data do not decide it yet.
@@ -67,7 +71,7 @@ pub enum Standing {
 
 impl Outcome {
     /// Every outcome, in the order of the reference.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Recovered,
         Self::NotRecovered,
         Self::Slower,
@@ -86,6 +90,8 @@ impl Outcome {
         Self::NotReached,
         Self::Held,
         Self::NotHeld,
+        Self::Confirmed,
+        Self::NotConfirmed,
         Self::Estimated,
         Self::Undecided,
         Self::Invalid,
@@ -113,6 +119,8 @@ impl Outcome {
             Self::NotReached => "not_reached",
             Self::Held => "held",
             Self::NotHeld => "not_held",
+            Self::Confirmed => "confirmed",
+            Self::NotConfirmed => "not_confirmed",
             Self::Estimated => "estimated",
             Self::Undecided => "undecided",
             Self::Invalid => "invalid",
@@ -127,9 +135,12 @@ impl Outcome {
     #[must_use]
     pub fn standing(self) -> Standing {
         match self {
-            Self::Slower | Self::NotRecovered | Self::NotDelivered | Self::NotReached | Self::NotHeld => {
-                Standing::Fails
-            }
+            Self::Slower
+            | Self::NotRecovered
+            | Self::NotDelivered
+            | Self::NotReached
+            | Self::NotHeld
+            | Self::NotConfirmed => Standing::Fails,
             Self::Undecided | Self::Invalid | Self::TooFew => Standing::Open,
             Self::Recovered
             | Self::Faster
@@ -143,6 +154,7 @@ impl Outcome {
             | Self::Delivered
             | Self::Reached
             | Self::Held
+            | Self::Confirmed
             | Self::Estimated => Standing::Holds,
         }
     }
@@ -188,7 +200,7 @@ pub struct Verdict {
     /// What was found.
     pub outcome: Outcome,
     /// A ratio (after/baseline, b/a) for recovery and difference, in the metric's unit otherwise. Differences of a metric that is a share
-    /// (its name ends in `_share`) are b - a: 0.05 is 5 percentage points. Absent where nothing can be estimated.
+    /// (its name ends in `_share`) are b - a: 0.05 is 5 percentage points. The share of a loss for a confirmation. Absent where nothing can be estimated.
     pub estimate: Option<f64>,
     /// The interval of the estimate.
     pub interval: Option<Interval>,

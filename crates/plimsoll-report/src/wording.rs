@@ -64,6 +64,8 @@ pub(crate) fn outcome(outcome: Outcome) -> &'static str {
         Outcome::NotReached => "Not reached",
         Outcome::Held => "Held",
         Outcome::NotHeld => "Not held",
+        Outcome::Confirmed => "Confirmed",
+        Outcome::NotConfirmed => "Not confirmed",
         Outcome::Estimated => "Estimated",
         Outcome::Undecided => "Undecided",
         Outcome::Invalid => "Invalid",
@@ -95,6 +97,11 @@ fn points(difference: f64) -> String {
     let points = 100.0 * difference;
     let sign = if points > 0.0 { "+" } else { "" };
     format!("{sign}{} points", figure((points * 10.0).round() / 10.0))
+}
+
+/// A share in per cent and tenths: `98.4 %`.
+fn tenths(share: f64) -> String {
+    format!("{} %", figure((share * 1000.0).round() / 10.0))
 }
 
 /// The interval with its confidence: `95 % interval 0.97 to 1.01`.
@@ -138,22 +145,23 @@ pub(crate) fn answer(verdict: &Verdict) -> String {
     };
     let value = write(estimate);
     let n = format!("n = {}", count(verdict.n as u64));
-    let sure = match verdict.interval {
+    let sure_of = |write: fn(f64) -> String| match verdict.interval {
         Some(i) => format!("({}, {n})", interval(i, verdict.confidence, write)),
         None => format!("({n}, no interval)"),
     };
+    let sure = sure_of(write);
     let found = match (verdict.claim.as_str(), verdict.outcome) {
         ("recovery", Outcome::Recovered) => format!("{metric} came back to {value} of the baseline"),
         ("recovery", Outcome::NotRecovered) => format!("{metric} stayed at {value} of the baseline"),
         ("recovery", _) => format!("{metric} came to {value} of the baseline"),
+        ("confirmation", _) => {
+            let sure = sure_of(tenths);
+            return format!("{} of the loss in {metric} came back {sure}.", tenths(estimate));
+        }
         ("hysteresis", _) => {
-            let percent = |share: f64| format!("{} %", figure((share * 1000.0).round() / 10.0));
-            let sure = match verdict.interval {
-                Some(i) => format!("({}, {n})", interval(i, verdict.confidence, percent)),
-                None => format!("({n}, no interval)"),
-            };
+            let sure = sure_of(tenths);
             let lost = if verdict.metric.ends_with("_ms") { "added" } else { "lost" };
-            return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), percent(estimate));
+            return format!("{}: {} {lost} on the way down {sure}.", capitalised(&metric), tenths(estimate));
         }
         ("limit", _) if !is_bound(verdict) => format!("the bound is held up to {value} {metric}"),
         ("winner", _) => format!("the best came to {value} of the next in {metric}"),

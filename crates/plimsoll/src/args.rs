@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
+use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +89,10 @@ pub struct PlanArgs {
     #[arg(long, env = "PLIMSOLL_AUDIT_PROBES", value_parser = FalseyValueParser::new())]
     #[serde(default)]
     pub audit_probes: bool,
+    /// The intervention whose effect is measured. Set by `explain --confirm`.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervention: Option<Intervention>,
     /// Where the experiment was read from: a path, or a shipped name. Set by the program.
     #[arg(skip)]
     pub origin: String,
@@ -237,6 +242,19 @@ pub struct ExplainArgs {
     /// Operations per second while something was wrong.
     #[arg(long, value_name = "NUMBER", requires_all = ["before", "rate_before"], value_parser = positive)]
     pub rate_after: Option<f64>,
+    /// Change what the first cause says would mend it, on the run's own hosts, and measure again beside both sides of its verdict: what share of
+    /// the loss comes back. Cells, settings and phases are those of the run; what was changed goes with its hosts.
+    #[arg(long, conflicts_with_all = ["before", "after"])]
+    pub confirm: bool,
+    /// The cause to confirm, by its id [default: the first].
+    #[arg(long, value_name = "ID", requires = "confirm")]
+    pub cause: Option<String>,
+    /// Carry so many blocks out, in each of which every side is measured once.
+    #[arg(long, value_name = "N", requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub reps: Option<u32>,
+    /// Start programs with all of your own rights (`privileged = true`) without asking.
+    #[arg(long, requires = "confirm", env = "PLIMSOLL_YES")]
+    pub yes: bool,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,

@@ -305,6 +305,32 @@ pub struct Phase {
     pub at_most: Option<Span>,
 }
 
+impl Phase {
+    /// A phase that does these things.
+    pub(crate) fn doing(name: &str, actions: Vec<Action>) -> Self {
+        Self {
+            name: name.to_owned(),
+            measure: None,
+            slices: None,
+            most_slices: None,
+            extend_for: None,
+            warm_up: None,
+            until_delivered: None,
+            drive: None,
+            actions,
+            skip: false,
+            settle: None,
+            stop: None,
+            start: None,
+            watch: None,
+            search: None,
+            steps: Vec::new(),
+            repeat: None,
+            at_most: None,
+        }
+    }
+}
+
 /// What to wait for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -168,6 +168,10 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                     CapturedFile { interface: "eth0".into(), file, packets: 7, ..CapturedFile::default() };
                 FromAgent::Captured { id, files: vec![file] }
             }
+            ToAgent::Act { id, action, .. } => {
+                say(action.describe());
+                FromAgent::Acted { id, note: "as told".into() }
+            }
             ToAgent::End { id } => FromAgent::Finished { id, result: Box::default() },
             ToAgent::LastWords { id, .. } => FromAgent::LastWords { id, text: "no words".into() },
             ToAgent::FlushCaches { id } | ToAgent::Reach { id, .. } => FromAgent::Done { id },

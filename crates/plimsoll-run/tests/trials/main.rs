@@ -296,6 +296,36 @@ fn the_same_seed_gives_the_same_order_and_another_seed_another() {
 }
 
 #[test]
+fn steps_are_done_in_order_on_the_rigs_that_take_part_and_not_where_they_are_left_out() {
+    let step = |more: &str| {
+        FLOOD.replace("idle_in = [\"flood\"]", "idle_in = [\"flood\", \"mend\"]").replace(
+            "[[phases.steps]]\nname = \"after\"",
+            &format!(
+                "[[phases.steps]]\nname = \"mend\"\ndo = [{{ flush_rules = {{ on = \"a\" }} }}, {{ restart = {{ service = \"web\" }} }}]\n{more}\
+                 [[phases.steps]]\nname = \"after\""
+            ),
+        )
+    };
+    let lab = Lab::of(&step(""));
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
+    let done: Vec<_> = ended.trials[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Act).collect();
+    assert_eq!(done.len(), 2, "once in each cycle");
+    assert_eq!(done[0].notes, ["as told"], "on one rig");
+    let said = lab.provider.said();
+    let flushes = said.iter().filter(|line| line.contains("rules of routing policy"));
+    assert!(
+        flushes.clone().count() == 2 && flushes.clone().all(|line| line.starts_with("rig 0")),
+        "{said:?}"
+    );
+    let at = said.iter().position(|line| line.contains("rules of routing policy")).unwrap();
+    assert_eq!(said[at + 1..at + 3], ["rig 0: stop", "rig 0: start web"], "{said:?}");
+    let lab = Lab::of(&step("skip = true\n"));
+    let ended = lab.run(CONTENT, 1, |_| {});
+    assert!(ended.trials[0].phases.iter().all(|phase| phase.kind != PhaseKind::Act));
+}
+
+#[test]
 fn the_ladder_is_climbed_up_to_the_rung_that_restores_the_figure() {
     let lab = Lab::new();
     let judge = Fixed { calls_for_remedies: true, restored_by: Some(Rung::DropCaches), ..CONTENT };

@@ -4,7 +4,7 @@ mod claims;
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Experiment, Filesystem, Phase};
+use plimsoll_model::experiment::{Action, Experiment, Filesystem, Phase};
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::terminal;
 
@@ -119,7 +119,7 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
         } else if let Some(load) = &phase.drive {
             format!("drive {load}")
         } else if !phase.actions.is_empty() {
-            let done: Vec<String> = phase.actions.iter().map(|action| action.describe()).collect();
+            let done: Vec<String> = phase.actions.iter().map(Action::describe).collect();
             format!("{}{}", if phase.skip { "left out: " } else { "" }, done.join("; "))
         } else if let Some(settle) = &phase.settle {
             let until = settle

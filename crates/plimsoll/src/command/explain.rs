@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_assess::Explained;
 use plimsoll_import::saved::{self, Saved};
+use plimsoll_model::report::RunReport;
 use plimsoll_report::text::Why;
 use serde_json::json;
 
-use crate::args::{ExplainArgs, PlainFormat};
+use crate::args::{ExplainArgs, Format, PlainFormat, PlanArgs, RunArgs};
 use crate::command::compare::runs::{self, Question};
 use crate::command::show;
 use crate::exit::Exit;
@@ -31,10 +32,26 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         // Whatever is found is an answer: nothing was claimed.
         return runs::run(&question, a, b).map(|_| Exit::Holds);
     }
-    let (_, report, _) = show::load(&state::open_to_read(store)?, &args.runs[0])?;
+    if args.confirm {
+        return confirm(args);
+    }
+    let (plan, report, trials) = show::load(&state::open_to_read(store)?, &args.runs[0])?;
     match args.format {
         PlainFormat::Text => {
-            output::styled(|out, options| plimsoll_report::text::explanation(out, &report, options))
+            let first = report.causes.first().filter(|cause| !cause.confirmed && plan.intervention.is_none());
+            let can = |cause| plimsoll_assess::intervention(&plan, &trials, &report.run, cause).is_ok();
+            let confirm = first.is_some_and(can);
+            output::styled(|out, options| {
+                plimsoll_report::text::explanation(out, &report, options)?;
+                if confirm {
+                    writeln!(
+                        out,
+                        "\nTo change what the first cause says and measure again: plimsoll explain {} --confirm",
+                        report.run
+                    )?;
+                }
+                Ok(())
+            })
         }
         PlainFormat::Json => {
             let document = json!({
@@ -51,6 +68,54 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         }
     }?;
     Ok(Exit::Holds)
+}
+
+/// Changes what a cause of a run says would mend it, and measures again.
+fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
+    // Before anything that could start a thread, as for `run`.
+    let access = plimsoll_host::enter()?;
+    let store = state::open_to_read(args.store.store.as_deref())?;
+    let entry = state::find(&store, &args.runs[0])?;
+    let (plan, report, trials) = show::load(&store, &entry.id)?;
+    if plan.intervention.is_some() {
+        return Err(Failure::Usage(format!("the run {} is a confirmation itself", entry.id)));
+    }
+    let cause = match &args.cause {
+        Some(id) => report.causes.iter().find(|cause| cause.id.id() == id),
+        None => report.causes.first(),
+    };
+    let cause = cause.ok_or_else(|| no_cause(args, &report))?;
+    let intervention =
+        plimsoll_assess::intervention(&plan, &trials, &entry.id, cause).map_err(Failure::could_not)?;
+    drop(store);
+    let arguments = RunArgs {
+        experiment: None,
+        plan: PlanArgs::default(),
+        reps: args.reps,
+        budget: None,
+        seed: None,
+        resume: None,
+        destroy: Vec::new(),
+        yes: args.yes,
+        html: None,
+        format: match args.format {
+            PlainFormat::Text => Format::Text,
+            PlainFormat::Json => Format::Json,
+        },
+        store: args.store.clone(),
+    };
+    super::run::confirm(&arguments, &access, &entry, intervention)
+}
+
+fn no_cause(args: &ExplainArgs, report: &RunReport) -> Failure {
+    let named: Vec<&str> = report.causes.iter().map(|cause| cause.id.id()).collect();
+    let run = &report.run;
+    Failure::Usage(match &args.cause {
+        Some(id) if !named.is_empty() => {
+            format!("`{id}` is not among the causes of the run {run}: {}", named.join(", "))
+        }
+        _ => format!("no cause is named for the run {run}, so that there is none to confirm"),
+    })
 }
 
 /// The heading of what changed between two sides' files, and what the sides are.

@@ -19,6 +19,7 @@ pub(crate) mod trace;
 
 use plimsoll_model::experiment::{Override, parse_value};
 use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunReport;
 use plimsoll_store::RunEntry;
@@ -29,7 +30,12 @@ use crate::shipped::Source;
 
 /// What the command line sets, as it is stored with a run: the words themselves.
 fn settings_of(args: &PlanArgs) -> Result<Settings, Failure> {
-    let mut settings = Settings { quick: args.quick, audit_probes: args.audit_probes, ..Settings::default() };
+    let mut settings = Settings {
+        quick: args.quick,
+        audit_probes: args.audit_probes,
+        intervention: args.intervention.clone(),
+        ..Settings::default()
+    };
     for text in &args.set {
         let (path, value) =
             split(text).ok_or_else(|| Failure::Usage(format!("--set {text}: expected KEY=VALUE")))?;
@@ -74,6 +80,10 @@ pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
 pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     // Settings that cannot be read any more are told where the run is planned from them.
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).unwrap_or_default();
+    if let Some(Intervention { run, cause, .. }) = &args.intervention {
+        let words = ["plimsoll", "explain", run, "--confirm", "--cause", cause.id()];
+        return words.map(ToOwned::to_owned).into();
+    }
     let mut words: Vec<String> = ["plimsoll", "run", &args.origin].map(ToOwned::to_owned).into();
     words.extend(args.quick.then(|| "--quick".to_owned()));
     words.extend(args.audit_probes.then(|| "--audit-probes".to_owned()));

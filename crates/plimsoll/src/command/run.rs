@@ -9,6 +9,7 @@ use plimsoll_host::Access;
 use plimsoll_model::experiment::cpus;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
+use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store};
@@ -23,6 +24,7 @@ use crate::neighbours::Neighbours;
 use crate::page::Page;
 use crate::profiler::Profiler;
 use crate::progress::ProgressLine;
+use crate::shipped::Source;
 use crate::{captures, command, effects, messages, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let access = plimsoll_host::enter()?;
     let store = state::open(args.store.store.as_deref())?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
-    let ((plan, mut entry), _claim) = match &args.resume {
+    let ((plan, entry), _claim) = match &args.resume {
         Some(id) => {
             let id = state::find(&store, id)?.id;
             let claim = store.claim(&id)?;
@@ -48,14 +50,42 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             ((plan, entry), claim)
         }
     };
+    carry_out(args, &store, &plan, entry)
+}
+
+/// Measures what an intervention does to the sides that a run's verdict compared.
+pub(crate) fn confirm(
+    args: &RunArgs,
+    access: &Access,
+    of: &RunEntry,
+    intervention: Intervention,
+) -> Result<Exit, Failure> {
+    let store = state::open(args.store.store.as_deref())?;
+    let stored: PlanArgs = serde_json::from_value(of.settings.clone()).map_err(|error| {
+        Failure::could_not(format!("the settings of run {} cannot be read: {error}", of.id))
+    })?;
+    let mut settings = PlanArgs { intervention: Some(intervention), ..stored };
+    settings.on_loopback |= matches!(access, Access::Local(_));
+    let source = Source {
+        name: of.experiment.clone(),
+        origin: format!("experiment of run {}", of.id),
+        area: None,
+        text: of.source.clone(),
+    };
+    let (plan, entry) = planned(source, settings, args.seed, access)?;
+    let _claim = store.claim(&entry.id)?;
+    carry_out(args, &store, &plan, entry)
+}
+
+fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) -> Result<Exit, Failure> {
     let usable = plimsoll_host::usable_cpus()?;
     for cell in &plan.cells {
         cpus::assign(&cell.experiment.hosts, &usable)
             .map_err(|error| Failure::could_not(error.to_string()))?;
     }
-    refuse_to_destroy(args, &plan)?;
-    effects::ask(&plan, args.yes)?;
-    let path = args.html.clone().unwrap_or_else(|| state::page_path(&store, &entry.id));
+    refuse_to_destroy(args, plan)?;
+    effects::ask(plan, args.yes)?;
+    let path = args.html.clone().unwrap_or_else(|| state::page_path(store, &entry.id));
     // Before anything is measured for it.
     let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
     let interrupt = Arc::new(AtomicBool::new(false));
@@ -65,7 +95,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt)));
         both.map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     }
-    let limits = limits(args, &plan);
+    let limits = limits(args, plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
     let provider = Namespaces {
@@ -78,37 +108,37 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let probed = plan.cells.iter().any(|cell| cell.experiment.run.probes);
     let profiler = probed.then(Profiler::open).transpose();
     let run = Run {
-        plan: &plan,
+        plan,
         provider: &provider,
         judge: &judge,
         profiler: profiler
             .as_ref()
             .ok()
             .and_then(|profiler| Some(profiler.as_ref()? as &dyn plimsoll_run::Profiler)),
-        store: &store,
+        store,
         interrupt: &interrupt,
         limits,
     };
-    let noted = args.resume.is_none().then(|| Noted::now(&plan)).transpose()?;
+    let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
     let id = entry.id.clone();
     let missing = match &profiler {
         Ok(profiler) => profiler.as_ref().and_then(Profiler::untraced),
         Err(error) => Some(format!("no profile was taken: {error}")),
     };
     entry.notes.extend(missing.filter(|note| !entry.notes.contains(note)));
-    let mut progress = ProgressLine::new(&plan, &entry);
+    let mut progress = ProgressLine::new(plan, &entry);
     let mut neighbours = Neighbours::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut neighbours);
     if let Some(noted) = noted {
         // It belongs to the run, which is stored by now unless its store is of no use.
-        ended.error = ended.error.or(noted.keep(&store, &id).err().map(Into::into));
+        ended.error = ended.error.or(noted.keep(store, &id).err().map(Into::into));
     }
     if let Some(note) = neighbours.note() {
         ended.entry.notes.push(note);
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
-    finish(args, &plan, &store, (&path, &page), ended)
+    finish(args, plan, store, (&path, &page), ended)
 }
 
 /// What is on a block device of the machine is lost when a load writes to it: only where the user has named it.
@@ -198,6 +228,16 @@ fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
             .flat_map(|reps| ["min_trials", "max_trials"].map(|limit| format!("run.{limit}={reps}"))),
     );
     settings.set.extend(args.budget.map(|budget| format!("run.budget={budget}")));
+    planned(source, settings, args.seed, access)
+}
+
+/// A plan, and the entry of a run that carries it out.
+fn planned(
+    source: Source,
+    mut settings: PlanArgs,
+    seed: Option<u64>,
+    access: &Access,
+) -> Result<(Plan, RunEntry), Failure> {
     let plan = command::plan(&source, &settings)?;
     settings.on_loopback &=
         plan.experiment.hosts.values().any(|host| host.kind != plimsoll_model::experiment::HostKind::Local);
@@ -208,7 +248,7 @@ fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
         experiment: source.name,
         source: source.text,
         settings: settings_json,
-        seed: args.seed.unwrap_or_else(rand::random),
+        seed: seed.unwrap_or_else(rand::random),
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         elapsed: Duration::ZERO,
         status: RunStatus::Interrupted,

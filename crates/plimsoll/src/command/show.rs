@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
+use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
+use plimsoll_model::verdict::Outcome;
 use plimsoll_report::html::Drawn;
 use plimsoll_store::{RunEntry, Store};
 
@@ -27,8 +29,31 @@ pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<Tria
     let trials = store.trials(&entry.id)?;
     let plan = plan_of(&entry)?;
     let mut report = command::report_of(&plan, &entry, &trials);
+    if !report.causes.is_empty() {
+        let confirmed = confirmed(store, &entry)?;
+        for cause in &mut report.causes {
+            cause.confirmed |= confirmed.contains(&cause.id);
+        }
+    }
     report.environment = environment::of(store, &plan, &entry, command::settings_of_run(&entry))?;
     Ok((plan, report, trials))
+}
+
+/// The causes of a run that interventions have confirmed, in runs of their own (`explain --confirm`).
+fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
+    let mut found = Vec::new();
+    for other in store.runs(Some(&entry.experiment))? {
+        let settings: Option<PlanArgs> = serde_json::from_value(other.settings.clone()).ok();
+        let Some(intervention) = settings.and_then(|settings| settings.intervention) else { continue };
+        if intervention.run != entry.id {
+            continue;
+        }
+        let (_, report, _) = load(store, &other.id)?;
+        if report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Confirmed) {
+            found.push(intervention.cause);
+        }
+    }
+    Ok(found)
 }
 
 /// The plan of a stored run, from the file and the settings that are stored with it.

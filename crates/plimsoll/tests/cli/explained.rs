@@ -51,18 +51,48 @@ difference = { phase = "visits", factor = "backlog", metric = "connections_per_s
     );
 }
 
-#[test]
-fn a_client_without_ports_is_named_from_its_errors() {
-    let cause = first_cause(
-        r#"
+/// A client that may connect from a hundred ports.
+const NO_PORTS: &str = r#"
 [factors.ports]
 set = "hosts.client.sysctls.\"net.ipv4.ip_local_port_range\""
 levels = ["32768 60999", "32768 32867"]
 [[claims]]
 difference = { phase = "visits", factor = "ports", metric = "error_share", expect = "slower" }
-"#,
-    );
+"#;
+
+#[test]
+fn a_client_without_ports_is_named_from_its_errors() {
+    let cause = first_cause(NO_PORTS);
     assert_eq!(cause["id"], "net.port_exhaustion", "{cause}");
+}
+
+#[test]
+fn a_cause_is_confirmed_by_changing_what_it_says_and_the_run_that_it_explains_knows() {
+    let lab = Lab::new();
+    let file = lab.file("ports.toml", &format!("{TWO_HOSTS}{NO_PORTS}"));
+    let report = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0).json();
+    let run = report["run"].as_str().expect("an id");
+    lab.plimsoll(&["explain", run]).exits(0).prints(&format!("plimsoll explain {run} --confirm"));
+    lab.plimsoll(&["explain", run, "--confirm", "--cause", "net.rto"])
+        .exits(2)
+        .says("`net.rto` is not among the causes of the run");
+    let told = lab.plimsoll(&["explain", run, "--confirm", "--format", "json"]).exits(0).json();
+    let verdict = &told["verdicts"][0];
+    assert_eq!(
+        (&verdict["claim"], &verdict["outcome"]),
+        (&"confirmation".into(), &"confirmed".into()),
+        "{verdict}"
+    );
+    assert!(verdict["estimate"].as_f64() > Some(0.9), "{verdict}");
+    assert_eq!(
+        told["again"],
+        serde_json::json!(["plimsoll", "explain", run, "--confirm", "--cause", "net.port_exhaustion"])
+    );
+    let explained = lab.plimsoll(&["explain", run, "--format", "json"]).exits(0).json();
+    assert_eq!(explained["causes"][0]["confirmed"], true);
+    let confirmation = told["run"].as_str().expect("an id");
+    lab.plimsoll(&["explain", confirmation, "--confirm"]).exits(2).says("is a confirmation itself");
+    lab.plimsoll(&["show", confirmation]).exits(0).prints("Confirmed.").prints("intervention = applied");
 }
 
 /// A host on which somebody loads rules into the packet filter, none of which ever applies.
@@ -92,6 +122,8 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     assert!(metric.starts_with("CPU time in nft_do_chain"), "{metric}");
     let run = report["run"].as_str().expect("an id");
     lab.plimsoll(&["explain", run]).exits(0).prints("net.rule_chain").prints("nft_do_chain");
+    let confirmed = lab.plimsoll(&["explain", run, "--confirm", "--yes", "--format", "json"]).exits(0).json();
+    assert!(confirmed["verdicts"][0]["estimate"].as_f64() > Some(0.8), "{}", confirmed["verdicts"]);
     lab.plimsoll(&["show", run, "--format", "html"]).exits(0).prints("\"icicle\"");
     let folded = lab.plimsoll(&["show", run, "--format", "folded"]).exits(0);
     let samples = folded.stdout.lines().filter(|line| line.contains("nft_do_chain_[k]")).map(|line| {

@@ -25,6 +25,10 @@ fn rules_left_in_the_kernel_are_told_from_state_in_the_service() {
     assert_eq!(rebuilt, ("rebuild_host", "recovered"));
     assert_eq!(report["state_lives_in"], "host_kernel");
     assert_eq!(report["causes"][0]["id"], "kernel.state_grows", "{}", report["causes"]);
+    let run = report["run"].as_str().expect("an id");
+    let told = lab.plimsoll_until_decided(&["explain", run, "--confirm", "--reps", "1", "--format", "json"]);
+    let confirmed = told.exits(0).json();
+    assert_eq!(confirmed["verdicts"][0]["outcome"], "confirmed", "{}", confirmed["verdicts"]);
 }
 
 #[test]

@@ -1,0 +1,209 @@
+//! An intervention as an experiment: the sides that a verdict compared, and the worse of them with what a cause says would mend it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Cell;
+use crate::cause::CauseId;
+use crate::experiment::{Action, Experiment, Factor, FileError, Metric, Override, Paths, Phase};
+
+/// What the factor is called.
+pub const FACTOR: &str = "intervention";
+/// Its level where nothing is done.
+pub const NONE: &str = "none";
+/// Its level where it is done.
+pub const APPLIED: &str = "applied";
+/// The phase in which actions are carried out.
+const PHASE: &str = "intervention";
+/// So many blocks tell a share of a loss well enough.
+const BLOCKS_OF_SIDES: u32 = 8;
+/// The same of floods, each of which is measured in many slices.
+const BLOCKS_OF_FLOODS: u32 = 3;
+
+/// What is changed to see whether a cause is the cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intervention {
+    /// The cause.
+    pub cause: CauseId,
+    /// The run whose verdict it explains.
+    pub run: String,
+    /// What is changed, in words.
+    pub what: String,
+    /// Settings of the experiment, each a path and its value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(String, Value)>,
+    /// What is done right before the figure is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<Action>,
+    /// Whether background loads stay away.
+    #[serde(default)]
+    pub without_neighbours: bool,
+    /// What is compared.
+    pub compared: Compared,
+}
+
+/// What an intervention is to mend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compared {
+    /// A figure that did not come back: it is measured once more in this phase.
+    Recovery {
+        /// The phase.
+        after: String,
+    },
+    /// The better and the worse side of a difference.
+    Sides {
+        /// The measured phase.
+        phase: String,
+        /// The figure.
+        metric: Metric,
+        /// The levels of the better side.
+        better: BTreeMap<String, String>,
+        /// The levels of the worse side.
+        worse: BTreeMap<String, String>,
+    },
+}
+
+impl Intervention {
+    /// The phase before which things are done.
+    fn phase(&self) -> &str {
+        match &self.compared {
+            Compared::Recovery { after } => after,
+            Compared::Sides { phase, .. } => phase,
+        }
+    }
+
+    /// What of the whole experiment follows from it: the factor, and how often all cells are carried out.
+    pub(super) fn extend(&self, experiment: &mut Experiment) {
+        let levels = [NONE, APPLIED].map(Value::from).to_vec();
+        experiment.factors.insert(FACTOR.to_owned(), Factor { set: Paths::Several(Vec::new()), levels });
+        experiment.remedies = None;
+        let blocks = match self.compared {
+            Compared::Recovery { .. } => BLOCKS_OF_FLOODS,
+            Compared::Sides { .. } => BLOCKS_OF_SIDES,
+        };
+        (experiment.run.min_trials, experiment.run.max_trials) = (blocks, blocks);
+    }
+
+    /// The cells of the experiment that it needs, and the worse one once more with it applied. `read` reads the experiment with more settings
+    /// than a cell has.
+    pub(super) fn cells(
+        &self,
+        cells: Vec<(Cell, Vec<Override>)>,
+        read: impl Fn(&[Override]) -> Result<Experiment, FileError>,
+    ) -> Result<Vec<Cell>, FileError> {
+        let (kept, worse) = match &self.compared {
+            Compared::Recovery { .. } => (Vec::new(), cells.into_iter().next()),
+            Compared::Sides { better, worse, .. } => {
+                let has = |cell: &Cell, levels: &BTreeMap<String, String>| {
+                    levels.iter().all(|(factor, level)| cell.levels.get(factor) == Some(level))
+                };
+                let mut kept: Vec<Cell> = cells.iter().map(|(cell, _)| cell.clone()).collect();
+                kept.retain(|cell| has(cell, better));
+                kept.truncate(1);
+                (kept, cells.into_iter().find(|(cell, _)| has(cell, worse)))
+            }
+        };
+        let mut all = kept;
+        if let Some((cell, mut overrides)) = worse {
+            for (path, value) in &self.set {
+                overrides.push(Override::new(path, value)?);
+            }
+            let mut experiment = read(&overrides)?;
+            if self.without_neighbours {
+                experiment.neighbours.clear();
+            }
+            if !self.actions.is_empty() {
+                insert(&mut experiment.phases, self.phase(), &self.actions);
+            }
+            let applied = Cell { levels: cell.levels.clone(), experiment };
+            all.push(cell);
+            all.push(applied);
+        }
+        let last = all.len().saturating_sub(1);
+        for (place, cell) in all.iter_mut().enumerate() {
+            let level = if place == last { APPLIED } else { NONE };
+            cell.levels.insert(FACTOR.to_owned(), level.to_owned());
+            cell.experiment.remedies = None;
+        }
+        Ok(all)
+    }
+}
+
+/// Puts a phase that does these things before the one of that name, wherever it stands.
+fn insert(phases: &mut Vec<Phase>, before: &str, actions: &[Action]) {
+    if let Some(place) = phases.iter().position(|phase| phase.name == before) {
+        phases.insert(place, Phase::doing(PHASE, actions.to_vec()));
+        return;
+    }
+    for phase in phases {
+        insert(&mut phase.steps, before, actions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Plan, Settings};
+    use super::*;
+    use crate::experiment::FlushRules;
+
+    const TEXT: &str = r#"
+question = "which?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 1000 }
+[[phases]]
+name = "all"
+measure = "some"
+[factors.backlog]
+set = "services.web.web.backlog"
+levels = [511, 64, 1]
+[factors.clients]
+set = "services.web.web.clients"
+levels = [1, 2]
+"#;
+
+    #[test]
+    fn both_sides_and_the_worse_one_with_the_intervention_are_the_cells() {
+        let side = |level: &str| BTreeMap::from([("backlog".to_owned(), level.to_owned())]);
+        let intervention = Intervention {
+            cause: CauseId::NetListenOverflow,
+            run: "r".to_owned(),
+            what: "a longer queue".to_owned(),
+            set: vec![("services.web.web.backlog".to_owned(), 4096.into())],
+            actions: vec![Action::FlushRules(FlushRules { on: "a".to_owned() })],
+            without_neighbours: false,
+            compared: Compared::Sides {
+                phase: "all".to_owned(),
+                metric: Metric::ConnectionsPerSecond,
+                better: side("511"),
+                worse: side("1"),
+            },
+        };
+        let settings = Settings { intervention: Some(intervention), ..Settings::default() };
+        let plan = Plan::read("test", TEXT, &settings).unwrap();
+        let told: Vec<_> = plan
+            .cells
+            .iter()
+            .map(|cell| {
+                let backlog = cell.experiment.services["web"].kind.web().unwrap().backlog;
+                let phases: Vec<_> = cell.experiment.phases.iter().map(|phase| phase.name.as_str()).collect();
+                (cell.levels["intervention"].as_str(), cell.levels["clients"].as_str(), backlog, phases)
+            })
+            .collect();
+        let expected = [
+            ("none", "1", 511, vec!["all"]),
+            ("none", "1", 1, vec!["all"]),
+            ("applied", "1", 4096, vec!["intervention", "all"]),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(plan.experiment.run.max_trials, BLOCKS_OF_SIDES);
+    }
+}
