@@ -68,9 +68,10 @@ impl<'t> Trial<'t> {
             return Ok(());
         }
         self.begin(&phase.name, PhaseKind::Act, None);
+        let deadline = deadline(phase);
         for action in &phase.actions {
             for twin in self.taking_part(phase) {
-                let note = self.do_on(twin, action)?;
+                let note = self.do_on(twin, action, deadline)?;
                 if !note.is_empty() {
                     self.current().notes.push(note);
                 }
@@ -79,7 +80,7 @@ impl<'t> Trial<'t> {
         self.end()
     }
 
-    fn do_on(&mut self, twin: Twin, action: &Action) -> Result<String, TrialStop> {
+    fn do_on(&mut self, twin: Twin, action: &Action, deadline: Instant) -> Result<String, TrialStop> {
         if let Action::Restart(restart) = action {
             let (deployment, agents) = self.deployment_and_agents(twin);
             deployment.restart(agents, &restart.service)?;
@@ -91,9 +92,11 @@ impl<'t> Trial<'t> {
             Action::Signal(signal) => deployment.id_of(&signal.to),
             _ => None,
         };
-        match agents.ask(&deployment.key(host), |id| ToAgent::Act { id, action: action.clone(), service })? {
-            FromAgent::Acted { note, .. } => Ok(note),
-            FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.to_owned(), why }.into()),
+        let (key, id) = (deployment.key(host), agents.id());
+        let request = (key, id, ToAgent::Act { id, action: action.clone(), service });
+        match agents.ask_all(&[request], deadline, &mut |_, _| {})?.pop() {
+            Some(FromAgent::Acted { note, .. }) => Ok(note),
+            Some(FromAgent::Failed { why, .. }) => Err(RunError::Agent { host: host.to_owned(), why }.into()),
             _ => Err(off_the_mark(host)),
         }
     }
