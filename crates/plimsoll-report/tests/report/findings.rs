@@ -1,0 +1,218 @@
+//! What each kind of finding looks like in text and in Markdown, and that the page draws it.
+
+use plimsoll_model::report::RunReport;
+use plimsoll_report::html::{self, Drawn};
+use plimsoll_report::text::{self, TextOptions};
+use plimsoll_report::markdown;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::fixture;
+
+/// A part of a report, as its JSON says.
+fn of<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("a part of the public form of a run")
+}
+
+/// The same run in text and in Markdown. Its page must have a chart of this title.
+fn written(report: &RunReport, chart: &str) -> String {
+    let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
+    text::run(&mut plain, report, &TextOptions::default()).unwrap();
+    markdown::run(&mut summary, report).unwrap();
+    html::run(&mut page, report, &[], &[], &Drawn { portraits: &[], stacks: None }).unwrap();
+    let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(page.contains(chart), "the page has no chart `{chart}`");
+    let until = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
+    // What was measured on is the same everywhere, and has snapshots of its own.
+    format!("{}\n--- Markdown\n{}", until(&plain, "Measured on"), until(&summary, "Measured on"))
+}
+
+#[test]
+fn a_search_shows_its_probes_and_what_light_load_predicted() {
+    let probe = |offered: f64, in_time: f64, took: f64, finding: &str| {
+        json!({ "trial": 1, "offered_per_second": offered, "in_time": in_time, "took_ms": took, "finding": finding })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "limit", "metric": "requests_per_second", "outcome": "estimated", "estimate": 1450.0, "interval": [1400.0, 1500.0],
+            "confidence": 0.95, "n": 3, "reason": "the bound held at 1,400 and not at 1,500"
+        }])),
+        searches: of(json!([{
+            "phase": "search", "cell": {}, "at_most_ms": 20.0, "share": 0.95,
+            "probes": [probe(1000.0, 0.999, 4.5, "held"), probe(2000.0, 0.42, 180.0, "broken"), probe(1400.0, 0.97, 18.0, "held"),
+                       probe(1500.0, 0.91, 29.0, "broken"), probe(9000.0, 0.1, 900.0, "not_offered")],
+            "predicted": { "from": "light", "points": 12, "highest_per_second": 600.0, "service_ms": 0.62, "service_interval": [0.6, 0.65],
+                           "per_second": 1460.0, "interval": [1390.0, 1540.0] }
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "earch"));
+}
+
+#[test]
+fn modes_show_where_measurements_gather_and_with_whom() {
+    let values: Vec<f64> = (0..40).map(|n| if n / 5 % 2 == 0 { 108.0 } else { 59.0 } + fixture::wobble(n)).collect();
+    let there: Vec<bool> = (0..40).map(|n| n / 5 % 2 == 1).collect();
+    let belongs: Vec<u32> = there.iter().map(|there| u32::from(!there)).collect();
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "modes", "metric": "megabytes_per_second", "outcome": "several_modes", "estimate": 2.0, "interval": null,
+            "confidence": 0.95, "n": 40, "reason": "two modes at 59 and 108 MB/s; they come and go", "expected": "several_modes", "holds": true
+        }])),
+        modes: of(json!([{
+            "phase": "timed", "cell": {}, "metric": "megabytes_per_second", "values": values,
+            "modes": [{ "center": 59.0, "weight": 0.5 }, { "center": 108.0, "weight": 0.5 }],
+            "belongs_to": belongs, "order": "comes_and_goes", "neighbours": { "reader": there }
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "timed"));
+}
+
+#[test]
+fn winners_are_a_table_with_their_doubts() {
+    let winner = |phase: &str, best: &str, lead: f64, outcome: &str, doubts: &[&str]| {
+        json!({
+            "phase": phase, "row": { "threads": "4" }, "factor": "scheduler", "metric": "operations_per_second", "winner": best, "figure": 1000.0 * lead,
+            "next": "none", "lead": lead, "certainty": 0.93, "outcome": outcome,
+            "figures": { "kyber": 1000.0 * lead, "none": 1000.0, "bfq": 800.0 }, "doubts": doubts
+        })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "winner", "metric": "operations_per_second", "outcome": "faster", "estimate": 1.2, "interval": [1.1, 1.3],
+            "confidence": 0.95, "n": 8, "reason": "kyber is best"
+        }])),
+        winners: of(json!([
+            winner("reads", "kyber", 1.2, "faster", &[]),
+            winner("writes", "kyber", 1.01, "same", &["the medians put none first"]),
+        ])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "scheduler"));
+}
+
+#[test]
+fn growth_shows_each_number_of_workers_and_the_knee() {
+    let point = |workers: u64, ms: f64| {
+        json!({ "workers": workers, "trials": 3, "ms": ms, "least_ms": ms * 0.9, "most_ms": ms * 1.1, "memory_bytes": 20000.0 * workers as f64 })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "growth", "metric": "median_ms", "outcome": "estimated", "estimate": 1.02, "interval": [0.98, 1.06],
+            "confidence": 0.95, "n": 12, "reason": "linear up to 80 workers, then twice as steep"
+        }])),
+        growths: of(json!([{
+            "cell": {}, "phase": "rounds", "kind": "knee", "knee": 80.0, "knee_interval": [60.0, 110.0], "bytes_per_worker": 20000.0,
+            "points": [point(20, 2.0), point(40, 4.0), point(80, 8.0), point(160, 24.0)],
+            "curve": [[20.0, 2.0], [80.0, 8.0], [160.0, 24.0]]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "Time over workers"));
+}
+
+#[test]
+fn a_knee_shows_what_is_lost_at_each_rate() {
+    let point = |offered: f64, loss: f64| {
+        json!({ "offered_bits_per_second": offered, "arrived_bits_per_second": offered * (1.0 - loss), "loss": loss })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "knee", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.8e6, 1.02e7],
+            "confidence": 0.95, "n": 4, "reason": "from 10 Mbit/s on, more is lost"
+        }])),
+        knees: of(json!([{
+            "cell": {}, "phase": "offered", "knee_bits_per_second": 1e7, "interval": [9.8e6, 1.02e7],
+            "points": [point(5e6, 0.0), point(9e6, 0.001), point(1.2e7, 0.167), point(2e7, 0.5)], "curve": [[5e6, 0.0], [1e7, 0.0], [2e7, 0.5]]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "Loss over rate"));
+}
+
+#[test]
+fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
+    let point = |offered: f64, utilisation: f64, load: f64| {
+        json!({ "offered_per_second": offered, "utilisation": utilisation, "load": load })
+    };
+    let fit = |model: &str, error: f64| {
+        json!({ "model": model, "background": 0.05, "left_out_error": error, "residuals": [0.01, -0.02, 0.0],
+                "curve": [[0.1, 0.11], [0.5, 1.0], [0.9, 9.0]] })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "load_curve", "metric": "load", "outcome": "estimated", "estimate": null, "interval": null,
+            "confidence": 0.95, "n": 3, "reason": "M/M/1 fits within 4 %"
+        }])),
+        load_curves: of(json!([{
+            "cell": {}, "phase": "steps", "cpus": 1,
+            "points": [point(100.0, 0.1, 0.12), point(500.0, 0.5, 1.02), point(900.0, 0.9, 8.7)],
+            "fits": [fit("M/M/1", 0.04), fit("M/D/1", 0.2)]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "Load against CPU"));
+}
+
+#[test]
+fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
+    let point = |loss: f64, rate: f64| {
+        json!({ "loss": loss, "rtt_ms": 40.0, "mss": 1448.0, "bits_per_second": rate, "mathis": rate * 1.1, "padhye": rate * 0.9 })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "loss_curve", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1.05, "interval": [0.9, 1.2],
+            "confidence": 0.95, "n": 3, "reason": "the rate follows Mathis' formula with C = 1.05"
+        }])),
+        loss_curves: of(json!([{
+            "cell": { "congestion": "reno" }, "phase": "bulk", "constant": 1.05, "worst_factor": 1.3, "exponent": -0.49,
+            "points": [point(0.001, 1.2e7), point(0.01, 3.6e6), point(0.03, 2.1e6)]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "over loss"));
+}
+
+#[test]
+fn a_diagnosis_shows_each_check_and_what_to_do() {
+    let check = |check: &str, passes: Option<bool>, measured: f64, needed: f64, unit: &str, advice: &str| {
+        json!({ "check": check, "passes": passes, "measured": measured, "needed": needed, "unit": unit, "told": format!("{check} was looked at"),
+                "advice": advice })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "diagnose", "metric": "bits_per_second", "outcome": "not_held", "estimate": 4e7, "interval": null,
+            "confidence": 0.95, "n": 1, "reason": "the receive buffer holds the path down"
+        }])),
+        diagnoses: of(json!([{
+            "cell": {}, "phase": "path", "target_bits_per_second": 9e7, "target_rtt_ms": 30.0, "reaches_bits_per_second": 4e7,
+            "tcp_bits_per_second": 3.9e7, "rtt_ms": 3.1, "congestion": "cubic",
+            "checks": [check("rate", Some(true), 1e8, 9e7, "bit/s", ""), check("loss", None, 0.0, 0.0001, "share", ""),
+                       check("receive_buffer", Some(false), 150000.0, 337500.0, "bytes", "raise net.ipv4.tcp_rmem")]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "receive"));
+}
+
+#[test]
+fn hops_show_what_each_link_is_and_what_nobody_answered() {
+    let hop = |hop: u32, address: Option<&str>, rate: Option<f64>| {
+        json!({ "hop": hop, "address": address, "unanswered": if address.is_some() { 0.0 } else { 1.0 }, "bits_per_second": rate,
+                "rate_interval": rate.map(|rate| [rate * 0.95, rate * 1.05]), "at_least_bits_per_second": null, "back_bits_per_second": null,
+                "latency_ms": rate.map(|_| 5.0), "latency_interval": rate.map(|_| [4.8, 5.2]), "queue_ms": 0.2 })
+    };
+    let report = RunReport {
+        verdicts: of(json!([{
+            "claim": "hops", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.5e6, 1.05e7],
+            "confidence": 0.95, "n": 1, "reason": "the second link is the narrow one"
+        }])),
+        paths: of(json!([{
+            "cell": {}, "phase": "probes", "reached": true, "probes": 4800,
+            "hops": [hop(1, Some("10.0.0.1"), Some(1e8)), hop(2, None, None), hop(3, Some("10.0.2.1"), Some(1e7))]
+        }])),
+        ..fixture::empty()
+    };
+    insta::assert_snapshot!(written(&report, "10.0.2.1"));
+}
