@@ -21,11 +21,13 @@ pub mod text;
 
 mod diagnosis;
 mod environment;
+mod findings;
 mod mail;
 mod number;
 mod path;
 mod profile;
 mod search;
+mod section;
 mod steps;
 mod summary;
 mod wording;

@@ -7,15 +7,12 @@ use plimsoll_model::verdict::Standing;
 
 use crate::environment;
 use crate::escape::{block, markdown as md, terminal};
-use crate::number::{NONE, count, figure, times};
-use crate::profile;
-use crate::summary::{self, CellRows};
+use crate::findings;
+use crate::number::{NONE, count, figure};
+use crate::section::{Align, Block, Column, Section, Table};
 use crate::wording;
 
-/// How much evidence is shown.
-const EVIDENCE_SHOWN: usize = 5;
-
-/// Writes a run: the verdicts as a table, the short answer, the remedies, and the figures and the evidence folded away.
+/// Writes a run: the verdicts as a table, the short answer, and what it rests on folded away.
 ///
 /// # Errors
 /// Those of the writer.
@@ -25,12 +22,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     for sentence in wording::short_answer(report) {
         writeln!(out, "{}\n", md(&sentence))?;
     }
-    remedies(out, report)?;
-    for cell in summary::cells(report).iter().filter(|c| !c.rows.is_empty()) {
-        figures(out, cell, summary::rate_title(report))?;
-    }
-    profile(out, report)?;
-    evidence(out, report)?;
+    findings::all(report).iter().try_for_each(|found| section(out, found))?;
     for note in wording::faults(report).iter().chain(&report.notes) {
         writeln!(out, "- {}", md(note))?;
     }
@@ -50,16 +42,6 @@ fn measured_on(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
         writeln!(out, "\n<details><summary>Measured on</summary>\n")?;
         for (name, text) in lines {
             writeln!(out, "- {}: {}", md(&name), md(&text))?;
-        }
-        writeln!(out, "\n</details>\n")?;
-    }
-    let rows = environment::vmstat(report);
-    if !rows.is_empty() {
-        writeln!(out, "<details><summary>The machine in each phase, as vmstat shows it</summary>\n")?;
-        writeln!(out, "| phase | host | {} |", environment::VMSTAT.join(" | "))?;
-        writeln!(out, "| --- | --- |{}", " --: |".repeat(environment::VMSTAT.len()))?;
-        for row in rows {
-            writeln!(out, "| {} | {} | {} |", md(&row.phase), md(&row.host), row.cells.join(" | "))?;
         }
         writeln!(out, "\n</details>\n")?;
     }
@@ -121,81 +103,46 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     writeln!(out)
 }
 
-fn remedies(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    if report.remedies.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "| remedy | after/baseline | |")?;
-    writeln!(out, "| --- | --: | --- |")?;
-    for r in &report.remedies {
-        let estimate = wording::ratio_and_interval(r.estimate, r.interval);
-        writeln!(out, "| {} | {} | {} |", wording::rung(r.rung), md(&estimate), wording::rung_outcome(r))?;
-    }
-    writeln!(out)
-}
-
-fn figures(out: &mut dyn Write, cell: &CellRows, rate: &str) -> io::Result<()> {
-    let title = wording::titled("Figures per cycle", &cell.cell);
-    writeln!(out, "<details><summary>{}</summary>\n", md(&title))?;
-    writeln!(
-        out,
-        "| cycle | phase | rig | {rate} | p50 ms | p99 ms | errors | user % | system % | softirq % | idle % |"
-    )?;
-    writeln!(out, "| --: | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |")?;
-    for row in &cell.rows {
-        let cycle = if row.cycle > 0 { row.cycle.to_string() } else { String::new() };
-        let rung = row.rung.map(|r| format!(" ({})", wording::rung(r))).unwrap_or_default();
-        for (rig, f) in row.rigs() {
-            writeln!(
-                out,
-                "| {cycle} | {}{} | {rig} | {} |",
-                md(&row.phase),
-                md(&rung),
-                f.cells().join(" | ")
-            )?;
+/// A section, folded away unless it is part of the answer.
+fn section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
+    let open = if section.open { " open" } else { "" };
+    writeln!(out, "<details{open}><summary>{}</summary>\n", md(&section.title))?;
+    let mut after_sentence = false;
+    for (place, block) in section.blocks.iter().enumerate() {
+        let is_sentence = matches!(block, Block::Sentence { .. });
+        // A list ends, and a table begins, with an empty line.
+        if place > 0 && !(is_sentence && after_sentence) {
+            writeln!(out)?;
         }
+        match block {
+            Block::Sentence { text, depth } => writeln!(out, "{}- {}", "  ".repeat(*depth), sentence(text))?,
+            Block::Table(found) => table(out, found)?,
+        }
+        after_sentence = is_sentence;
     }
     writeln!(out, "\n</details>\n")
 }
 
-fn profile(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    let Some(found) = report.profile.as_ref().filter(|found| found.tells()) else { return Ok(()) };
-    let (_, before, after) = wording::evidence_sides(report);
-    writeln!(out, "<details><summary>{}</summary>\n", profile::HEADING)?;
-    for sentence in profile::sentences(found, (before, after)) {
-        writeln!(out, "{}\n", md(&sentence))?;
+/// A sentence of a list. A number at its beginning is not that of a list.
+fn sentence(text: &str) -> String {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match text[digits..].strip_prefix('.') {
+        Some(rest) if digits > 0 => format!("{}\\.{}", &text[..digits], md(rest)),
+        _ => md(text),
     }
-    if !found.functions.is_empty() {
-        writeln!(out, "| {} |", profile::columns(before, after).join(" | "))?;
-        writeln!(out, "| --- | --- | --: | --: | --: | --- |")?;
-    }
-    for function in &found.functions {
-        writeln!(out, "| {} |", profile::cells(function).map(|cell| md(&cell)).join(" | "))?;
-    }
-    writeln!(out, "\n{}\n\n</details>\n", md(&profile::made(found)))
 }
 
-fn evidence(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
-    if report.evidence.is_empty() {
-        return Ok(());
+fn table(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+    let used = table.used();
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let columns = || used.iter().map(|&at| &table.columns[at]);
+    writeln!(out, "{}", line(columns().map(|column| md(column.title)).collect()))?;
+    let side = |column: &Column| if column.align == Align::Left { "---" } else { "--:" };
+    writeln!(out, "{}", line(columns().map(|column| side(column).to_owned()).collect()))?;
+    for row in &table.rows {
+        writeln!(out, "{}", line(used.iter().map(|&at| md(&row.cells[at])).collect()))?;
     }
-    let (heading, before, after) = wording::evidence_sides(report);
-    writeln!(out, "<details><summary>{heading}</summary>\n")?;
-    writeln!(out, "| host | counter | {before} | {after} | unit | change |")?;
-    writeln!(out, "| --- | --- | --: | --: | --- | --: |")?;
-    for e in report.evidence.iter().take(EVIDENCE_SHOWN) {
-        writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} |",
-            md(&e.host),
-            md(&e.metric),
-            figure(e.before),
-            figure(e.after),
-            md(&e.unit),
-            times(e.before, e.after),
-        )?;
-    }
-    writeln!(out, "\n</details>\n")
+    Ok(())
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(crate) fn made(profile: &ProfileReport) -> String {
 }
 
 /// The titles of the columns, with the two sides in the middle.
-pub(crate) fn columns<'t>(before: &'t str, after: &'t str) -> [&'t str; 6] {
+pub(crate) fn columns(before: &'static str, after: &'static str) -> [&'static str; 6] {
     ["function", "of", before, after, "of what was added", "called from"]
 }
 

@@ -13,8 +13,10 @@ use super::chart::{
 };
 use super::section::Section;
 use super::{Drawn, TRIAL_PICKER, packets, page, tables, timeline};
+use crate::findings;
 use crate::number::figure;
 use crate::profile as told;
+use crate::section::Section as Found;
 use crate::summary::{self, CellRows};
 use crate::wording;
 
@@ -33,22 +35,23 @@ pub(super) fn body(
         packets::section(report, drawn.portraits),
         profile(report, drawn.stacks),
         gathered(report),
-        tables::winners(report),
-        figures("sweep", "Storage", sweep::charts(records).into_iter()),
+        tables::found("winners", "Winners", findings::winners(report)),
+        with_tables("sweep", "Storage", sweep::charts(records), findings::storage(report)),
         up_and_down(report),
         queues(report),
         lossy(report),
         growing(report),
         paths(report),
-        tables::diagnoses(report),
+        tables::found("diagnoses", "Is the path good enough?", report.diagnoses.iter().map(findings::checks)),
         knees(report),
         rates(report, &cells, records, claims),
         over_time(report, records),
         latencies(&cells),
         evidence(report),
         tables::figures(report, &cells),
-        tables::mail(report),
-        tables::vmstat(report),
+        tables::found("offers", "Offered load", findings::offers(report)),
+        tables::found("mail", "Mail", findings::mail(report)),
+        tables::found("machine", "The machine", findings::vmstat(report)),
         tables::environment(report),
         tables::about(report),
     ]
@@ -231,11 +234,8 @@ fn searches(report: &RunReport) -> Option<Section> {
     let is_search = |verdict: &&Verdict| verdict.claim == "limit" && !wording::is_bound(verdict);
     let verdicts = report.verdicts.iter().filter(is_search);
     let both = (1..).zip(report.searches.iter().zip(verdicts));
-    figures(
-        "search",
-        "The search for the limit",
-        both.filter_map(|(n, (search, verdict))| probes::chart(n, search, verdict)),
-    )
+    let charts = both.filter_map(|(n, (search, verdict))| probes::chart(n, search, verdict));
+    with_tables("search", "The search for the limit", charts, findings::searches(report))
 }
 
 /// Where measurements gather, and in which order.
@@ -246,45 +246,38 @@ fn gathered(report: &RunReport) -> Option<Section> {
 /// What loads met that go up and down in steps.
 fn up_and_down(report: &RunReport) -> Option<Section> {
     let all = crate::steps::all(report);
-    figures(
-        "steps",
-        "Up and down the load",
-        (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped)),
-    )
+    let charts = (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped));
+    with_tables("steps", "Up and down the load", charts, findings::steps(report))
 }
 
 /// Load over CPU time, with the queueing models.
 fn queues(report: &RunReport) -> Option<Section> {
     let charts = (1..).zip(&report.load_curves).map(|(n, curve)| load_curve::chart(n, curve));
-    figures("queues", "Load against CPU", charts)
+    with_tables("queues", "Load against CPU", charts, report.load_curves.iter().map(findings::load_curve))
 }
 
 /// Rate over loss, with the formulas.
 fn lossy(report: &RunReport) -> Option<Section> {
     let charts = (1..).zip(&report.loss_curves).map(|(n, curve)| loss_curve::chart(n, curve));
-    figures("lossy", "Rate over loss", charts)
+    with_tables("lossy", "Rate over loss", charts, report.loss_curves.iter().map(findings::loss_curve))
 }
 
 /// The loss of datagrams over the rate that was offered.
 fn knees(report: &RunReport) -> Option<Section> {
-    figures("knees", "Loss over rate", (1..).zip(&report.knees).map(|(n, found)| knee::chart(n, found)))
+    let charts = (1..).zip(&report.knees).map(|(n, found)| knee::chart(n, found));
+    with_tables("knees", "Loss over rate", charts, report.knees.iter().map(findings::knee))
 }
 
-/// The hops of paths, drawn and in figures.
+/// The hops of paths.
 fn paths(report: &RunReport) -> Option<Section> {
-    let content = html! {
-        @for (n, path) in (1..).zip(&report.paths) {
-            (hops::chart(n, path).markup())
-            (tables::hops(path))
-        }
-    };
-    (!report.paths.is_empty()).then_some(Section { id: "paths", title: "Hops", content })
+    let charts = (1..).zip(&report.paths).map(|(n, path)| hops::chart(n, path));
+    with_tables("paths", "Hops", charts, report.paths.iter().map(findings::hops))
 }
 
 /// Time over the number of workers, with what was fitted.
 fn growing(report: &RunReport) -> Option<Section> {
     let charts = (1..).zip(&report.growths).map(|(n, curve)| growth::chart(n, curve));
-    figures("growing", "Time over workers", charts)
+    with_tables("growing", "Time over workers", charts, report.growths.iter().map(findings::growth))
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {
@@ -295,6 +288,19 @@ fn latencies(cells: &[CellRows]) -> Option<Section> {
 
 fn figures(id: &'static str, title: &'static str, figures: impl Iterator<Item = Figure>) -> Option<Section> {
     let markup: Vec<Markup> = figures.map(|f| f.markup()).collect();
+    (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
+}
+
+/// Charts, and below them what they show in figures.
+fn with_tables(
+    id: &'static str,
+    title: &'static str,
+    figures: impl IntoIterator<Item = Figure>,
+    findings: impl IntoIterator<Item = Found>,
+) -> Option<Section> {
+    let charts = figures.into_iter().map(|figure| figure.markup());
+    let tables = findings.into_iter().map(|finding| tables::in_figures(&finding));
+    let markup: Vec<Markup> = charts.chain(tables).collect();
     (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
 }
 

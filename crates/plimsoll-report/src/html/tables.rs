@@ -1,14 +1,14 @@
 //! Every figure of the charts as a table, and what else there is to know of a run.
 
 use maud::{Markup, html};
-use plimsoll_model::report::{CpuShares, PathReport, RunReport};
+use plimsoll_model::report::{CpuShares, RunReport};
 
 use super::page;
 use super::section::Section;
-use crate::diagnosis;
 use crate::environment;
 use crate::escape::block;
 use crate::number::{NONE, count, figure, millis, percent};
+use crate::section::{Align, Block, Section as Found, Table};
 use crate::summary::{self, CONTROL, CellRows, Figures, Row};
 use crate::wording;
 
@@ -22,21 +22,45 @@ pub(super) fn figures(report: &RunReport, cells: &[CellRows]) -> Option<Section>
     })
 }
 
-/// What became of the mail, and how long each command took.
-pub(super) fn mail(report: &RunReport) -> Option<Section> {
-    let tables = crate::mail::tables(report);
-    (!tables.is_empty()).then(|| Section {
-        id: "mail",
-        title: "Mail",
-        content: html! {
-            @for (caption, titles, rows) in &tables {
-                (page::table(caption, "", &html! {
-                    (page::head(&titles.iter().map(|title| (*title, true)).collect::<Vec<_>>()))
-                    tbody { @for row in rows { tr { @for cell in row { td .num { (cell) } } } } }
-                }))
+/// Findings with their sentences and tables, one below the other; nothing where there is none.
+pub(super) fn found(
+    id: &'static str,
+    title: &'static str,
+    findings: impl IntoIterator<Item = Found>,
+) -> Option<Section> {
+    let markup: Vec<Markup> = findings.into_iter().map(|finding| in_figures(&finding)).collect();
+    (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
+}
+
+/// A finding: its heading, and what stands below it.
+pub(super) fn in_figures(finding: &Found) -> Markup {
+    html! {
+        h3 { (finding.title) }
+        @for block in &finding.blocks {
+            @match block {
+                Block::Sentence { text, .. } => p .soft { (text) },
+                Block::Table(table) => (rows_of(&finding.title, table)),
+            }
+        }
+    }
+}
+
+fn rows_of(name: &str, table: &Table) -> Markup {
+    let used = table.used();
+    let is_figure = |at: usize| table.columns[at].align == Align::Right;
+    let titles: Vec<_> = used.iter().map(|&at| (table.columns[at].title, is_figure(at))).collect();
+    page::table(
+        name,
+        "",
+        &html! {
+            (page::head(&titles))
+            tbody {
+                @for row in &table.rows {
+                    tr { @for &at in &used { td .num[is_figure(at)] { (row.cells[at]) } } }
+                }
             }
         },
-    })
+    )
 }
 
 fn of_cell(cell: &CellRows, rate: &str) -> Markup {
@@ -82,122 +106,6 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
             @for share in shares { td .num { (share) } }
         }
     }
-}
-
-/// What was found of paths that are to carry TCP, and what to do about it.
-pub(super) fn diagnoses(report: &RunReport) -> Option<Section> {
-    let left = |title: &&str| ["check", "verdict", "found"].contains(title);
-    let titles = diagnosis::COLUMNS.map(|title| (title, !left(&title)));
-    (!report.diagnoses.is_empty()).then(|| Section {
-        id: "diagnoses",
-        title: "Is the path good enough?",
-        content: html! {
-            @for found in &report.diagnoses {
-                h3 { (diagnosis::title(found)) }
-                (page::table(&diagnosis::title(found), "", &html! {
-                    (page::head(&titles))
-                    tbody {
-                        @for check in &found.checks {
-                            tr {
-                                @for (cell, (_, number)) in diagnosis::cells(check).iter().zip(titles) {
-                                    td .num[number] { (cell) }
-                                }
-                            }
-                        }
-                    }
-                }))
-                p .soft { (diagnosis::carried(found)) }
-                @let advised: Vec<_> = found.checks.iter().filter(|check| !check.advice.is_empty()).collect();
-                @if !advised.is_empty() { ul { @for check in advised { li { (diagnosis::advice(check)) } } } }
-            }
-        },
-    })
-}
-
-/// The hops of a path.
-pub(super) fn hops(path: &PathReport) -> Markup {
-    let titles = crate::path::COLUMNS.map(|title| (title, true));
-    html! {
-        p .soft { (crate::path::how_to_read(path)) }
-        (page::table(&crate::path::title(path), "", &html! {
-            (page::head(&titles))
-            tbody { @for hop in &path.hops { tr { @for cell in crate::path::cells(hop) { td .num { (cell) } } } } }
-        }))
-    }
-}
-
-/// Which level of a factor is best, row by row.
-pub(super) fn winners(report: &RunReport) -> Option<Section> {
-    let titles = [
-        ("phase", false),
-        ("at", false),
-        ("best", false),
-        ("figure", true),
-        ("next", false),
-        ("lead", true),
-        ("certain, %", true),
-        ("", false),
-    ];
-    let rows = html! {
-        (page::head(&titles))
-        tbody {
-            @for winner in &report.winners {
-                tr {
-                    th .tight scope="row" { (winner.phase) }
-                    td { (wording::cell_title(&winner.row)) }
-                    td { strong { (winner.winner) } }
-                    td .num { (figure(winner.figure)) }
-                    td { (winner.next) }
-                    td .num { "×" (crate::number::ratio(winner.lead)) }
-                    td .num { (figure((winner.certainty * 100.0).round())) }
-                    td { (wording::lead(winner.outcome)) }
-                }
-            }
-        }
-    };
-    (!report.winners.is_empty()).then(|| Section {
-        id: "winners",
-        title: "Winners",
-        content: html! {
-            p .soft {
-                "Which " (report.winners[0].factor) " is best for what. Certain: in how many of 100 resamples of the blocks it comes out best. \
-                Figures are geometric means over the blocks, and a lead is the quotient of two of them."
-            }
-            (page::table("Winners", "", &rows))
-            @for winner in report.winners.iter().filter(|winner| !winner.doubts.is_empty()) {
-                p .soft {
-                    (winner.phase) " " (wording::cell_title(&winner.row)) ": " (winner.doubts.join("; ")) "."
-                }
-            }
-        },
-    })
-}
-
-/// What the machine did in each phase.
-pub(super) fn vmstat(report: &RunReport) -> Option<Section> {
-    let rows = environment::vmstat(report);
-    let hosts = rows.iter().any(|row| !row.host.is_empty());
-    let titles = [("phase", false)].into_iter().chain(hosts.then_some(("host", false)));
-    let titles: Vec<_> = titles.chain(environment::VMSTAT.map(|title| (title, true))).collect();
-    (!rows.is_empty()).then(|| Section {
-        id: "machine",
-        title: "The machine",
-        content: html! {
-            p .soft { "What vmstat shows, in each phase: medians over trials and cycles. CPU in per cent of all CPUs; s: how long." }
-            (page::table("The machine in each phase", "", &html! {
-                (page::head(&titles))
-                tbody {
-                    @for row in &rows {
-                        tr {
-                            th scope="row" { (row.phase) }
-                            @if hosts { td { (row.host) } }
-                            @for cell in &row.cells { td .num { (cell) } }
-                        }
-                    }
-                }
-            }))
-        },
-    })
 }
 
 /// What the run was measured on, and the experiment to take away.

@@ -12,7 +12,9 @@ use plimsoll_model::report::{Evidence, ProfileReport, RunReport};
 use plimsoll_model::verdict::Verdict;
 
 use crate::escape::terminal;
+use crate::findings::{self, Sides};
 use crate::screen::Screen;
+use crate::section::{Block, Section};
 use crate::wording;
 use wrap::wrapped;
 
@@ -57,6 +59,15 @@ impl<'a> Page<'a> {
         self.paragraph(&format!("  {text}"), 4)
     }
 
+    /// A section: an empty line, its heading, and what stands below it.
+    fn section(&mut self, section: &Section) -> io::Result<()> {
+        self.heading(&section.title)?;
+        section.blocks.iter().try_for_each(|block| match block {
+            Block::Sentence { text, depth } => self.item(&format!("{}{text}", "   ".repeat(*depth))),
+            Block::Table(table) => table::write(self, table),
+        })
+    }
+
     /// An empty line and a heading.
     fn heading(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out)?;
@@ -83,25 +94,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     for sentence in wording::short_answer(report) {
         page.paragraph(&sentence, 0)?;
     }
-    sections::winners(&mut page, report)?;
-    sections::figures(&mut page, report)?;
-    sections::storage(&mut page, report)?;
-    sections::steps(&mut page, report)?;
-    sections::load_curves(&mut page, report)?;
-    sections::loss_curves(&mut page, report)?;
-    sections::paths(&mut page, report)?;
-    sections::diagnoses(&mut page, report)?;
-    sections::knees(&mut page, report)?;
-    sections::growths(&mut page, report)?;
-    sections::searches(&mut page, report)?;
-    sections::offers(&mut page, report)?;
-    sections::mail(&mut page, report)?;
-    sections::ladder(&mut page, report)?;
-    sections::packets(&mut page, report)?;
-    sections::causes(&mut page, &report.causes)?;
-    sections::profile(&mut page, wording::evidence_sides(report), report.profile.as_ref())?;
-    sections::evidence(&mut page, wording::evidence_sides(report), &report.evidence)?;
-    sections::vmstat(&mut page, report)?;
+    findings::all(report).iter().try_for_each(|section| page.section(section))?;
     sections::environment(&mut page, report)?;
     sections::notes(&mut page, report)?;
     sections::provenance(&mut page, report)
@@ -144,14 +137,15 @@ pub fn why(
     reasons(&mut Page::new(out, options), sides, why)
 }
 
-fn reasons(page: &mut Page<'_>, sides: (&str, &'static str, &'static str), why: &Why<'_>) -> io::Result<()> {
-    sections::causes(page, why.causes)?;
-    if why.causes.is_empty() && !why.evidence.is_empty() {
+fn reasons(page: &mut Page<'_>, sides: Sides<'_>, why: &Why<'_>) -> io::Result<()> {
+    if let Some(causes) = findings::causes(why.causes) {
+        page.section(&causes)?;
+    } else if !why.evidence.is_empty() {
         writeln!(page.out)?;
         page.paragraph("No known cause fits. The strongest evidence:", 0)?;
     }
-    sections::profile(page, sides, why.profile)?;
-    sections::evidence(page, sides, why.evidence)
+    let rest = [findings::profile(sides, why.profile), findings::evidence(sides, why.evidence)];
+    rest.iter().flatten().try_for_each(|section| page.section(section))
 }
 
 /// Writes a single verdict: the outcome and its figures, then the reason.

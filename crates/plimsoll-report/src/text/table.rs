@@ -7,33 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Page, style};
 use crate::escape::terminal;
-
-/// To which side a column is set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
-    Left,
-    Right,
-}
-
-/// A column of a table.
-#[derive(Clone, Copy)]
-pub(super) struct Column {
-    pub(super) title: &'static str,
-    pub(super) align: Align,
-    /// Which goes first when the table is too wide: the greatest. What has 0 always stays.
-    pub(super) expendable: u8,
-}
-
-/// A column that always stays.
-pub(super) const fn column(title: &'static str, align: Align) -> Column {
-    Column { title, align, expendable: 0 }
-}
-
-/// A row of cells, faint where it is there for comparison.
-pub(super) struct Row {
-    pub(super) cells: Vec<String>,
-    pub(super) faint: bool,
-}
+use crate::section::{Align, Column, Table};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -43,14 +17,17 @@ const SHORTEST: usize = 12;
 /// Writes the rows below the titles. Columns with nothing in any row are not written. Where the table is too wide, expendable columns
 /// are hidden, which is said with the width that shows them; then texts are made shorter; and what is still too wide goes on in a
 /// further block of lines, each of which begins with the columns that name the row.
-pub(super) fn write(page: &mut Page<'_>, columns: &[Column], rows: &[Row]) -> io::Result<()> {
-    let mut rows: Vec<(Vec<String>, bool)> =
-        rows.iter().map(|r| (r.cells.iter().map(|c| terminal(c).into_owned()).collect(), r.faint)).collect();
-    let used = |i: &usize| rows.iter().any(|(cells, _)| !cells[*i].is_empty());
+pub(super) fn write(page: &mut Page<'_>, table: &Table) -> io::Result<()> {
+    let columns = table.columns.as_slice();
+    let mut rows: Vec<(Vec<String>, bool)> = table
+        .rows
+        .iter()
+        .map(|r| (r.cells.iter().map(|c| terminal(c).into_owned()).collect(), r.faint))
+        .collect();
     let mut widths: Vec<usize> = (0..columns.len())
         .map(|i| rows.iter().map(|(c, _)| c[i].width()).max().unwrap_or(0).max(columns[i].title.width()))
         .collect();
-    let mut shown: Vec<usize> = (0..columns.len()).filter(used).collect();
+    let mut shown = table.used();
     let wanted = total(&widths, &shown);
     let mut hidden = Vec::new();
     while total(&widths, &shown) > page.width {

@@ -2,8 +2,8 @@
 
 use plimsoll_model::report::RunReport;
 use plimsoll_report::html::{self, Drawn};
-use plimsoll_report::text::{self, TextOptions};
 use plimsoll_report::markdown;
+use plimsoll_report::text::{self, TextOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -29,9 +29,7 @@ fn written(report: &RunReport, chart: &str) -> String {
 
 #[test]
 fn a_search_shows_its_probes_and_what_light_load_predicted() {
-    let probe = |offered: f64, in_time: f64, took: f64, finding: &str| {
-        json!({ "trial": 1, "offered_per_second": offered, "in_time": in_time, "took_ms": took, "finding": finding })
-    };
+    let probe = |offered: f64, in_time: f64, took: f64, finding: &str| json!({ "trial": 1, "offered_per_second": offered, "in_time": in_time, "took_ms": took, "finding": finding });
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "limit", "metric": "requests_per_second", "outcome": "estimated", "estimate": 1450.0, "interval": [1400.0, 1500.0],
@@ -51,7 +49,8 @@ fn a_search_shows_its_probes_and_what_light_load_predicted() {
 
 #[test]
 fn modes_show_where_measurements_gather_and_with_whom() {
-    let values: Vec<f64> = (0..40).map(|n| if n / 5 % 2 == 0 { 108.0 } else { 59.0 } + fixture::wobble(n)).collect();
+    let values: Vec<f64> =
+        (0..40).map(|n| if n / 5 % 2 == 0 { 108.0 } else { 59.0 } + fixture::wobble(n)).collect();
     let there: Vec<bool> = (0..40).map(|n| n / 5 % 2 == 1).collect();
     let belongs: Vec<u32> = there.iter().map(|there| u32::from(!there)).collect();
     let report = RunReport {
@@ -94,9 +93,7 @@ fn winners_are_a_table_with_their_doubts() {
 
 #[test]
 fn growth_shows_each_number_of_workers_and_the_knee() {
-    let point = |workers: u64, ms: f64| {
-        json!({ "workers": workers, "trials": 3, "ms": ms, "least_ms": ms * 0.9, "most_ms": ms * 1.1, "memory_bytes": 20000.0 * workers as f64 })
-    };
+    let point = |workers: u64, ms: f64| json!({ "workers": workers, "trials": 3, "ms": ms, "least_ms": ms * 0.9, "most_ms": ms * 1.1, "memory_bytes": 20000.0 * workers as f64 });
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "growth", "metric": "median_ms", "outcome": "estimated", "estimate": 1.02, "interval": [0.98, 1.06],
@@ -114,9 +111,7 @@ fn growth_shows_each_number_of_workers_and_the_knee() {
 
 #[test]
 fn a_knee_shows_what_is_lost_at_each_rate() {
-    let point = |offered: f64, loss: f64| {
-        json!({ "offered_bits_per_second": offered, "arrived_bits_per_second": offered * (1.0 - loss), "loss": loss })
-    };
+    let point = |offered: f64, loss: f64| json!({ "offered_bits_per_second": offered, "arrived_bits_per_second": offered * (1.0 - loss), "loss": loss });
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "knee", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.8e6, 1.02e7],
@@ -133,9 +128,7 @@ fn a_knee_shows_what_is_lost_at_each_rate() {
 
 #[test]
 fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
-    let point = |offered: f64, utilisation: f64, load: f64| {
-        json!({ "offered_per_second": offered, "utilisation": utilisation, "load": load })
-    };
+    let point = |offered: f64, utilisation: f64, load: f64| json!({ "offered_per_second": offered, "utilisation": utilisation, "load": load });
     let fit = |model: &str, error: f64| {
         json!({ "model": model, "background": 0.05, "left_out_error": error, "residuals": [0.01, -0.02, 0.0],
                 "curve": [[0.1, 0.11], [0.5, 1.0], [0.9, 9.0]] })
@@ -157,9 +150,7 @@ fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
 
 #[test]
 fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
-    let point = |loss: f64, rate: f64| {
-        json!({ "loss": loss, "rtt_ms": 40.0, "mss": 1448.0, "bits_per_second": rate, "mathis": rate * 1.1, "padhye": rate * 0.9 })
-    };
+    let point = |loss: f64, rate: f64| json!({ "loss": loss, "rtt_ms": 40.0, "mss": 1448.0, "bits_per_second": rate, "mathis": rate * 1.1, "padhye": rate * 0.9 });
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "loss_curve", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1.05, "interval": [0.9, 1.2],

@@ -1,0 +1,500 @@
+//! What a run found, as sections that every writer shows. A new finding is one more function in [`all`].
+
+use plimsoll_model::cause::Cause;
+use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
+use plimsoll_model::report::{
+    DiagnosisReport, Evidence, GrowthReport, KneeReport, LoadCurveReport, LoadFit, LossCurveReport,
+    PacketReport, PathReport, ProfileReport, RunReport, StepReport,
+};
+use plimsoll_model::verdict::Outcome;
+
+use crate::number::{NONE, count, figure, millis, percent, ratio, times};
+use crate::section::{Column, Row, Section, left, right};
+use crate::summary::{self, CONTROL, CellRows, Figures};
+use crate::{diagnosis, environment, path, profile as told, search, wording};
+
+/// How many classes of stalls are shown for each cell.
+const STALLS_SHOWN: usize = 2;
+/// How much evidence is shown; the rest is in the JSON and in the page.
+const EVIDENCE_SHOWN: usize = 12;
+
+/// The titles of what is compared: a heading, and its two sides.
+pub(crate) type Sides<'s> = (&'s str, &'static str, &'static str);
+
+/// Everything below the short answer, in order.
+pub(crate) fn all(report: &RunReport) -> Vec<Section> {
+    let sides = wording::evidence_sides(report);
+    let of_each = |makes: &[fn(&RunReport) -> Vec<Section>]| -> Vec<Section> {
+        makes.iter().flat_map(|make| make(report)).collect()
+    };
+    let mut sections = of_each(&[
+        |report| winners(report).into_iter().collect(),
+        |report| summary::cells(report).iter().filter_map(|cell| figures(report, cell)).collect(),
+        |report| storage(report).into_iter().collect(),
+        steps,
+        |report| report.load_curves.iter().map(load_curve).collect(),
+        |report| report.loss_curves.iter().map(loss_curve).collect(),
+        |report| report.paths.iter().map(hops).collect(),
+        |report| report.diagnoses.iter().map(checks).collect(),
+        |report| report.knees.iter().map(knee).collect(),
+        |report| report.growths.iter().map(growth).collect(),
+        searches,
+        |report| offers(report).into_iter().collect(),
+        mail,
+        |report| ladder(report).into_iter().collect(),
+        |report| packets(report).into_iter().collect(),
+    ]);
+    sections.extend(causes(&report.causes));
+    sections.extend(profile(sides, report.profile.as_ref()));
+    sections.extend(evidence(sides, &report.evidence));
+    sections.extend(vmstat(report));
+    sections
+}
+
+/// The table per phase and cycle, the control's line below that of the treatment.
+pub(crate) fn figures(report: &RunReport, cell: &CellRows) -> Option<Section> {
+    let rigs = cell.rows.iter().any(|row| row.control.is_some());
+    let mut title = wording::titled(if rigs { "Treatment against control" } else { "Figures" }, &cell.cell);
+    let trials = cell.rows.iter().flat_map(summary::Row::rigs).map(|(_, f)| f.trials).max()?;
+    if trials > 1 {
+        title.push_str(&format!(" (median of {trials} trials; errors summed)"));
+    }
+    let columns = [
+        right("cycle"),
+        left("phase"),
+        left("rig"),
+        right(summary::rate_title(report)),
+        right("p50 ms").expendable(4),
+        right("p99 ms").expendable(2),
+        right("errors").expendable(1),
+        right("user%").expendable(7),
+        right("sys%").expendable(6),
+        right("softirq%").expendable(3),
+        right("idle%").expendable(5),
+    ];
+    let rows = cell.rows.iter().flat_map(|row| {
+        row.rigs()
+            .enumerate()
+            .map(move |(i, (rig, figures))| figures_row(row, if rigs { rig } else { "" }, figures, i == 0))
+    });
+    let notes = summary::error_notes(&cell.rows);
+    Some(
+        Section::new(title)
+            .table(columns, rows)
+            .say_all(notes.iter().map(|note| format!("Errors in {note}."))),
+    )
+}
+
+fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: bool) -> Row {
+    let phase = row.rung.map_or_else(|| row.phase.clone(), |rung| format!("→ {}", wording::rung(rung)));
+    let cycle = if row.cycle > 0 { row.cycle.to_string() } else { String::new() };
+    let place =
+        [if first { cycle } else { String::new() }, if first { phase } else { String::new() }, rig.into()];
+    let cells: Vec<String> = place.into_iter().chain(figures.cells()).collect();
+    Row::of(cells).faint_if(rig == CONTROL)
+}
+
+/// Which level of a factor is best, row by row.
+pub(crate) fn winners(report: &RunReport) -> Option<Section> {
+    let first = report.winners.first()?;
+    let columns = [
+        left("phase"),
+        left("at"),
+        left("best"),
+        right("figure"),
+        left("next").expendable(2),
+        right("lead"),
+        right("certain%"),
+        left("").expendable(1),
+    ];
+    let rows = report.winners.iter().map(|winner| {
+        Row::of([
+            winner.phase.clone(),
+            wording::cell_title(&winner.row),
+            winner.winner.clone(),
+            figure(winner.figure),
+            winner.next.clone(),
+            format!("×{}", ratio(winner.lead)),
+            figure((winner.certainty * 100.0).round()),
+            wording::lead(winner.outcome).to_owned(),
+        ])
+        .faint_if(winner.outcome != Outcome::Faster)
+    });
+    let doubted = report.winners.iter().filter(|winner| !winner.doubts.is_empty());
+    let doubts = doubted.map(|winner| {
+        let place = [winner.phase.clone(), wording::cell_title(&winner.row)];
+        let place: Vec<String> = place.into_iter().filter(|part| !part.is_empty()).collect();
+        format!("{}: {}.", place.join(", "), winner.doubts.join("; "))
+    });
+    let section =
+        Section::new(format!("Which {} is best for what", first.factor)).opened().table(columns, rows);
+    let meaning = "Figures are geometric means over the blocks, a lead is the quotient of two of them, and certain% says in how many of 100 resamples \
+         of the blocks the level comes out best.";
+    Some(section.say(meaning).say_all(doubts))
+}
+
+/// What storage loads did beside their rate.
+pub(crate) fn storage(report: &RunReport) -> Option<Section> {
+    let phases = report.trials.iter().flat_map(|trial| &trial.phases);
+    let counted = phases.filter(|phase| phase.kind != PhaseKind::WarmUp);
+    let facts: Vec<_> = counted.filter_map(|phase| Some((phase, phase.storage.as_ref()?))).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (phase, _) in &facts {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    let columns = [
+        left("phase"),
+        right("operations"),
+        right("mean ms"),
+        right("slowest ms"),
+        right(">2 s %"),
+        right(">10 s %"),
+        right("device%"),
+    ];
+    let row = |name: &&str| {
+        let of: Vec<_> = facts.iter().filter(|(phase, _)| phase.name == *name).collect();
+        let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|(_, facts)| f(facts)).sum::<u64>();
+        let operations = sum(|f| f.reads) + sum(|f| f.writes);
+        let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
+        let spent: f64 = of.iter().map(|(_, f)| f.mean_us * (f.reads + f.writes) as f64).sum();
+        let slowest = of.iter().map(|(phase, _)| phase.latency_us.max).max().unwrap_or(0);
+        let fetched: Option<u64> = of.iter().map(|(_, facts)| facts.device_read_bytes).sum();
+        let read = sum(|f| f.read_bytes);
+        let fetched = fetched.filter(|_| read > 0);
+        let device = fetched.map_or(f64::NAN, |bytes| share(bytes.min(read), read));
+        Row::of([
+            (*name).to_owned(),
+            count(operations),
+            millis((spent / operations.max(1) as f64).round() as u64),
+            millis(slowest),
+            percent(share(sum(|f| f.over_2s), operations)),
+            percent(share(sum(|f| f.over_10s), operations)),
+            percent(device),
+        ])
+    };
+    let section = Section::new("Storage, all trials of a phase together");
+    (!facts.is_empty()).then(|| section.table(columns, names.iter().map(row)))
+}
+
+/// What loads met that go up and down in steps, step by step.
+pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
+    let columns = [
+        left("way"),
+        right("offered/s"),
+        right("answered/s"),
+        right("p50 ms"),
+        right("p99 ms"),
+        right("errors"),
+    ];
+    let section = |stepped: crate::steps::Stepped| {
+        let mut title = wording::titled(&format!("Up and down the load, {}", stepped.phase), &stepped.cell);
+        if stepped.trials > 1 {
+            title.push_str(&format!(" (median of {} trials; errors summed)", stepped.trials));
+        }
+        let up = stepped.ways().0.len();
+        let row = |(n, step): (usize, &StepReport)| {
+            Row::of([
+                if n < up { "up" } else { "down" }.to_owned(),
+                figure(step.offered_per_second),
+                figure(step.answered_per_second),
+                millis(step.latency_us.p50),
+                millis(step.latency_us.p99),
+                count(step.errors),
+            ])
+        };
+        Section::new(title).table(columns, stepped.steps.iter().enumerate().map(row))
+    };
+    crate::steps::all(report).into_iter().map(section).collect()
+}
+
+/// The load of a host's CPUs at each step, and what each model makes of it.
+pub(crate) fn load_curve(curve: &LoadCurveReport) -> Section {
+    let columns = [right("offered/s"), right("CPU %"), right("load"), right("best model")];
+    let best = curve.fits.first();
+    let rows = curve.points.iter().enumerate().map(|(n, point)| {
+        let residual = best.and_then(|fit| fit.residuals.get(n)).copied();
+        let modelled = residual.map(|residual| figure((point.load.ln_1p() - residual).exp_m1()));
+        let measured = [point.offered_per_second, 100.0 * point.utilisation, point.load].map(figure);
+        Row::of(measured.into_iter().chain([modelled.unwrap_or_default()]).collect::<Vec<_>>())
+    });
+    let fit = |fit: &LoadFit| format!("{} {} %", fit.model, figure(100.0 * fit.left_out_error));
+    let errors: Vec<String> = curve.fits.iter().map(fit).collect();
+    Section::new(wording::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell))
+        .table(columns, rows)
+        .say(format!("Error at points left out of the fit, of 1 + load: {}.", errors.join(", ")))
+}
+
+/// TCP's rate at each loss, and what the formulas make of it.
+pub(crate) fn loss_curve(curve: &LossCurveReport) -> Section {
+    let columns = [right("loss %"), right("RTT ms"), right("Mbit/s"), right("Mathis"), right("Padhye")];
+    let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
+    let rows = curve.points.iter().map(|point| {
+        Row::of([
+            figure(100.0 * point.loss),
+            figure(point.rtt_ms),
+            mega(Some(point.bits_per_second)),
+            mega(point.mathis),
+            mega(point.padhye),
+        ])
+    });
+    Section::new(wording::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell))
+        .table(columns, rows)
+}
+
+/// The hops of a path.
+pub(crate) fn hops(path: &PathReport) -> Section {
+    let rows = path.hops.iter().map(|hop| Row::of(path::cells(hop)).faint_if(hop.address.is_none()));
+    Section::new(path::title(path)).table(path::COLUMNS.map(right), rows).say(path::how_to_read(path))
+}
+
+/// What was found of a path that is to carry TCP.
+pub(crate) fn checks(found: &DiagnosisReport) -> Section {
+    let titles = diagnosis::COLUMNS;
+    let columns =
+        [left(titles[0]), left(titles[1]), right(titles[2]), right(titles[3]), left(titles[4]).expendable(1)];
+    let rows = found
+        .checks
+        .iter()
+        .map(|check| Row::of(diagnosis::cells(check)).faint_if(check.passes == Some(true)));
+    let advised = found.checks.iter().filter(|check| !check.advice.is_empty());
+    Section::new(diagnosis::title(found))
+        .table(columns, rows)
+        .say(diagnosis::carried(found))
+        .say_all(advised.map(diagnosis::advice))
+}
+
+/// The loss of datagrams at each rate.
+pub(crate) fn knee(knee: &KneeReport) -> Section {
+    let columns = [right("offered Mbit/s"), right("arrived Mbit/s"), right("lost %")];
+    let rows = knee.points.iter().map(|point| {
+        Row::of([
+            figure(point.offered_bits_per_second / 1e6),
+            figure(point.arrived_bits_per_second / 1e6),
+            percent(point.loss),
+        ])
+    });
+    Section::new(wording::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell)).table(columns, rows)
+}
+
+/// The time of messaging by the number of workers, and what they need.
+pub(crate) fn growth(growth: &GrowthReport) -> Section {
+    let columns = [
+        right("workers"),
+        right("trials"),
+        right("ms"),
+        right("least ms"),
+        right("most ms"),
+        right("memory MB"),
+    ];
+    let rows = growth.points.iter().map(|point| {
+        Row::of([
+            count(point.workers),
+            count(point.trials as u64),
+            figure(point.ms),
+            figure(point.least_ms),
+            figure(point.most_ms),
+            point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
+        ])
+    });
+    let needed = growth.bytes_per_worker.map(|bytes| {
+        format!("Each further worker needs {} KB, of its own and of the kernel's.", figure(bytes / 1e3))
+    });
+    Section::new(wording::titled(&format!("Time over workers, {}", growth.phase), &growth.cell))
+        .table(columns, rows)
+        .say_all(needed)
+}
+
+/// The probes by which limits were searched, by the rate that was offered.
+pub(crate) fn searches(report: &RunReport) -> Vec<Section> {
+    let columns = [
+        right("offered/s"),
+        right("held"),
+        right("broken"),
+        right("not offered"),
+        right("in time %"),
+        right("took ms"),
+    ];
+    let mut verdicts = report.verdicts.iter().filter(|verdict| verdict.claim == "limit");
+    let row = |band: search::Band| {
+        Row::of([
+            band.rates(),
+            count(band.held),
+            count(band.broken),
+            count(band.not_offered),
+            percent(band.in_time),
+            band.took_ms.map_or_else(|| NONE.to_owned(), figure),
+        ])
+    };
+    let section = |search| {
+        Section::new(search::title(search))
+            .say(search::how_to_read(search))
+            .say_all(search::prediction(search, verdicts.next()))
+            .table(columns, search::bands(search).into_iter().map(row))
+    };
+    report.searches.iter().map(section).collect()
+}
+
+/// Whether open loops met the rate that they were to offer.
+pub(crate) fn offers(report: &RunReport) -> Option<Section> {
+    let columns = [
+        right("trial"),
+        left("phase"),
+        right("wanted/s"),
+        right("sent/s"),
+        right("waited"),
+        right("late p50 ms"),
+        right("late p99 ms"),
+    ];
+    let phases = report.trials.iter().flat_map(|trial| trial.phases.iter().map(move |phase| (trial, phase)));
+    let rows = phases.filter_map(|(trial, phase)| {
+        let offer = phase.offer.as_ref()?;
+        Some(Row::of([
+            trial.number.to_string(),
+            phase.name.clone(),
+            figure(offer.offered_per_second),
+            figure(offer.sent_per_second),
+            count(offer.held_back),
+            millis(offer.lateness_us.p50),
+            millis(offer.lateness_us.p99),
+        ]))
+    });
+    let section = Section::new("Offered load").table(columns, rows);
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+/// What became of the mail of each trial, and how long each command took.
+pub(crate) fn mail(report: &RunReport) -> Vec<Section> {
+    let tables = crate::mail::tables(report).into_iter();
+    let section = |(caption, titles, rows): crate::mail::Table| {
+        let columns: Vec<Column> = titles.iter().map(|title| right(title)).collect();
+        Section::new(caption).table(columns, rows.into_iter().map(Row::of))
+    };
+    tables.map(section).collect()
+}
+
+/// What every rung of the ladder of remedies did.
+fn ladder(report: &RunReport) -> Option<Section> {
+    let rows = report.remedies.iter().map(|remedy| {
+        Row::of([
+            wording::rung(remedy.rung).into(),
+            wording::ratio_and_interval(remedy.estimate, remedy.interval),
+            wording::rung_outcome(remedy).into(),
+        ])
+    });
+    let columns = [left("remedy"), left("after/baseline"), left("what it did")];
+    let section = Section::new("What the ladder of remedies did").opened();
+    (!report.remedies.is_empty()).then(|| section.table(columns, rows))
+}
+
+/// Where the connections' time went.
+fn packets(report: &RunReport) -> Option<Section> {
+    let columns = [
+        left("cell"),
+        left("phase").expendable(2),
+        left("host").expendable(1),
+        right("conn.").expendable(3),
+        right("moving%"),
+        left("stalls"),
+        right("window/buffer%").expendable(5),
+        right("packets").expendable(4),
+        right("lost"),
+    ];
+    let row = |of: &PacketReport| {
+        Row::of([
+            wording::cell_title(&of.cell),
+            of.phase.clone(),
+            wording::captured_on(of),
+            count(of.connections),
+            wording::moving(of),
+            wording::stalls(of, STALLS_SHOWN),
+            wording::limited(of),
+            count(of.packets),
+            count(of.dropped),
+        ])
+        .faint_if(of.twin == Twin::Control)
+    };
+    let longest = wording::longest_stalls(report);
+    let section = Section::new("Where the connections' time went, from their packets");
+    (!report.packets.is_empty()).then(|| {
+        section
+            .table(columns, report.packets.iter().map(row))
+            .say_all(report.packets.iter().flat_map(|of| &of.errors))
+            .say_all(longest.iter().map(|(what, evidence)| format!("{what}: {evidence}")))
+    })
+}
+
+/// Explanations, the likeliest first, each with its evidence and its remedy.
+pub(crate) fn causes(causes: &[Cause]) -> Option<Section> {
+    let tell = |section: Section, cause: &Cause| {
+        let confirmed = if cause.confirmed { ", confirmed" } else { "" };
+        let sure = figure((cause.confidence * 100.0).round());
+        let title = format!("{}. {} ({}, {sure} % sure{confirmed})", cause.rank, cause.title, cause.id.id());
+        let section = cause.evidence.iter().fold(section.say(title), |section, e| {
+            let change = format!("{} → {} {}", figure(e.before), figure(e.after), e.unit);
+            section.add(format!("{}: {}", e.metric, change.trim_end()))
+        });
+        if cause.remedy.is_empty() { section } else { section.add(format!("Remedy: {}", cause.remedy)) }
+    };
+    (!causes.is_empty()).then(|| causes.iter().fold(Section::new("Why").opened(), tell))
+}
+
+/// Where the CPU time went that was added; nothing where none was.
+pub(crate) fn profile((_, before, after): Sides<'_>, found: Option<&ProfileReport>) -> Option<Section> {
+    let found = found.filter(|found| found.tells())?;
+    let columns = told::columns(before, after).map(|title| match title {
+        "function" => left(title),
+        "of" => left(title).expendable(1),
+        "called from" => left(title).expendable(2),
+        _ => right(title),
+    });
+    let rows = found.functions.iter().map(|function| Row::of(told::cells(function)));
+    Some(
+        Section::new(told::HEADING)
+            .say_all(told::sentences(found, (before, after)))
+            .table(columns, rows)
+            .say(told::made(found)),
+    )
+}
+
+/// What changed most, the strongest first.
+pub(crate) fn evidence((heading, before, after): Sides<'_>, evidence: &[Evidence]) -> Option<Section> {
+    let columns = [
+        left("host"),
+        left("counter"),
+        right(before),
+        right(after),
+        left("unit").expendable(1),
+        right("change"),
+        right("on control").expendable(3),
+        right("shift").expendable(2),
+    ];
+    let rows = evidence.iter().take(EVIDENCE_SHOWN).map(|e| {
+        Row::of([
+            e.host.clone(),
+            e.metric.clone(),
+            figure(e.before),
+            figure(e.after),
+            e.unit.clone(),
+            times(e.before, e.after),
+            e.control_ratio.map_or_else(String::new, |r| format!("×{}", ratio(r))),
+            format!("{:+.2}", e.shift),
+        ])
+    });
+    let more = evidence.len().checked_sub(EVIDENCE_SHOWN).filter(|more| *more > 0);
+    let section = Section::new(heading).table(columns, rows);
+    (!evidence.is_empty())
+        .then(|| section.say_all(more.map(|more| format!("({more} more in --format json and html)"))))
+}
+
+/// What the machine did in each phase.
+pub(crate) fn vmstat(report: &RunReport) -> Option<Section> {
+    let rows = environment::vmstat(report);
+    let figures = environment::VMSTAT.map(|title| right(title).expendable(u8::from(title == "s")));
+    let columns: Vec<Column> = [left("phase"), left("host")].into_iter().chain(figures).collect();
+    let section =
+        Section::new("The machine in each phase, as vmstat shows it (medians over trials and cycles)");
+    let row = |row: environment::VmstatRow| Row::of([vec![row.phase, row.host], row.cells].concat());
+    (!rows.is_empty()).then(|| section.table(columns, rows.into_iter().map(row)))
+}
