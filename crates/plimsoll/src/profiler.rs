@@ -15,14 +15,19 @@ impl Profiler {
 
     /// What a reader must know of calls that are not traced.
     pub(crate) fn untraced(&self) -> Option<String> {
-        let untraced = self.0.untraced();
-        (!untraced.is_empty()).then(|| {
-            format!(
-                "the limit of open files (ulimit -n) leaves no room to trace {} on each CPU",
-                untraced.join(", ")
-            )
-        })
+        untraced(&self.0)
     }
+}
+
+/// What a reader must know of calls that a profiler does not trace.
+pub(crate) fn untraced(profiler: &profile::Profiler) -> Option<String> {
+    let untraced = profiler.untraced();
+    (!untraced.is_empty()).then(|| {
+        format!(
+            "the limit of open files (ulimit -n) leaves no room to trace {} on each CPU",
+            untraced.join(", ")
+        )
+    })
 }
 
 impl plimsoll_run::Profiler for Profiler {

@@ -236,7 +236,11 @@ impl Service {
     pub fn processes(&self, name: &str) -> Vec<String> {
         let programs = self.kind.as_dyn().programs();
         let names = if programs.is_empty() { vec![name] } else { programs };
-        names.into_iter().map(|name| name.chars().take(LONGEST_PROCESS_NAME).collect()).collect()
+        let cut = |name: &str| {
+            let bytes = &name.as_bytes()[..name.len().min(LONGEST_PROCESS_NAME)];
+            String::from_utf8_lossy(bytes).into_owned()
+        };
+        names.into_iter().map(cut).collect()
     }
 
     /// The volume that it keeps its queue on.

@@ -13,6 +13,7 @@ use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::{HostNamespaces, Profiler};
 
 use crate::failure::Failure;
+use crate::profiler::untraced;
 
 /// What is sampled while the first command runs, and while the second does, under the names that a profiler has for two sides.
 const SIDES: [Twin; 2] = [Twin::Control, Twin::Main];
@@ -32,7 +33,10 @@ impl Observer {
             Failure::could_not(format!("the counters of this machine cannot be read: {error}"))
         })?;
         let (profiler, missing) = match Profiler::open() {
-            Ok(profiler) => (Some(profiler), Vec::new()),
+            Ok(profiler) => {
+                let untraced = untraced(&profiler).map(|what| format!("Not seen: {what}."));
+                (Some(profiler), untraced.into_iter().collect())
+            }
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };
         Ok(Self { counters, profiler, missing, runs: Default::default() })
