@@ -16,6 +16,9 @@ const WIDE_SHARE: f64 = 0.04;
 const LEAST_VALUES: usize = 3;
 /// Fewer clumps are modes.
 const LEAST_CLUMPS: usize = 4;
+/// A clump is narrower than this share of the way to the next one: what is as wide as its distance from others is a part of a distribution, whose
+/// feet are thin.
+const NARROW: f64 = 0.5;
 /// The quantile of the distances between clumps that stands for the usual one: between two places at such a distance a few values may have
 /// gathered by chance.
 const USUAL_DISTANCE: f64 = 0.75;
@@ -38,7 +41,20 @@ fn clumps(sorted: &[f64]) -> Vec<std::ops::Range<usize>> {
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let ranges = starts.zip(ends.iter().copied().chain([sorted.len()])).map(|(from, to)| from..to);
     let clumps: Vec<_> = ranges.filter(|range| range.len() >= LEAST_VALUES).collect();
+    let clumps = narrow(sorted, clumps);
     if clumps.len() < LEAST_CLUMPS { Vec::new() } else { clumps }
+}
+
+/// Those of the clumps that are narrow beside the way to the nearest other.
+fn narrow(sorted: &[f64], clumps: Vec<std::ops::Range<usize>>) -> Vec<std::ops::Range<usize>> {
+    let centers: Vec<f64> = clumps.iter().map(|range| mean(&sorted[range.clone()])).collect();
+    let is_narrow = |k: usize, range: &std::ops::Range<usize>| {
+        let below = k.checked_sub(1).map(|before| centers[k] - centers[before]);
+        let above = centers.get(k + 1).map(|after| after - centers[k]);
+        let nearest = below.into_iter().chain(above).fold(f64::INFINITY, f64::min);
+        sorted[range.end - 1] - sorted[range.start] < NARROW * nearest
+    };
+    clumps.into_iter().enumerate().filter(|(k, range)| is_narrow(*k, range)).map(|(_, range)| range).collect()
 }
 
 /// Spreads the values of each clump evenly up to half-way to the next, and gives how far these usually are apart: 0 where nothing gathers. Where

@@ -228,3 +228,23 @@ fn the_clock_of_a_throttle_makes_no_modes() {
         assert_eq!(found.modes.len(), 1, "{found:?}");
     }
 }
+
+/// Rates of a disk in MB/s, beside a neighbour that comes and goes, on a busy machine. Their logarithms are two peaks with thin feet, in which gaps
+/// are wide; the peaks were taken for two ticks of a clock.
+#[test]
+fn two_peaks_with_thin_feet_are_no_ticks_of_a_clock() {
+    let rates = [
+        314.0, 304.2, 220.9, 212.9, 233.5, 368.5, 225.3, 9.3, 5.7, 42.8, 9.5, 9.6, 9.0, 11.7, 180.0, 12.5,
+        206.6, 316.1, 294.6, 365.2, 397.8, 95.2, 249.0, 219.5, 190.5, 9.1, 9.2, 10.2, 9.8, 9.6, 10.3, 11.7,
+        8.5, 9.5, 11.3, 6.1, 258.9, 263.4, 69.8, 149.8, 319.7, 244.0, 162.0, 336.9, 210.1, 80.5, 2.4, 7.9,
+        2.4, 4.9, 241.0, 368.2, 220.2, 343.3, 409.1, 318.4, 206.9, 175.9, 229.9, 11.2, 11.2, 10.4, 4.2, 6.7,
+        8.5, 9.9, 9.5, 8.9, 10.8, 9.1, 312.6, 301.7, 245.6, 542.6, 452.0, 394.7, 617.3, 323.7, 598.5, 300.1,
+        203.1, 248.1, 11.5, 10.7, 8.9, 9.4, 9.0, 12.4, 13.0, 10.2, 10.2, 12.2, 12.9, 16.4, 406.3, 297.4,
+        317.1, 286.5, 302.7, 357.6,
+    ];
+    let logs = rates.map(f64::ln);
+    let modes = find_modes(&logs).unwrap();
+    let centers: Vec<f64> = modes.modes.iter().map(|mode| mode.center.exp().round()).collect();
+    assert_eq!(centers.len(), 2, "{modes:?}");
+    assert!((8.0..=12.0).contains(&centers[0]) && (240.0..=320.0).contains(&centers[1]), "{centers:?}");
+}

@@ -76,7 +76,7 @@ fn a_cause_is_confirmed_by_changing_what_it_says_and_the_run_that_it_explains_kn
     lab.plimsoll(&["explain", run, "--confirm", "--cause", "net.rto"])
         .exits(2)
         .says("`net.rto` is not among the causes of the run");
-    let told = lab.plimsoll(&["explain", run, "--confirm", "--format", "json"]).exits(0).json();
+    let told = lab.plimsoll_until_decided(&["explain", run, "--confirm", "--format", "json"]).exits(0).json();
     let verdict = &told["verdicts"][0];
     assert_eq!(
         (&verdict["claim"], &verdict["outcome"]),
@@ -122,7 +122,8 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     assert!(metric.starts_with("CPU time in nft_do_chain"), "{metric}");
     let run = report["run"].as_str().expect("an id");
     lab.plimsoll(&["explain", run]).exits(0).prints("net.rule_chain").prints("nft_do_chain");
-    let confirmed = lab.plimsoll(&["explain", run, "--confirm", "--yes", "--format", "json"]).exits(0).json();
+    let confirmed = lab.plimsoll_until_decided(&["explain", run, "--confirm", "--yes", "--format", "json"]);
+    let confirmed = confirmed.exits(0).json();
     assert!(confirmed["verdicts"][0]["estimate"].as_f64() > Some(0.8), "{}", confirmed["verdicts"]);
     lab.plimsoll(&["show", run, "--format", "html"]).exits(0).prints("\"icicle\"");
     let folded = lab.plimsoll(&["show", run, "--format", "folded"]).exits(0);
