@@ -243,7 +243,7 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "NUMBER", requires_all = ["before", "rate_before"], value_parser = positive)]
     pub rate_after: Option<f64>,
     /// Change what the first cause says would mend it, on the run's own hosts, and measure again beside both sides of its verdict: what share of
-    /// the loss comes back. Cells, settings and phases are those of the run; what was changed goes with its hosts.
+    /// the loss comes back. Cells, settings and phases are those of the run; what was changed goes with its hosts. On a terminal it asks first.
     #[arg(long, conflicts_with_all = ["before", "after"])]
     pub confirm: bool,
     /// The cause to confirm, by its id [default: the first].
@@ -252,7 +252,7 @@ pub struct ExplainArgs {
     /// Carry so many blocks out, in each of which every side is measured once.
     #[arg(long, value_name = "N", requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub reps: Option<u32>,
-    /// Start programs with all of your own rights (`privileged = true`) without asking.
+    /// Do not ask, neither before the change nor before programs start with all of your own rights (`privileged = true`).
     #[arg(long, requires = "confirm", env = "PLIMSOLL_YES")]
     pub yes: bool,
     /// How to print it.

@@ -66,9 +66,25 @@ pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
     }
     let what =
         format!("the experiment starts what may do all that you may do:\n    {}", asked.join("\n    "));
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !at_a_terminal() {
         return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
     }
+    go_on(&what)
+}
+
+/// Goes on with an intervention only if whoever sits at the terminal agrees. Where there is none, the command line has said it.
+pub(crate) fn ask_before(what: &str, yes: bool) -> Result<(), Failure> {
+    if yes || !at_a_terminal() {
+        return Ok(());
+    }
+    go_on(&format!("the run is measured again, some of it {what}, on hosts of its own"))
+}
+
+fn at_a_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn go_on(what: &str) -> Result<(), Failure> {
     messages::ask(format_args!("plimsoll: {what}\n  Go on? [y/N] "));
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);

@@ -72,7 +72,9 @@ pub(crate) fn confirm(
         area: None,
         text: of.source.clone(),
     };
+    let what = settings.intervention.as_ref().map_or("", |intervention| &intervention.what).to_owned();
     let (plan, entry) = planned(source, settings, args.seed, access)?;
+    effects::ask_before(&what, args.yes)?;
     let _claim = store.claim(&entry.id)?;
     carry_out(args, &store, &plan, entry)
 }
