@@ -8,6 +8,7 @@ use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, Fact
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::experiment::{Claim, DifferenceClaim, InteractionClaim, Metric};
 use plimsoll_model::observation::{TrialRecord, Twin};
+pub(super) use plimsoll_model::plan::is_of;
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
@@ -66,11 +67,6 @@ fn pairs_in_a_block(plan: &Plan, of: &Comparison) -> usize {
         both[1] |= is_of(&of.b, &cell.levels);
     }
     sides.into_values().filter(|both| *both == [true, true]).count()
-}
-
-/// Whether a cell has all of these levels.
-pub(super) fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
-    levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
 }
 
 /// Two sets of cells that are compared: they differ in nothing but this.

@@ -153,6 +153,12 @@ pub fn cell_text(levels: &BTreeMap<String, String>) -> String {
     levels.join(", ")
 }
 
+/// Whether a cell has all of these levels.
+#[must_use]
+pub fn is_of(levels: &BTreeMap<String, String>, cell: &BTreeMap<String, String>) -> bool {
+    levels.iter().all(|(factor, level)| cell.get(factor) == Some(level))
+}
+
 /// A level of a factor as text, as it stands in [`Cell::levels`]: a text without its quotes, anything else as JSON.
 #[must_use]
 pub fn level_text(level: &serde_json::Value) -> String {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::{Checked, Part, declared, problem};
-use super::{Experiment, HostKind, SysctlValue, sysctl};
+use super::{Experiment, FileError, HostKind, SysctlValue, sysctl};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::units::Span;
 
@@ -174,6 +174,12 @@ impl Action {
             run.env.iter().map(|(name, value)| format!("{}={} ", word(name), word(value))).collect();
         let effect = Effect::new(EffectKind::Program, format!("phases.{phase}.do"), variables + &run.line());
         vec![effect.on(&run.on).run_as(whom)]
+    }
+
+    /// Whether it makes sense for an experiment in whose file it does not stand.
+    pub(crate) fn check_outside_of_file(&self, experiment: &Experiment) -> Result<(), FileError> {
+        self.check(experiment, &[])
+            .map_err(|wrong| FileError::plain(wrong.message, &wrong.expected.unwrap_or_default()))
     }
 
     pub(super) fn check(&self, experiment: &Experiment, at: &[Part]) -> Checked {

@@ -221,7 +221,7 @@ fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
 
 impl FileError {
     /// An error that stands in no file.
-    fn plain(message: String, expected: &str) -> Self {
+    pub(super) fn plain(message: String, expected: &str) -> Self {
         Self {
             message,
             expected: Some(expected.into()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Cell;
+use super::{Cell, is_of};
 use crate::cause::CauseId;
 use crate::experiment::{Action, Experiment, Factor, FileError, Metric, Override, Paths, Phase};
 
@@ -97,13 +97,9 @@ impl Intervention {
         let (kept, worse) = match &self.compared {
             Compared::Recovery { .. } => (Vec::new(), cells.into_iter().next()),
             Compared::Sides { better, worse, .. } => {
-                let has = |cell: &Cell, levels: &BTreeMap<String, String>| {
-                    levels.iter().all(|(factor, level)| cell.levels.get(factor) == Some(level))
-                };
-                let mut kept: Vec<Cell> = cells.iter().map(|(cell, _)| cell.clone()).collect();
-                kept.retain(|cell| has(cell, better));
-                kept.truncate(1);
-                (kept, cells.into_iter().find(|(cell, _)| has(cell, worse)))
+                let kept = cells.iter().find(|(cell, _)| is_of(better, &cell.levels));
+                let kept = kept.map(|(cell, _)| cell.clone()).into_iter().collect();
+                (kept, cells.into_iter().find(|(cell, _)| is_of(worse, &cell.levels)))
             }
         };
         let mut all = kept;
@@ -114,6 +110,10 @@ impl Intervention {
             let mut experiment = read(&overrides)?;
             if self.without_neighbours {
                 experiment.neighbours.clear();
+            }
+            // They may come from a store, and are as strange as those of a file.
+            for action in &self.actions {
+                action.check_outside_of_file(&experiment)?;
             }
             if !self.actions.is_empty() {
                 insert(&mut experiment.phases, self.phase(), &self.actions);
@@ -205,5 +205,26 @@ levels = [1, 2]
         ];
         assert_eq!(told, expected);
         assert_eq!(plan.experiment.run.max_trials, BLOCKS_OF_SIDES);
+    }
+
+    #[test]
+    fn an_action_from_a_strangers_store_is_checked_as_one_of_a_file() {
+        let told = |text: &str, host: &str| {
+            let intervention = Intervention {
+                cause: CauseId::NetRuleChain,
+                run: "r".to_owned(),
+                what: "without rules".to_owned(),
+                set: Vec::new(),
+                actions: vec![Action::FlushRules(FlushRules { on: host.to_owned() })],
+                without_neighbours: false,
+                compared: Compared::Recovery { after: "all".to_owned() },
+            };
+            let settings = Settings { intervention: Some(intervention), ..Settings::default() };
+            Plan::read("test", text, &settings).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(told(TEXT, "a"), Ok(()));
+        let local = TEXT.replace("[hosts.a]", "[hosts.a]\nkind = \"local\"");
+        assert!(told(&local, "a").unwrap_err().contains("it would be changed for everybody"));
+        assert!(told(TEXT, "nowhere").unwrap_err().contains("there is no host `nowhere`"));
     }
 }

@@ -61,18 +61,10 @@ pub(crate) fn confirm(
     intervention: Intervention,
 ) -> Result<Exit, Failure> {
     let store = state::open(args.store.store.as_deref())?;
-    let stored: PlanArgs = serde_json::from_value(of.settings.clone()).map_err(|error| {
-        Failure::could_not(format!("the settings of run {} cannot be read: {error}", of.id))
-    })?;
+    let (source, stored) = show::stored(of)?;
+    let what = intervention.what.clone();
     let mut settings = PlanArgs { intervention: Some(intervention), ..stored };
     settings.on_loopback |= matches!(access, Access::Local(_));
-    let source = Source {
-        name: of.experiment.clone(),
-        origin: format!("experiment of run {}", of.id),
-        area: None,
-        text: of.source.clone(),
-    };
-    let what = settings.intervention.as_ref().map_or("", |intervention| &intervention.what).to_owned();
     let (plan, entry) = planned(source, settings, args.seed, access)?;
     effects::ask_before(&what, args.yes)?;
     let _claim = store.claim(&entry.id)?;

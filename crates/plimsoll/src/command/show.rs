@@ -56,8 +56,8 @@ fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
     Ok(found)
 }
 
-/// The plan of a stored run, from the file and the settings that are stored with it.
-pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
+/// The file and the settings that are stored with a run.
+pub(crate) fn stored(entry: &RunEntry) -> Result<(Source, PlanArgs), Failure> {
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).map_err(|error| {
         Failure::could_not(format!("the settings of run {} cannot be read: {error}", entry.id))
     })?;
@@ -67,6 +67,12 @@ pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
         area: None,
         text: entry.source.clone(),
     };
+    Ok((source, args))
+}
+
+/// The plan of a stored run.
+pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
+    let (source, args) = stored(entry)?;
     let plan = command::plan(&source, &args)?;
     Ok(if args.on_loopback { plan.on_loopback() } else { plan })
 }
