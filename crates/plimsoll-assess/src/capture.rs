@@ -7,17 +7,21 @@ use std::path::Path;
 use plimsoll_explain::stalls::{Analyzer, Choice, Painter, TraceReport};
 use plimsoll_import::packets::{self, ReadError};
 use plimsoll_model::observation::{ClassTime, Traffic};
-use plimsoll_model::trace::{Class, ConnectionReport, Portrait, Stall};
+use plimsoll_model::trace::{Class, ConnectionReport, Stall, TimeSequence};
 
-/// Finds the stalls in a packet file, and which connections are worth so many portraits.
-pub fn analyze(input: impl Read, portraits: usize) -> Result<(TraceReport, Choice), ReadError> {
+/// Finds the stalls in a packet file, and which connections are worth so many time-sequence graphs.
+pub fn analyze(input: impl Read, time_sequences: usize) -> Result<(TraceReport, Choice), ReadError> {
     let mut analyzer = Analyzer::new();
     let capture = packets::read(input, |packet| analyzer.packet(packet))?;
-    Ok(analyzer.finish_and_choose(capture, portraits))
+    Ok(analyzer.finish_and_choose(capture, time_sequences))
 }
 
 /// Draws the connections that were chosen, from the same packets.
-pub fn paint(input: impl Read, report: &TraceReport, choice: &Choice) -> Result<Vec<Portrait>, ReadError> {
+pub fn paint(
+    input: impl Read,
+    report: &TraceReport,
+    choice: &Choice,
+) -> Result<Vec<TimeSequence>, ReadError> {
     let mut painter = Painter::new(report, choice);
     packets::read(input, |packet| painter.packet(packet))?;
     Ok(painter.finish())

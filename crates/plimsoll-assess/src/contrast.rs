@@ -7,7 +7,7 @@ use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::experiment::{Claim, DifferenceClaim, InteractionClaim, Metric};
-use plimsoll_model::observation::{TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, TrialRecord};
 pub(super) use plimsoll_model::plan::is_of;
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -169,7 +169,7 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
         return None;
     }
     if metric == Metric::StallShare {
-        return windows::measured(trial, phase).find_map(|phase| phase.stall_share(Twin::Main));
+        return windows::measured(trial, phase).find_map(|phase| phase.stall_share(Arm::Treatment));
     }
     let slices = slices::measured(trial, phase);
     let mut figures: Vec<f64> = slices.filter_map(|slice| slice.result.figure(metric)).collect();

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_model::experiment::RecoveryClaim;
-use plimsoll_model::observation::{
-    DeepSnapshot, ErrorKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
-};
+use plimsoll_model::observation::{Arm, DeepSnapshot, ErrorKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
@@ -131,7 +129,7 @@ fn counted(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
 
 /// Where the values of a slice stand in [`Sides`].
 fn place(slice: &Slice, side: Side) -> usize {
-    side as usize + if slice.twin == Twin::Main { 0 } else { 2 }
+    side as usize + if slice.arm == Arm::Treatment { 0 } else { 2 }
 }
 
 impl Values {
@@ -211,7 +209,7 @@ fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], s
     let Some(load) = load.and_then(|name| experiment.loads.get(name)) else { return };
     for (kind, name) in ERRORS {
         let entry = values.entry((load.from.clone(), name.to_owned())).or_default();
-        for slice in slices.iter().filter(|slice| slice.twin == Twin::Main) {
+        for slice in slices.iter().filter(|slice| slice.arm == Arm::Treatment) {
             let errors = slice.result.errors.get(&kind).copied().unwrap_or(0) as f64;
             let all = operations(slice).unwrap_or(0) as f64 + errors;
             entry[side as usize].push(if all > 0.0 { errors / all } else { 0.0 });
@@ -247,7 +245,7 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
                 .filter(|(name, _)| LEVELS.iter().any(|start| name.starts_with(start)))
             {
                 let host = if name.starts_with("machine.") { MACHINE } else { &deep.host };
-                let place = side + if deep.twin == Twin::Main { 0 } else { 2 };
+                let place = side + if deep.arm == Arm::Treatment { 0 } else { 2 };
                 values.entry((host.to_owned(), name.clone())).or_default()[place].push(*value);
             }
         }
@@ -260,11 +258,11 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     figures(values, None)
 }
 
-/// How many connections the driven phases of a trial made on the flooded rig.
+/// How many connections the driven phases of a trial made on the treatment.
 fn flooded(trial: &TrialRecord) -> u64 {
     let driven =
         trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Drive).flat_map(|phase| &phase.slices);
-    driven.filter(|slice| slice.twin == Twin::Main).map(|slice| slice.result.connections).sum()
+    driven.filter(|slice| slice.arm == Arm::Treatment).map(|slice| slice.result.connections).sum()
 }
 
 /// Values as figures: divided by the number of connections or operations, or as levels.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::observation::{
-    Datagrams, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts,
-    TrialRecord, Twin,
+    Arm, Datagrams, MessagingFacts, Offer, Percentiles, PhaseKind, PhaseRecord, Slice, Step, StorageFacts,
+    TrialRecord,
 };
 use plimsoll_model::report::{OfferReport, PhaseReport, StepReport, TrialReport};
 
@@ -19,7 +19,7 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
         block: trial.block,
         cell: trial.cell.clone(),
         phases: measured
-            .flat_map(|phase| [Twin::Main, Twin::Control].map(|twin| of_phase(phase, twin)))
+            .flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| of_phase(phase, arm)))
             .flatten()
             .collect(),
         mail: trial.mail.clone(),
@@ -32,8 +32,8 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
 }
 
 /// What a phase measured on one rig; nothing where it ran no load there.
-fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
-    let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.twin == twin).collect();
+fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
+    let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == arm).collect();
     if slices.is_empty() {
         return None;
     }
@@ -50,7 +50,7 @@ fn of_phase(phase: &PhaseRecord, twin: Twin) -> Option<PhaseReport> {
         name: phase.name.clone(),
         kind: phase.kind,
         cycle: phase.cycle,
-        twin,
+        arm,
         rung: phase.rung,
         connections,
         connections_per_second: per_second(connections),
@@ -130,8 +130,8 @@ fn offer(slices: &[&Slice]) -> Option<OfferReport> {
     let sum = |of: fn(&Offer) -> u64| offers.iter().map(|offer| of(offer)).sum::<u64>();
     let per_second = |n: u64, ns: u64| if ns > 0 { n as f64 * 1e9 / ns as f64 } else { 0.0 };
     let most =
-        |of: fn(&Percentiles) -> u64| offers.iter().map(|offer| of(&offer.lateness_us)).max().unwrap_or(0);
-    let lateness_us = Percentiles {
+        |of: fn(&Percentiles) -> u64| offers.iter().map(|offer| of(&offer.send_lag_us)).max().unwrap_or(0);
+    let send_lag_us = Percentiles {
         p50: most(|p| p.p50),
         p90: most(|p| p.p90),
         p95: most(|p| p.p95),
@@ -145,8 +145,8 @@ fn offer(slices: &[&Slice]) -> Option<OfferReport> {
             sum(|offer| offer.begun),
             sum(|offer| offer.length_ns.max(offer.last_begun_ns)),
         ),
-        held_back: sum(|offer| offer.held_back),
-        lateness_us,
+        queued: sum(|offer| offer.queued),
+        send_lag_us,
         // Slices repeat the same steps, each for a shorter time: one stands for all.
         steps: offers[0].steps.iter().map(step).collect(),
     })

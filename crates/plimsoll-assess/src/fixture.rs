@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{LoadResult, PhaseKind, PhaseRecord, Slice, Twin};
+use plimsoll_model::observation::{Arm, LoadResult, PhaseKind, PhaseRecord, Slice};
 
 /// A measured phase of one slice.
 pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
@@ -20,15 +20,15 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
     }
 }
 
-/// A slice of the main rig.
+/// A slice of the treatment.
 pub(super) fn slice(result: LoadResult) -> Slice {
     Slice {
-        twin: Twin::Main,
+        arm: Arm::Treatment,
         number: 0,
         at_ns: 0,
         result,
         counters: BTreeMap::new(),
-        neighbours: Vec::new(),
+        background: Vec::new(),
         flushes: BTreeMap::new(),
     }
 }

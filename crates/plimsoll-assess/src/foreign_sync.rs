@@ -1,4 +1,4 @@
-//! Whether a neighbour that a factor switches makes the disk flush that others wait for.
+//! Whether a background load that a factor switches makes the disk flush that others wait for.
 
 use plimsoll_explain::causes::{self, Flushing};
 use plimsoll_judge::stats::median;
@@ -11,7 +11,7 @@ use plimsoll_model::verdict::Outcome;
 
 use super::{contrast, mail, slices};
 
-/// The neighbours that made a figure of mail worse by making the disk flush.
+/// The background loads that made a figure of mail worse by making the disk flush.
 pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
     let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference());
     claims.filter_map(|claim| of_claim(plan, claim, trials)).collect()
@@ -19,7 +19,7 @@ pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
 
 fn of_claim(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Option<Cause> {
     let factor = claim.factor.as_ref()?;
-    let neighbour = switched(plan, factor)?;
+    let background = switched(plan, factor)?;
     let verdicts = contrast::differences(plan, claim, trials);
     let slower = verdicts.iter().find(|verdict| verdict.outcome == Outcome::Slower)?;
     let side = |level: &str| -> Vec<&TrialRecord> {
@@ -47,14 +47,17 @@ fn of_claim(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Opt
         own: Some(own).filter(|own| own.before > 0.0),
         waiting: waiting.into_iter().flatten().collect(),
     };
-    causes::of_flushing(neighbour, slower.confidence, what)
+    causes::of_flushing(background, slower.confidence, what)
 }
 
-/// The neighbour that a factor switches, if it does that.
+/// The table of background loads in an experiment file, by its name and the one that it had before.
+const BACKGROUND: [&str; 2] = ["background.", "neighbours."];
+
+/// The background load that a factor switches, if it does that.
 fn switched<'p>(plan: &'p Plan, factor: &str) -> Option<&'p str> {
     plan.experiment.factors[factor].set.iter().find_map(|path| {
-        let name = path.strip_prefix("neighbours.")?.strip_suffix(".present")?;
-        plan.experiment.neighbours.contains_key(name).then_some(name)
+        let name = BACKGROUND.iter().find_map(|table| path.strip_prefix(table))?.strip_suffix(".present")?;
+        plan.experiment.background.contains_key(name).then_some(name)
     })
 }
 

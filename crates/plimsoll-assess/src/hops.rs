@@ -57,7 +57,7 @@ pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     let Some(claim) = claims.find(|claim| claim.phase == phase) else { return true };
     let Some(phase) = plan.experiment.all_phases().find(|known| known.name == phase) else { return true };
     let most = f64::from(phase.most_slices.unwrap_or(1));
-    let all: Vec<&Slice> = slices::of_main(slices).collect();
+    let all: Vec<&Slice> = slices::of_treatment(slices).collect();
     // An interval shrinks with the root of the number of probes.
     let shrinks_to = (all.len() as f64 / most).sqrt();
     let settled = |hop: &Hop| hop.reach <= claim.within.0 || hop.reach * shrinks_to > MEASURABLE;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_judge::recovery::{self, Hysteresis, HysteresisSettings};
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::hysteresis::{HysteresisClaim, ways};
-use plimsoll_model::observation::{PhaseKind, Slice, Step, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, Slice, Step, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
@@ -41,7 +41,7 @@ fn of_trial(trial: &TrialRecord, claim: &HysteresisClaim) -> Option<Hysteresis> 
         return None;
     }
     let phase = trial.phases.iter().find(|p| p.name == claim.phase && p.kind == PhaseKind::Measure)?;
-    let slice = phase.slices.iter().find(|slice: &&Slice| slice.twin == Twin::Main)?;
+    let slice = phase.slices.iter().find(|slice: &&Slice| slice.arm == Arm::Treatment)?;
     let (up, down) = ways(&slice.result.offer.as_ref()?.steps, |step| step.rate);
     let points = |way: &[Step]| -> Vec<(f64, f64)> {
         way.iter().filter_map(|step| Some((step.rate, figure(step, claim.metric)?))).collect()

@@ -4,7 +4,7 @@
 //! that a stored run can be judged again.
 #![forbid(unsafe_code)]
 
-mod alike;
+mod aa_test;
 mod bound;
 pub mod capture;
 pub mod commands;
@@ -55,7 +55,7 @@ use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
 use plimsoll_model::observation::{SamplingCost, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{
-    Alike, Environment, Evidence, HostReport, ProfileReport, RUN_SCHEMA, RunReport, RunStatus,
+    AaTest, Environment, Evidence, HostReport, ProfileReport, RUN_SCHEMA, RunReport, RunStatus,
 };
 use plimsoll_model::verdict::{Outcome, Verdict};
 /// How a note on other processes that used the CPUs begins.
@@ -66,7 +66,7 @@ const NOT_SEEN: &str = "not seen: ";
 
 pub use confirm::intervention;
 pub use contrast::shortfalls;
-pub use packets::portraits;
+pub use packets::time_sequences;
 pub use profile::{all_stacks, stacks};
 pub use runs::{RunContrast, runs};
 
@@ -132,8 +132,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     }
     let troubles = soundness::of(plan, all);
     soundness::object(&troubles, run.status, all.len(), &mut verdicts);
-    let alike = alike::of(plan, all);
-    let (first, trials) = alike::split(all);
+    let aa_test = aa_test::of(plan, all);
+    let (first, trials) = aa_test::split(all);
     // A run that ends after its first block has no other figures to show.
     let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
@@ -173,7 +173,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         question: plan.experiment.question.clone(),
         status: run.status,
         seed: run.seed,
-        again: run.rerun.clone(),
+        rerun_command: run.rerun.clone(),
         started_unix_s: run.started_unix_s,
         troubles: troubles.into_iter().map(|found| found.trouble).collect(),
         elapsed_s: run.elapsed.as_secs_f64(),
@@ -186,8 +186,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         knees: knee::reports(plan, trials),
         growths: growth::reports(plan, trials),
         searches: limit::searches(plan, trials),
-        notes: notes(run.notes, alike.as_ref()),
-        alike,
+        notes: notes(run.notes, aa_test.as_ref()),
+        aa_test,
         causes,
         packets: packets::reports(trials),
         modes: modes::all_facts(plan, trials),
@@ -204,8 +204,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
 }
 
 fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
-    let unfit = alike::of(plan, all).filter(|alike| !alike.fit);
-    let (_, trials) = alike::split(all);
+    let unfit = aa_test::of(plan, all).filter(|aa_test| !aa_test.fit);
+    let (_, trials) = aa_test::split(all);
     let of_claim = |claim: &Claim| -> Vec<Verdict> {
         let verdicts = verdicts_of(plan, claim, trials).into_iter();
         match claim.expected() {
@@ -219,7 +219,7 @@ fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
     };
     probes::object(plan, &mut verdicts);
     if let Some(unfit) = unfit {
-        let reason = format!("{}; try: {}", unfit.reason, alike::NEXT);
+        let reason = format!("{}; try: {}", unfit.reason, aa_test::NEXT);
         verdicts.iter_mut().for_each(|verdict| verdict.invalidate(reason.as_str()));
     }
     verdicts
@@ -309,7 +309,7 @@ fn hosts(plan: &Plan) -> Vec<HostReport> {
 }
 
 /// The notes of a run, with all counters that could not be read in one.
-fn notes(all: &[String], alike: Option<&Alike>) -> Vec<String> {
+fn notes(all: &[String], aa_test: Option<&AaTest>) -> Vec<String> {
     let (absent, mut notes): (Vec<_>, Vec<_>) =
         all.iter().cloned().partition(|note| note.starts_with(NOT_SEEN));
     let files: Vec<&str> =
@@ -317,7 +317,7 @@ fn notes(all: &[String], alike: Option<&Alike>) -> Vec<String> {
     if !files.is_empty() {
         notes.push(format!("this kernel does not show {}", files.join(", ")));
     }
-    notes.extend(alike.map(|alike| alike.reason.clone()));
+    notes.extend(aa_test.map(|aa_test| aa_test.reason.clone()));
     notes
 }
 

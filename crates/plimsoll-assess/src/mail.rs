@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::experiment::DeliveryClaim;
 use plimsoll_model::observation::{
-    FlushFacts, Interval, MailBalance, Percentiles, PhaseKind, Slice, TrialRecord, Twin,
+    Arm, FlushFacts, Interval, MailBalance, Percentiles, PhaseKind, Slice, TrialRecord,
 };
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
@@ -62,12 +62,12 @@ fn judge(claim: &DeliveryClaim, balances: &[&MailBalance]) -> Verdict {
     Verdict { estimate, ..Verdict::bare("delivery", METRIC, outcome, balances.len(), reason) }
 }
 
-/// The mail of a trial's main rig, minute by minute.
+/// The mail of a trial's treatment, minute by minute.
 pub(super) fn minutes(trial: &TrialRecord) -> Vec<MailMinute> {
     let counted = trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp);
     let slices = counted.flat_map(|phase| &phase.slices);
     let mut minutes: BTreeMap<u64, MailMinute> = BTreeMap::new();
-    for slice in slices.filter(|slice| slice.twin == Twin::Main && slice.result.mail.is_some()) {
+    for slice in slices.filter(|slice| slice.arm == Arm::Treatment && slice.result.mail.is_some()) {
         for Interval { end_ns, connections, requests, errors, bytes } in &slice.result.intervals {
             let minute = (slice.at_ns + end_ns).saturating_sub(1) / MINUTE_NS;
             let entry = minutes.entry(minute).or_insert(MailMinute { minute, ..MailMinute::default() });
@@ -184,7 +184,7 @@ mod tests {
     fn balance(lost: u64, doubled: u64, corrupted: u64) -> MailBalance {
         MailBalance {
             sink: "sink".into(),
-            twin: Twin::Main,
+            arm: Arm::Treatment,
             acknowledged: 100,
             arrived: 100 - lost,
             lost,

@@ -15,7 +15,7 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{prefix, slices, validity};
 
-/// The chance of calling a neighbour guilty that has nothing to do with it.
+/// The chance of calling a background load guilty that has nothing to do with it.
 const ALPHA: f64 = 0.001;
 /// Two looks that are so many measurements apart must agree before a phase ends early.
 const BETWEEN_LOOKS: usize = 10;
@@ -140,21 +140,21 @@ impl Found<'_> {
         })
     }
 
-    /// The neighbours that were there for a part of the measurements, each with when.
+    /// The background loads that were there for a part of the measurements, each with when.
     fn switched(&self) -> BTreeMap<String, Vec<bool>> {
-        let names: BTreeSet<&String> = self.slices.iter().flat_map(|slice| &slice.neighbours).collect();
-        let there = |name: &String| self.slices.iter().map(|slice| slice.neighbours.contains(name)).collect();
+        let names: BTreeSet<&String> = self.slices.iter().flat_map(|slice| &slice.background).collect();
+        let there = |name: &String| self.slices.iter().map(|slice| slice.background.contains(name)).collect();
         let all = names.into_iter().map(|name| (name.clone(), there(name)));
         all.filter(|(_, there): &(_, Vec<bool>)| there.contains(&false)).collect()
     }
 
-    /// The neighbours that the worst mode goes with.
+    /// The background loads that the worst mode goes with.
     fn guilty(&self, plan: &Plan, metric: Metric) -> Vec<Guilty> {
         if self.belongs_to.is_empty() {
             return Vec::new();
         }
         let worst = self.in_worst(metric);
-        let every = |name: &String| plan.experiment.neighbours.contains_key(name);
+        let every = |name: &String| plan.experiment.background.contains_key(name);
         let judged = self.switched().into_iter().filter(|(name, _)| every(name)).map(|(name, there)| {
             let agreement = agreement(&worst, &there);
             Guilty { name, there, agreement }
@@ -168,7 +168,7 @@ impl Found<'_> {
     }
 }
 
-/// A neighbour that the worst mode goes with.
+/// A background load that the worst mode goes with.
 struct Guilty {
     name: String,
     there: Vec<bool>,
@@ -180,7 +180,7 @@ impl Guilty {
         let worse = if metric.lower_is_better() { "higher" } else { "lower" };
         let Agreement { on_in, on, off_in, off, .. } = self.agreement;
         format!(
-            "the {worse} one is the neighbour `{}`'s doing: it held in {on_in} of {on} measurements beside it, and in {off_in} of {off} \
+            "the {worse} one is the background load `{}`'s doing: it held in {on_in} of {on} measurements beside it, and in {off_in} of {off} \
              without it",
             self.name
         )
@@ -211,14 +211,14 @@ pub(super) fn all_facts(plan: &Plan, trials: &[TrialRecord]) -> Vec<ModesFacts> 
                 .collect(),
             belongs_to: found.belongs_to.iter().map(|mode| *mode as u32).collect(),
             order,
-            neighbours: found.switched(),
+            background: found.switched(),
             values: found.values,
         })
     })
     .collect()
 }
 
-/// The neighbours that brought a second mode, with the figure and the machine's reads without and with them.
+/// The background loads that brought a second mode, with the figure and the machine's reads without and with them.
 pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
     let claims = plan.experiment.claims.iter().filter_map(|claim| claim.modes());
     let each = claims.flat_map(|claim| plan.cells.iter().map(move |cell| (claim, cell)));
@@ -228,7 +228,7 @@ pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
         let Ok(found) = found(&slices::of_sound(&of_cell, &claim.phase), claim) else { continue };
         for guilty in found.guilty(plan, claim.metric) {
             let cause =
-                causes::of_neighbour(&guilty.name, 1.0 - ALPHA, evidence(&found, &guilty, claim.metric));
+                causes::of_background(&guilty.name, 1.0 - ALPHA, evidence(&found, &guilty, claim.metric));
             if let Some(cause) = cause.filter(|cause| !causes.iter().any(|other| other.title == cause.title))
             {
                 causes.push(cause);
@@ -285,7 +285,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 /// and more than one. That there is only one is known when all are there.
 pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
     let Some(claim) = claim_on(plan, phase) else { return true };
-    let main: Vec<&Slice> = slices::of_main(slices).collect();
+    let main: Vec<&Slice> = slices::of_treatment(slices).collect();
     let number = |of: &[&Slice]| found(of, claim).map_or(0, |found| found.modes.modes.len());
     let now = number(&main);
     now > 1 && main.len() > BETWEEN_LOOKS && number(&main[..main.len() - BETWEEN_LOOKS]) == now
@@ -294,7 +294,7 @@ pub(super) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
 /// How far the search for modes is.
 pub(super) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     let claim = claim_on(plan, phase)?;
-    let main: Vec<&Slice> = slices::of_main(slices).collect();
+    let main: Vec<&Slice> = slices::of_treatment(slices).collect();
     let found = found(&main, claim).ok()?;
     Some(found.verdict(claim).reason)
 }
@@ -321,7 +321,7 @@ folder = {}
 from = "box"
 to = "disk"
 storage = { duration = "10s" }
-[neighbours.reader]
+[background.reader]
 load = "read"
 every = "2s"
 stays = "1s"
@@ -344,7 +344,7 @@ modes = { phase = "timed" }
         (x >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Measurements of so many megabytes per second, with whether the neighbour was there.
+    /// Measurements of so many megabytes per second, with whether the background load was there.
     fn trial(measured: impl IntoIterator<Item = (f64, bool)>) -> TrialRecord {
         let result = |rate: f64| LoadResult {
             elapsed_ns: 1_000_000_000,
@@ -363,7 +363,7 @@ modes = { phase = "timed" }
                     ("machine.diskstats.vda1.read_bytes".to_owned(), if there { 5e7 } else { 1e4 }),
                 ]),
             )]),
-            neighbours: if there { vec!["reader".to_owned()] } else { Vec::new() },
+            background: if there { vec!["reader".to_owned()] } else { Vec::new() },
             ..fixture::slice(result(rate))
         };
         let phase = PhaseRecord {
@@ -386,7 +386,7 @@ modes = { phase = "timed" }
     }
 
     #[test]
-    fn a_second_mode_that_comes_and_goes_with_a_neighbour_is_laid_to_it_ten_times_of_ten() {
+    fn a_second_mode_that_comes_and_goes_with_a_background_load_is_laid_to_it_ten_times_of_ten() {
         for seed in 0..10 {
             let there = |n: u64| n / 7 % 2 == 1;
             let rate = |n: u64| about(if there(n) { 55.0 } else { 97.0 }, n + 1000 * seed);
@@ -394,7 +394,7 @@ modes = { phase = "timed" }
             let verdict = verdict_on(trial.clone());
             assert_eq!(verdict.outcome, Outcome::SeveralModes, "{seed}: {}", verdict.reason);
             assert!(verdict.reason.contains("they come and go"), "{}", verdict.reason);
-            assert!(verdict.reason.contains("the neighbour `reader`'s doing"), "{}", verdict.reason);
+            assert!(verdict.reason.contains("the background load `reader`'s doing"), "{}", verdict.reason);
             let causes = causes(&plan(), &[trial]);
             assert_eq!(causes[0].id.id(), "disk.competing_io");
             assert_eq!(causes[0].evidence.len(), 2);
@@ -402,7 +402,7 @@ modes = { phase = "timed" }
     }
 
     #[test]
-    fn one_mode_is_called_one_mode_ten_times_of_ten_whatever_neighbours_come() {
+    fn one_mode_is_called_one_mode_ten_times_of_ten_whatever_background_load_comes() {
         for seed in 0..10 {
             let trial = trial((0..100).map(|n| (about(97.0, n + 1000 * seed), n / 7 % 2 == 1)));
             let verdict = verdict_on(trial);
@@ -443,7 +443,7 @@ modes = { phase = "timed" }
     }
 
     #[test]
-    fn modes_that_alternate_are_no_neighbours_doing() {
+    fn modes_that_alternate_are_not_laid_to_a_background_load() {
         let rate = |n: u64| about(if n % 2 == 1 { 55.0 } else { 97.0 }, n);
         let verdict = verdict_on(trial((0..100).map(|n| (rate(n), n / 10 % 2 == 1))));
         assert_eq!(verdict.outcome, Outcome::SeveralModes);

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::path::Path;
 
 use plimsoll_explain::causes::CellStalls;
-use plimsoll_model::observation::{CaptureRecord, PhaseRecord, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, TrialRecord};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
-use plimsoll_model::trace::Portrait;
+use plimsoll_model::trace::TimeSequence;
 
 use crate::capture;
 
@@ -48,12 +48,12 @@ pub(super) fn objection(trials: &[TrialRecord], phase: &str) -> Option<String> {
 
 /// Where the connections' time went, for each cell, phase, rig and host.
 pub(super) fn reports(trials: &[TrialRecord]) -> Vec<PacketReport> {
-    type Key<'t> = (&'t BTreeMap<String, String>, &'t str, Twin, &'t str);
+    type Key<'t> = (&'t BTreeMap<String, String>, &'t str, Arm, &'t str);
     let mut groups: Vec<(Key<'_>, Vec<Captured<'_>>)> = Vec::new();
     for trial in trials {
         for phase in &trial.phases {
             for capture in &phase.captures {
-                let key = (&trial.cell, phase.name.as_str(), capture.twin, capture.host.as_str());
+                let key = (&trial.cell, phase.name.as_str(), capture.arm, capture.host.as_str());
                 let of = Captured { trial: trial.number, phase, capture };
                 match groups.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, captures)) => captures.push(of),
@@ -62,7 +62,7 @@ pub(super) fn reports(trials: &[TrialRecord]) -> Vec<PacketReport> {
             }
         }
     }
-    let report = |((cell, phase, twin, host), captured): (Key<'_>, Vec<Captured<'_>>)| {
+    let report = |((cell, phase, arm, host), captured): (Key<'_>, Vec<Captured<'_>>)| {
         let records: Vec<&CaptureRecord> = captured.iter().map(|of| of.capture).collect();
         let stalls = stalls(&records);
         let main = stalls.iter().find(|of| of.class.held_up() && of.share >= LEAST_MAIN);
@@ -77,7 +77,7 @@ pub(super) fn reports(trials: &[TrialRecord]) -> Vec<PacketReport> {
         PacketReport {
             cell: cell.clone(),
             phase: phase.to_owned(),
-            twin,
+            arm,
             host: host.to_owned(),
             trials: read.len() as u32,
             connections: traffic().map(|traffic| traffic.connections).sum(),
@@ -85,7 +85,7 @@ pub(super) fn reports(trials: &[TrialRecord]) -> Vec<PacketReport> {
             packets: records.iter().map(|record| record.file.packets).sum(),
             dropped: records.iter().map(|record| record.file.dropped).sum(),
             main_class: main.map(|of| of.class),
-            kernel: limited(&phases, twin),
+            kernel: limited(&phases, arm),
             files: records.iter().map(|record| record.file.file.clone()).collect(),
             errors: records.iter().filter_map(error).collect(),
             stalls,
@@ -102,8 +102,8 @@ struct Captured<'t> {
 }
 
 /// What the kernel says of the senders of streams. Of the two ends, the one that was busy for longer is the one that sent.
-fn limited(phases: &[&PhaseRecord], twin: Twin) -> Option<LimitedTimes> {
-    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == twin);
+fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
+    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
     let streams = slices.flat_map(|slice| &slice.result.streams);
     let senders = streams.filter_map(|stream| {
         stream.tcp.last().into_iter().chain(&stream.peer).max_by_key(|state| state.busy_us)
@@ -123,7 +123,7 @@ fn limited(phases: &[&PhaseRecord], twin: Twin) -> Option<LimitedTimes> {
 
 /// How often a stream's socket had bytes to send and nothing in flight, of the times that it was looked at while the stream went on.
 fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
-    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == Twin::Main);
+    let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == Arm::Treatment);
     let streams = slices.flat_map(|slice| &slice.result.streams).filter(|stream| stream.sent > 0);
     // The last state is that of the end, when nothing is left.
     let states = streams.flat_map(|stream| stream.tcp.split_last().map_or(&[][..], |(_, before)| before));
@@ -192,7 +192,7 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
     for (class, time_s) in captures.iter().filter_map(|of| of.traffic.as_ref()).flat_map(|of| &of.may_be_s) {
         *may_be.entry(*class).or_default() += time_s / lifetime.max(f64::MIN_POSITIVE);
     }
-    let limited = limited(phases, Twin::Main).filter(|times| times.busy_s > 0.0);
+    let limited = limited(phases, Arm::Treatment).filter(|times| times.busy_s > 0.0);
     CellStalls {
         cell: cell_text(cell),
         shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
@@ -203,10 +203,10 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
     }
 }
 
-/// Portraits of the connections of a run that stood still longest, from the first trial of each cell. `folder` is that of the file of
+/// Time-sequence graphs of the connections of a run that stood still longest, from the first trial of each cell. `folder` is that of the file of
 /// runs. Captures that are not there any more are left out.
 #[must_use]
-pub fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> {
+pub fn time_sequences(folder: &Path, trials: &[TrialRecord]) -> Vec<TimeSequence> {
     let mut all = Vec::new();
     let mut seen: Vec<(&BTreeMap<String, String>, &str)> = Vec::new();
     for trial in trials {
@@ -233,11 +233,16 @@ pub fn portraits(folder: &Path, trials: &[TrialRecord]) -> Vec<Portrait> {
     all
 }
 
-fn of_capture(file: &Path, place: &str) -> Vec<Portrait> {
+fn of_capture(file: &Path, place: &str) -> Vec<TimeSequence> {
     let drawn = || {
         let (report, choice) = capture::analyze(File::open(file).ok()?, DRAWN_OF_CAPTURE).ok()?;
-        let portraits = capture::paint(File::open(file).ok()?, &report, &choice).ok()?;
-        Some(portraits.into_iter().map(|portrait| Portrait { place: place.to_owned(), ..portrait }).collect())
+        let time_sequences = capture::paint(File::open(file).ok()?, &report, &choice).ok()?;
+        Some(
+            time_sequences
+                .into_iter()
+                .map(|time_sequence| TimeSequence { place: place.to_owned(), ..time_sequence })
+                .collect(),
+        )
     };
     drawn().unwrap_or_default()
 }
@@ -265,7 +270,7 @@ mod tests {
             dropped,
             ..CapturedFile::default()
         };
-        CaptureRecord { twin: Twin::Main, host: host.into(), file, traffic: Some(traffic) }
+        CaptureRecord { arm: Arm::Treatment, host: host.into(), file, traffic: Some(traffic) }
     }
 
     fn trial(level: &str, captures: Vec<CaptureRecord>) -> TrialRecord {
@@ -310,6 +315,6 @@ mod tests {
     #[test]
     fn captures_that_were_removed_are_not_drawn() {
         let trials = [trial("x", vec![capture("a", 0, &[])])];
-        assert!(portraits(Path::new("/nowhere"), &trials).is_empty());
+        assert!(time_sequences(Path::new("/nowhere"), &trials).is_empty());
     }
 }

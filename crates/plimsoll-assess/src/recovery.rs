@@ -3,7 +3,7 @@
 use plimsoll_judge::recovery::{self, RecoveryTrial, WindowPair};
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::RecoveryClaim;
-use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::{CycleRatio, RecoveryFacts};
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -61,12 +61,18 @@ pub(super) fn sure_enough(plan: &Plan, slices: &[Slice]) -> bool {
 }
 
 /// Whether one window of a watch lies within the claim's margin of the median of the baseline, adjusted by the control.
-pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
+pub(super) fn window_passes(
+    plan: &Plan,
+    baseline: &[Slice],
+    window: &Slice,
+    control: Option<&Slice>,
+) -> bool {
     let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) else {
         return false;
     };
     let before = windows::pairs_of(baseline, claim.metric).iter().filter_map(ratio).collect();
-    let Some((reference, now)) = median(before).zip(ratio(&windows::pair(window, twin, claim.metric))) else {
+    let Some((reference, now)) = median(before).zip(ratio(&windows::pair(window, control, claim.metric)))
+    else {
         return false;
     };
     if claim.metric.lower_is_better() {
@@ -79,8 +85,8 @@ pub(super) fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twi
 /// The figure over the control's; nothing where the control carried nothing.
 fn ratio(pair: &WindowPair) -> Option<f64> {
     match pair.control {
-        None => Some(pair.flooded),
-        Some(control) if control > 0.0 => Some(pair.flooded / control),
+        None => Some(pair.treatment),
+        Some(control) if control > 0.0 => Some(pair.treatment / control),
         Some(_) => None,
     }
 }
@@ -159,11 +165,11 @@ fn first_good_window(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> O
     let windows: Vec<(f64, f64)> = phase
         .slices
         .iter()
-        .filter(|slice| slice.twin == Twin::Main)
+        .filter(|slice| slice.arm == Arm::Treatment)
         .map(|slice| {
-            let twin =
-                phase.slices.iter().find(|other| other.twin == Twin::Control && other.number == slice.number);
-            let passes = window_passes(plan, &baseline, slice, twin);
+            let control =
+                phase.slices.iter().find(|other| other.arm == Arm::Control && other.number == slice.number);
+            let passes = window_passes(plan, &baseline, slice, control);
             (slice.at_ns as f64, if passes { 1.0 } else { 0.0 })
         })
         .collect();

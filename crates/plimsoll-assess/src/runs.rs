@@ -10,7 +10,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Evidence, ProfileReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{Explained, alike, contrast, evidence, profile, sides, validity};
+use super::{Explained, aa_test, contrast, evidence, profile, sides, validity};
 
 /// One figure of both runs.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub fn runs<'t>(
     margin: f64,
     alpha: f64,
 ) -> Vec<RunContrast> {
-    let ((_, a), (_, b)) = (alike::split(a), alike::split(b));
+    let ((_, a), (_, b)) = (aa_test::split(a), aa_test::split(b));
     let of_b: BTreeSet<(String, &str)> =
         measured(plan_b).into_iter().map(|(phase, metric)| (phase, metric.name())).collect();
     let mut figures = measured(plan_a);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::experiment::{Experiment, Metric};
 use plimsoll_model::observation::{
-    ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin,
+    Arm, ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord,
 };
 use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{RunStatus, Trouble};
@@ -51,9 +51,9 @@ fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord
     let sound: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.faults.is_empty()).copied().collect();
     let mut seen = BTreeSet::new();
     let phases = sound.iter().flat_map(|trial| &trial.phases);
-    let each = phases.flat_map(|phase| [Twin::Main, Twin::Control].map(|twin| (phase.name.as_str(), twin)));
-    let each: Vec<(&str, Twin)> = each.filter(|place| seen.insert(*place)).collect();
-    each.into_iter().filter_map(|(phase, twin)| of_phase(plan, cell, &sound, phase, twin)).collect()
+    let each = phases.flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| (phase.name.as_str(), arm)));
+    let each: Vec<(&str, Arm)> = each.filter(|place| seen.insert(*place)).collect();
+    each.into_iter().filter_map(|(phase, arm)| of_phase(plan, cell, &sound, phase, arm)).collect()
 }
 
 /// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
@@ -114,13 +114,13 @@ fn of_phase(
     cell: &BTreeMap<String, String>,
     trials: &[&TrialRecord],
     name: &str,
-    twin: Twin,
+    arm: Arm,
 ) -> Option<Found> {
     let counted = [PhaseKind::Measure, PhaseKind::Search, PhaseKind::Drive];
     let of_name = |other: &&PhaseRecord| other.name == name && counted.contains(&other.kind);
     let phases: Vec<&PhaseRecord> = trials.iter().flat_map(|trial| &trial.phases).filter(of_name).collect();
     let slices: Vec<&Slice> =
-        phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.twin == twin).collect();
+        phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm).collect();
     let kind = phases.first()?.kind;
     let work =
         slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
@@ -145,7 +145,7 @@ fn of_phase(
     let kinds: Vec<String> = errors.iter().map(|(kind, count)| format!("{count} {}", kind.title())).collect();
     let (load, service) = names(experiment, name);
     let what = noun(experiment, &load);
-    let place = place(name, cell, twin);
+    let place = place(name, cell, arm);
     let told = match (nothing, work.failed) {
         (true, 0) => {
             format!("in {place} not one of the {what} of `{load}` came through, and none was seen to fail")
@@ -259,7 +259,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
         }
     }
     let found = |(kind, phase, what, count): (FaultKind, &str, &str, usize)| {
-        let place = place(phase, cell, Twin::Main);
+        let place = place(phase, cell, Arm::Treatment);
         let next = match kind {
             FaultKind::ServiceDied => {
                 "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
@@ -285,8 +285,8 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
 }
 
 /// A phase, with its rig and its cell where there are several.
-fn place(phase: &str, cell: &BTreeMap<String, String>, twin: Twin) -> String {
-    let rig = if twin == Twin::Control { " on the control" } else { "" };
+fn place(phase: &str, cell: &BTreeMap<String, String>, arm: Arm) -> String {
+    let rig = if arm == Arm::Control { " on the control" } else { "" };
     let cell = if cell.is_empty() { String::new() } else { format!(" ({})", cell_text(cell)) };
     format!("`{phase}`{rig}{cell}")
 }

@@ -5,7 +5,7 @@ use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::Standing;
 
-use crate::{alike, hops, limit, modes, recovery, remedies, soundness, verdicts};
+use crate::{aa_test, hops, limit, modes, recovery, remedies, soundness, verdicts};
 
 /// Whether the slices of a measured phase tell its figure surely enough for the claims. Their scatter alone decides that, never the figure.
 #[must_use]
@@ -21,10 +21,10 @@ pub fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
     modes::so_far(plan, phase, slices)
 }
 
-/// Whether one window of a watch is as good as the baseline, whose slices are those of both rigs; `twin` is the control's window.
+/// Whether one window of a watch is as good as the baseline, whose slices are those of both rigs; `control` is the control's window.
 #[must_use]
-pub fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
-    recovery::window_passes(plan, baseline, window, twin)
+pub fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, control: Option<&Slice>) -> bool {
+    recovery::window_passes(plan, baseline, window, control)
 }
 
 /// The rate of the next probe, in requests per second, of a phase that searches for a limit and has made these; nothing when the limit is
@@ -49,7 +49,7 @@ pub fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
 /// Whether the trials of block 0, which all carried out the same cell, show that the machine cannot carry an answer.
 #[must_use]
 pub fn unfit(plan: &Plan, trials: &[TrialRecord]) -> bool {
-    alike::of(plan, trials).is_some_and(|alike| !alike.fit)
+    aa_test::of(plan, trials).is_some_and(|aa_test| !aa_test.fit)
 }
 
 /// Whether every claim is decided by the trials so far.

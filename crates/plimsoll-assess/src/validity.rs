@@ -87,7 +87,7 @@ fn not_offered(slices: &[&Slice]) -> Option<String> {
             "the generator was the bottleneck: it could not send {given_up} of the {due} requests that were due"
         ));
     }
-    let mut late: Vec<u64> = offers.iter().map(|offer| offer.lateness_us.p50).collect();
+    let mut late: Vec<u64> = offers.iter().map(|offer| offer.send_lag_us.p50).collect();
     let mut took: Vec<u64> = slices.iter().map(|slice| slice.result.latency.percentiles.p50).collect();
     let late = median(&mut late)?;
     let took = median(&mut took)?;
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_generator_that_is_late_by_a_good_part_of_what_it_measures_is_named() {
         let late_by =
-            |p50| Offer { lateness_us: Percentiles { p50, ..Percentiles::default() }, ..Offer::default() };
+            |p50| Offer { send_lag_us: Percentiles { p50, ..Percentiles::default() }, ..Offer::default() };
         assert!(objection_to(&offering(late_by(1_500), &[])).unwrap().contains("1.5 ms late"));
         assert_eq!(objection_to(&offering(late_by(200), &[])), None);
     }

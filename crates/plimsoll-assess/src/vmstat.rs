@@ -115,7 +115,7 @@ fn row(phase: &PhaseRecord, host: &str, readings: &[Reading], origin: u64) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::observation::{LoadResult, PhaseKind, Slice, Twin};
+    use plimsoll_model::observation::{Arm, LoadResult, PhaseKind, Slice};
 
     fn sample(at_s: u64, values: &[(&str, f64)]) -> Sample {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -124,12 +124,12 @@ mod tests {
 
     fn phase(name: &str, start_s: u64, end_s: u64) -> PhaseRecord {
         let slice = Slice {
-            twin: Twin::Main,
+            arm: Arm::Treatment,
             number: 1,
             at_ns: start_s * 1_000_000_000,
             result: LoadResult { started_ns: (1000 + start_s) * 1_000_000_000, ..LoadResult::default() },
             counters: BTreeMap::new(),
-            neighbours: Vec::new(),
+            background: Vec::new(),
             flushes: BTreeMap::new(),
         };
         PhaseRecord {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::recovery::{self, RecoverySettings, RecoveryTrial, RecoveryVerdict, WindowPair};
 use plimsoll_model::experiment::{Metric, RecoveryClaim};
-use plimsoll_model::observation::{PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 /// The judge's answer on trials; what it cannot judge is undecided, and says why.
@@ -46,16 +46,13 @@ pub(super) fn pairs(phase: &PhaseRecord, metric: Metric) -> Vec<WindowPair> {
 }
 
 pub(super) fn pairs_of(slices: &[Slice], metric: Metric) -> Vec<WindowPair> {
-    let control: BTreeMap<u32, &Slice> = slices
-        .iter()
-        .filter(|slice| slice.twin == Twin::Control)
-        .map(|slice| (slice.number, slice))
-        .collect();
-    let main = slices.iter().filter(|slice| slice.twin == Twin::Main);
+    let control: BTreeMap<u32, &Slice> =
+        slices.iter().filter(|slice| slice.arm == Arm::Control).map(|slice| (slice.number, slice)).collect();
+    let main = slices.iter().filter(|slice| slice.arm == Arm::Treatment);
     main.map(|slice| pair(slice, control.get(&slice.number).copied(), metric)).collect()
 }
 
 pub(super) fn pair(main: &Slice, control: Option<&Slice>, metric: Metric) -> WindowPair {
     let figure = |slice: &Slice| slice.result.figure(metric).unwrap_or(0.0);
-    WindowPair { flooded: figure(main), control: control.map(figure) }
+    WindowPair { treatment: figure(main), control: control.map(figure) }
 }

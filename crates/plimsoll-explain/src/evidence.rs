@@ -11,7 +11,7 @@ const LEAST_SHIFT: f64 = 0.75;
 /// How much the median must move, as a ratio.
 const LEAST_RATIO: f64 = 1.25;
 
-/// The values of one figure before and after, on the flooded rig and on its control.
+/// The values of one figure before and after, on the treatment and on its control.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The host.
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moved_on_the_control_twin_too_is_the_machines_doing() {
+    fn what_moved_on_the_control_too_is_the_machines_doing() {
         let drifted = Figure {
             control_before: vec![10.0, 11.0, 12.0],
             control_after: vec![20.0, 21.0, 22.0],

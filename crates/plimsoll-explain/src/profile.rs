@@ -284,7 +284,7 @@ fn callers<'p>(profile: &'p Profile, function: &Frame) -> Vec<&'p Frame> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{ProfileBuilder, ProfileClock, Twin};
+    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock};
     use proptest::prelude::*;
 
     use super::*;
@@ -293,7 +293,7 @@ mod tests {
 
     /// Stacks such as `relay;connect;lookup`, the first an owner and the others functions of the kernel, with their samples.
     fn sampled(operations: u64, stacks: &[(&str, u64)]) -> Sampled {
-        let mut builder = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, HERTZ);
+        let mut builder = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, HERTZ);
         for (stack, samples) in stacks {
             let kinds = std::iter::once(FrameKind::Host).chain(std::iter::repeat(FrameKind::Kernel));
             let frames: Vec<Frame> =

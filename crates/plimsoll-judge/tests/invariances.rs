@@ -49,10 +49,10 @@ proptest! {
         let settings = CompareSettings::default();
         let _ = paired("m", &a, &b, &settings);
         let _ = unpaired("m", &a, &b, &settings);
-        let flooded = BeforeAfter { baseline: a.clone(), after: b.clone() };
+        let treatment = BeforeAfter { baseline: a.clone(), after: b.clone() };
         let control = BeforeAfter { baseline: b.clone(), after: a.clone() };
-        let _ = judge_flat("m", &flooded, None, &RecoverySettings::default());
-        let _ = judge_flat("m", &flooded, Some(&control), &RecoverySettings::default());
+        let _ = judge_flat("m", &treatment, None, &RecoverySettings::default());
+        let _ = judge_flat("m", &treatment, Some(&control), &RecoverySettings::default());
         let points: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
         let _ = hysteresis(&points, &points);
         let _ = time_to_recover(&points, 1.0, 0.05, 3);

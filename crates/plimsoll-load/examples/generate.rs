@@ -74,15 +74,15 @@ fn show(result: &LoadResult) {
         latency.p50, latency.p90, latency.p99, latency.max
     );
     if let Some(offer) = &result.offer {
-        let late = &offer.lateness_us;
+        let late = &offer.send_lag_us;
         println!(
-            "offered      {:.0}/s of {:.0}/s, {} held back",
+            "offered      {:.0}/s of {:.0}/s, {} queued",
             offer.achieved().unwrap_or(f64::NAN),
             offer.offered().unwrap_or(f64::NAN),
-            offer.held_back
+            offer.queued
         );
         println!(
-            "lateness     p50 {} us, p90 {} us, p99 {} us, max {} us",
+            "send lag     p50 {} us, p90 {} us, p99 {} us, max {} us",
             late.p50, late.p90, late.p99, late.max
         );
         for step in &offer.steps {

@@ -217,7 +217,8 @@ pub struct MailBalance {
     /// The sink.
     pub sink: String,
     /// On the rig.
-    pub twin: Twin,
+    #[serde(alias = "twin")]
+    pub arm: Arm,
     /// Messages that were acknowledged to a source.
     pub acknowledged: u64,
     /// Of those, how many arrived at the sink.
@@ -374,13 +375,16 @@ pub struct Offer {
     /// Requests that were begun, whatever became of them. The others were given up, and are among the errors.
     pub begun: u64,
     /// Of those that were begun, how many had to wait for a connection because as many as allowed were busy.
-    pub held_back: u64,
+    #[serde(alias = "held_back")]
+    pub queued: u64,
     /// When the last one was begun, in nanoseconds after the load's start.
     pub last_begun_ns: u64,
     /// How late the generator began those that had not to wait: percentiles of its scheduling error.
-    pub lateness_us: Percentiles,
+    #[serde(alias = "lateness_us")]
+    pub send_lag_us: Percentiles,
     /// The same as a histogram.
-    pub lateness: Histogram,
+    #[serde(alias = "lateness")]
+    pub send_lag: Histogram,
     /// What happened in each step, for a load that has steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
@@ -597,9 +601,10 @@ pub struct SamplingCost {
 /// Which of the two rigs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Twin {
+pub enum Arm {
     /// The rig that goes through every phase.
-    Main,
+    #[serde(alias = "main")]
+    Treatment,
     /// The rig that is spared some.
     Control,
 }
@@ -630,7 +635,8 @@ pub enum PhaseKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// The rig.
-    pub twin: Twin,
+    #[serde(alias = "twin")]
+    pub arm: Arm,
     /// Which slice of the phase; the two rigs' slices of one number were run one right after the other.
     pub number: u32,
     /// When it started, in nanoseconds after the trial's start.
@@ -639,9 +645,9 @@ pub struct Slice {
     pub result: LoadResult,
     /// Per host, what the counters changed by while it ran.
     pub counters: BTreeMap<String, BTreeMap<String, f64>>,
-    /// The neighbours that were there meanwhile, by name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub neighbours: Vec<String>,
+    /// The background loads that were there meanwhile, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", alias = "neighbours")]
+    pub background: Vec<String>,
     /// What built-in relays for mail flushed meanwhile, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flushes: BTreeMap<String, FlushFacts>,
@@ -713,7 +719,8 @@ pub struct DeepSnapshot {
     /// In this cycle.
     pub cycle: u32,
     /// On the rig.
-    pub twin: Twin,
+    #[serde(alias = "twin")]
+    pub arm: Arm,
     /// On this host.
     pub host: String,
     /// The counters.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
 use crate::observation::{
-    ErrorKind, Fault, MailBalance, MessagingFacts, Percentiles, PhaseKind, SamplingCost, StorageFacts, Twin,
+    Arm, ErrorKind, Fault, MailBalance, MessagingFacts, Percentiles, PhaseKind, SamplingCost, StorageFacts,
 };
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome, Verdict};
@@ -38,7 +38,7 @@ pub struct RunReport {
     /// The seed of everything that was random in it.
     pub seed: u64,
     /// The command line that carries it out again, word by word.
-    pub again: Vec<String>,
+    pub rerun_command: Vec<String>,
     /// When it started, in seconds since 1970 (UTC).
     pub started_unix_s: u64,
     /// How long it took, in seconds; for a run that was resumed, the sum.
@@ -46,9 +46,9 @@ pub struct RunReport {
     /// What it was measured on.
     #[serde(default)]
     pub environment: Environment,
-    /// What trials that were alike showed of the machine, before anything was varied; null where none were carried out.
+    /// What trials of the A/A test showed of the machine, before anything was varied; null where none were carried out.
     #[serde(default)]
-    pub alike: Option<Alike>,
+    pub aa_test: Option<AaTest>,
     /// The answer to each claim, in the order of the experiment.
     pub verdicts: Vec<Verdict>,
     /// What failed while it was measured, and what to try next.
@@ -364,7 +364,7 @@ pub enum RunStatus {
 
 /// What trials of the same cell differed by, at the start of a long run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Alike {
+pub struct AaTest {
     /// The phase that was measured.
     pub phase: String,
     /// The figure that was measured in it, such as `connections_per_second`.
@@ -492,8 +492,8 @@ pub struct ModesFacts {
     pub belongs_to: Vec<u32>,
     /// How the modes follow one another: `comes_and_goes`, `alternates` or `random`; null where there are not two.
     pub order: Option<String>,
-    /// The neighbours that came and went, each with whether it was there in each measurement.
-    pub neighbours: BTreeMap<String, Vec<bool>>,
+    /// The background loads that came and went, each with whether it was there in each measurement.
+    pub background: BTreeMap<String, Vec<bool>>,
 }
 
 /// A place where measurements gather.
@@ -592,7 +592,7 @@ pub struct PacketReport {
     /// The phase.
     pub phase: String,
     /// The rig.
-    pub twin: Twin,
+    pub arm: Arm,
     /// The host on which they were captured.
     pub host: String,
     /// Trials with a capture that could be read.
@@ -672,7 +672,7 @@ pub struct TrialReport {
     /// What became of the mail, for each sink and rig.
     #[serde(default)]
     pub mail: Vec<MailBalance>,
-    /// The mail of loads that were measured or driven on the main rig, minute by minute.
+    /// The mail of loads that were measured or driven on the treatment, minute by minute.
     #[serde(default)]
     pub mail_minutes: Vec<MailMinute>,
     /// What the machine did in each phase, as vmstat(8) shows it.
@@ -742,7 +742,7 @@ pub struct PhaseReport {
     /// The cycle, from 1; 0 outside of any.
     pub cycle: u32,
     /// The rig.
-    pub twin: Twin,
+    pub arm: Arm,
     /// The rung that was tried before it.
     pub rung: Option<Rung>,
     /// Connections completed without error.
@@ -807,9 +807,9 @@ pub struct OfferReport {
     /// Requests per second that were sent.
     pub sent_per_second: f64,
     /// Requests that had to wait for a connection, because as many as allowed were busy.
-    pub held_back: u64,
+    pub queued: u64,
     /// How late the generator sent the others, in microseconds: the greatest of each percentile over slices.
-    pub lateness_us: Percentiles,
+    pub send_lag_us: Percentiles,
     /// Each step of a load that has steps.
     pub steps: Vec<StepReport>,
 }

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::observation::Twin;
+use plimsoll_model::observation::Arm;
 use plimsoll_probe::profile::{HERTZ, HostNamespaces, Profiler};
 
 /// Work whose amount is counted by how often it is done.
@@ -39,7 +39,7 @@ fn pair_of(profiler: &Profiler, on_first: bool, work: Work) -> f64 {
         }
         let done = count(work);
         if on {
-            profiler.stop(Twin::Main);
+            profiler.stop(Arm::Treatment);
         }
         done as f64
     };

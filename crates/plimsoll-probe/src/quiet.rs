@@ -1,4 +1,4 @@
-//! Is the machine quiet? A neighbour that takes the CPU spoils a measurement without a word.
+//! Is the machine quiet? A process of somebody else that takes the CPU spoils a measurement without a word.
 //!
 //! Two answers: from the counters, how much of the machine was stolen or used by others; from a snapshot of the processes, who it was.
 
@@ -64,7 +64,7 @@ struct Process {
 
 /// A process that used the CPU.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbour {
+pub struct OtherProcess {
     /// Its number.
     pub pid: u32,
     /// Its name, as the kernel has it: 15 bytes at most.
@@ -87,14 +87,14 @@ impl ProcessSnapshot {
 
     /// Who used the CPU from this snapshot to a later one, but for the processes `own` and all that descend from them; most first.
     #[must_use]
-    pub fn others(&self, later: &Self, own: &[u32]) -> Vec<Neighbour> {
+    pub fn others(&self, later: &Self, own: &[u32]) -> Vec<OtherProcess> {
         let strangers = later.processes.iter().filter(|(pid, _)| !later.descends(**pid, own));
         let used = strangers.map(|(&pid, process)| {
             let before = self.processes.get(&pid).filter(|before| before.started == process.started);
             let cpu_us = process.cpu_us - before.map_or(0.0, |before| before.cpu_us);
-            Neighbour { pid, name: process.name.clone(), cpu_us }
+            OtherProcess { pid, name: process.name.clone(), cpu_us }
         });
-        let mut used: Vec<_> = used.filter(|neighbour| neighbour.cpu_us > 0.0).collect();
+        let mut used: Vec<_> = used.filter(|process| process.cpu_us > 0.0).collect();
         used.sort_by(|a, b| b.cpu_us.total_cmp(&a.cpu_us));
         used
     }
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn our_own_and_their_children_are_no_neighbours() {
+    fn our_own_and_their_children_are_no_others() {
         let before = processes(&[(1, 0, 1, 5.0), (10, 1, 2, 100.0), (11, 10, 3, 0.0), (20, 1, 4, 50.0)]);
         let after = processes(&[(1, 0, 1, 5.0), (10, 1, 2, 900.0), (11, 10, 3, 700.0), (20, 1, 4, 80.0)]);
         let others = before.others(&after, &[10]);
-        assert_eq!(others, [Neighbour { pid: 20, name: "p20".to_owned(), cpu_us: 30.0 }]);
+        assert_eq!(others, [OtherProcess { pid: 20, name: "p20".to_owned(), cpu_us: 30.0 }]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a run found, as sections that every writer shows. A new finding is one more function in [`all`].
 
 use plimsoll_model::cause::Cause;
-use plimsoll_model::observation::{PhaseKind, StorageFacts, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, StorageFacts};
 use plimsoll_model::report::{
     DiagnosisReport, Evidence, GrowthReport, KneeReport, LoadCurveReport, LoadFit, LossCurveReport,
     PacketReport, PathReport, ProfileReport, RunReport, StepReport,
@@ -355,9 +355,9 @@ pub(crate) fn offers(report: &RunReport) -> Option<Section> {
             phase.name.clone(),
             figure(offer.offered_per_second),
             figure(offer.sent_per_second),
-            count(offer.held_back),
-            millis(offer.lateness_us.p50),
-            millis(offer.lateness_us.p99),
+            count(offer.queued),
+            millis(offer.send_lag_us.p50),
+            millis(offer.send_lag_us.p99),
         ]))
     });
     let section = Section::new("Offered load").table(columns, rows);
@@ -413,7 +413,7 @@ fn packets(report: &RunReport) -> Option<Section> {
             count(of.packets),
             count(of.dropped),
         ])
-        .faint_if(of.twin == Twin::Control)
+        .faint_if(of.arm == Arm::Control)
     };
     let longest = wording::longest_stalls(report);
     let section = Section::new("Where the connections' time went, from their packets");

@@ -60,12 +60,12 @@ fn name(frame: &Frame) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{ProfileBuilder, ProfileClock, Twin};
+    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock};
 
     use super::*;
 
     fn profile(stacks: &[(&str, u64)]) -> Profile {
-        let mut builder = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 99);
+        let mut builder = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, 99);
         for (function, samples) in stacks {
             let frames = [
                 Frame::new(FrameKind::Host, "firewall"),

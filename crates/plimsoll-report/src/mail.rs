@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{PhaseKind, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, PhaseReport, RunReport, TrialReport};
 
 use crate::number::{count, figure, median, millis, sorted};
@@ -61,10 +61,10 @@ const WAITS: [&str; 9] = [
 /// What a row is of: a cell, a phase, and a device or a service.
 type Of<'r> = (String, &'r str, &'r str);
 
-/// The measured and driven phases of the main rig, each with its cell.
+/// The measured and driven phases of the treatment, each with its cell.
 fn phases(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {
     report.trials.iter().flat_map(|trial| {
-        let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main;
+        let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.arm == Arm::Treatment;
         trial.phases.iter().filter(counts).map(|phase| (wording::cell_title(&trial.cell), phase))
     })
 }
@@ -124,9 +124,9 @@ fn balances(report: &RunReport) -> Vec<Vec<String>> {
     let rows =
         report.trials.iter().flat_map(|trial| trial.mail.iter().map(move |balance| (trial.number, balance)));
     rows.map(|(trial, balance)| {
-        let sink = match balance.twin {
-            Twin::Main => balance.sink.clone(),
-            Twin::Control => format!("{}, control", balance.sink),
+        let sink = match balance.arm {
+            Arm::Treatment => balance.sink.clone(),
+            Arm::Control => format!("{}, control", balance.sink),
         };
         let counts = [
             balance.acknowledged,
@@ -146,7 +146,7 @@ fn balances(report: &RunReport) -> Vec<Vec<String>> {
 fn commands(report: &RunReport) -> Vec<Vec<String>> {
     let told = |trial: &&TrialReport| trial.phases.iter().any(|phase| !phase.commands_us.is_empty());
     let Some(trial) = report.trials.iter().rev().find(told) else { return Vec::new() };
-    let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.twin == Twin::Main;
+    let counts = |phase: &&PhaseReport| phase.kind != PhaseKind::WarmUp && phase.arm == Arm::Treatment;
     let rows = trial.phases.iter().filter(counts).flat_map(|phase| {
         phase.commands_us.iter().map(|(command, times)| {
             let times = [times.p50, times.p99, times.max].map(millis);

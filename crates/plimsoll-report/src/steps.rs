@@ -1,7 +1,7 @@
 //! Loads that go up and down in steps: the trials of one cell put together, step by step.
 
 use plimsoll_model::experiment::hysteresis::ways;
-use plimsoll_model::observation::{Percentiles, PhaseKind, Twin};
+use plimsoll_model::observation::{Arm, Percentiles, PhaseKind};
 use plimsoll_model::report::{PhaseReport, RunReport, StepReport};
 
 use crate::number::{median, sorted};
@@ -44,7 +44,7 @@ pub(crate) fn all(report: &RunReport) -> Vec<Stepped> {
 }
 
 fn steps_of(phase: &PhaseReport) -> Option<&[StepReport]> {
-    let counts = phase.kind == PhaseKind::Measure && phase.twin == Twin::Main;
+    let counts = phase.kind == PhaseKind::Measure && phase.arm == Arm::Treatment;
     phase.offer.as_ref().map(|offer| &offer.steps[..]).filter(|steps| counts && !steps.is_empty())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::{Metric, Rung};
-use plimsoll_model::observation::{ErrorKind, Percentiles, PhaseKind, Twin};
+use plimsoll_model::observation::{Arm, ErrorKind, Percentiles, PhaseKind};
 use plimsoll_model::report::{CpuShares, PhaseReport, RunReport};
 
 use crate::number::{NONE, count, figure, median, millis, percent, sorted};
@@ -203,8 +203,8 @@ fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
 }
 
 fn row((name, cycle, rung): Key<'_>, phases: &[&PhaseReport], metric: Metric) -> Row {
-    let of = |twin: Twin| {
-        let phases: Vec<_> = phases.iter().copied().filter(|p| p.twin == twin).collect();
+    let of = |arm: Arm| {
+        let phases: Vec<_> = phases.iter().copied().filter(|p| p.arm == arm).collect();
         Figures::of(&phases, metric)
     };
     Row {
@@ -212,8 +212,8 @@ fn row((name, cycle, rung): Key<'_>, phases: &[&PhaseReport], metric: Metric) ->
         kind: phases[0].kind,
         cycle,
         rung,
-        main: of(Twin::Main),
-        control: of(Twin::Control),
+        main: of(Arm::Treatment),
+        control: of(Arm::Control),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::{HostKind, Metric, Rung};
-use plimsoll_model::observation::{FaultKind, PhaseKind, SamplingCost, Twin};
+use plimsoll_model::observation::{Arm, FaultKind, PhaseKind, SamplingCost};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{
     OfferReport, PacketReport, RemedyResult, RunReport, RunStatus, StateLivesIn, Trouble,
@@ -383,9 +383,9 @@ pub(crate) fn evidence_sides(report: &RunReport) -> (&'static str, &'static str,
 
 /// The host that packets were captured on, with the rig where it is not the one that matters.
 pub(crate) fn captured_on(of: &PacketReport) -> String {
-    match of.twin {
-        Twin::Main => of.host.clone(),
-        Twin::Control => format!("{} (control)", of.host),
+    match of.arm {
+        Arm::Treatment => of.host.clone(),
+        Arm::Control => format!("{} (control)", of.host),
     }
 }
 
@@ -428,7 +428,7 @@ pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
         let main = packets.stalls.iter().find(|stall| Some(stall.class) == packets.main_class)?;
         let cell = titled(&packets.phase, &packets.cell);
         let what = format!("{}, {}", main.class.name().replace('_', " "), cell);
-        (packets.twin == Twin::Main).then(|| (capitalised(&what), main.evidence.clone()))
+        (packets.arm == Arm::Treatment).then(|| (capitalised(&what), main.evidence.clone()))
     };
     report.packets.iter().filter_map(of).collect()
 }
@@ -471,7 +471,7 @@ pub(crate) fn provenance(report: &RunReport) -> String {
 
 /// The command that does the same again, in the same random order.
 pub(crate) fn reproduce(report: &RunReport) -> String {
-    report.again.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+    report.rerun_command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A title, with the cell that it is about where there is more than one.

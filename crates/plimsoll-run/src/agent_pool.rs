@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{Host, sysctl};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, ToAgent};
-use plimsoll_model::observation::{Fault, FaultKind, Progress, Sample, SamplingCost, Twin};
+use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, SamplingCost};
 
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::Pipes;
@@ -25,20 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A host of one of the two rigs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    pub(crate) twin: Twin,
+    pub(crate) arm: Arm,
     pub(crate) host: String,
 }
 
 impl Key {
-    pub(crate) fn new(twin: Twin, host: &str) -> Self {
-        Self { twin, host: host.to_owned() }
+    pub(crate) fn new(arm: Arm, host: &str) -> Self {
+        Self { arm, host: host.to_owned() }
     }
 
     /// The name in records: the control's hosts end in `'`.
     pub(crate) fn label(&self) -> String {
-        match self.twin {
-            Twin::Main => self.host.clone(),
-            Twin::Control => format!("{}'", self.host),
+        match self.arm {
+            Arm::Treatment => self.host.clone(),
+            Arm::Control => format!("{}'", self.host),
         }
     }
 }
@@ -56,7 +56,7 @@ struct Agent {
 }
 
 /// What a wait is told of.
-pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Twin, &Progress);
+pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Arm, &Progress);
 
 /// All agents of a trial.
 pub(crate) struct AgentPool<'i> {
@@ -208,7 +208,7 @@ impl<'i> AgentPool<'i> {
         while answers.iter().any(Option::is_none) {
             let Some((key, what)) = self.next(deadline)? else { return Err(too_long(requests, &answers)) };
             if let FromAgent::Progress { progress, .. } = &what {
-                on_progress(key.twin, progress);
+                on_progress(key.arm, progress);
                 continue;
             }
             if let FromAgent::Failed { id: None, why } = what {

@@ -95,7 +95,7 @@ impl Trial<'_> {
         };
         let beside = self.store_folder();
         file.file = path.strip_prefix(beside).unwrap_or(&path).to_string_lossy().into_owned();
-        CaptureRecord { twin: key.twin, host: key.host.clone(), file, traffic }
+        CaptureRecord { arm: key.arm, host: key.host.clone(), file, traffic }
     }
 
     /// In full, because agents may work in another folder.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, HostKind, Load, Service, Target};
 use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
-use plimsoll_model::observation::{FlushFacts, MailLedger, Twin};
+use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 
 use crate::agent_pool::{AgentPool, Key, off_the_mark};
 use crate::error::{RunError, TrialStop};
@@ -20,7 +20,7 @@ struct Started {
 
 /// The hosts of one rig, and the services on them.
 pub(crate) struct Deployment<'e> {
-    pub(crate) twin: Twin,
+    pub(crate) arm: Arm,
     experiment: &'e Experiment,
     hosts: Box<dyn Hosts>,
     services: BTreeMap<String, Started>,
@@ -30,16 +30,16 @@ pub(crate) struct Deployment<'e> {
 
 impl<'e> Deployment<'e> {
     pub(crate) fn new(
-        twin: Twin,
+        arm: Arm,
         experiment: &'e Experiment,
         hosts: Box<dyn Hosts>,
         cpus: BTreeMap<String, Vec<u32>>,
     ) -> Self {
-        Self { twin, experiment, hosts, services: BTreeMap::new(), cpus }
+        Self { arm, experiment, hosts, services: BTreeMap::new(), cpus }
     }
 
     pub(crate) fn key(&self, host: &str) -> Key {
-        Key::new(self.twin, host)
+        Key::new(self.arm, host)
     }
 
     /// The network namespaces of the hosts that have one of their own, by inode.
@@ -349,7 +349,7 @@ impl<'e> Deployment<'e> {
 
 /// The host whose agent reads the counters of the whole machine.
 pub(crate) fn machine_host(experiment: &Experiment) -> Key {
-    Key::new(Twin::Main, experiment.hosts.keys().next().expect("an experiment has a host"))
+    Key::new(Arm::Treatment, experiment.hosts.keys().next().expect("an experiment has a host"))
 }
 
 /// The services, each after the one that it passes connections on to.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::Rung;
-use plimsoll_model::observation::{Fault, PhaseKind, PhaseRecord, Progress, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, Fault, PhaseKind, PhaseRecord, Progress, TrialRecord};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum Event<'a> {
     /// A load is under way.
     Progress {
         /// The rig that it runs on.
-        twin: Twin,
+        arm: Arm,
         /// Where it stands.
         progress: &'a Progress,
     },

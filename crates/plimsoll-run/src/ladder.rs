@@ -52,16 +52,16 @@ impl<'t> Trial<'t> {
         match rung {
             Rung::WaitLonger => self.agents.idle(Instant::now() + remedies.wait.0)?,
             Rung::RestartService => {
-                for twin in self.twins() {
-                    let (deployment, agents) = self.deployment_and_agents(twin);
+                for arm in self.arms() {
+                    let (deployment, agents) = self.deployment_and_agents(arm);
                     deployment.restart(agents, &remedies.service)?;
                 }
             }
             Rung::DropCaches => return self.drop_caches(host),
             Rung::RebuildHost => {
                 let hz = sample_hz(experiment);
-                for twin in self.twins() {
-                    let (deployment, agents) = self.deployment_and_agents(twin);
+                for arm in self.arms() {
+                    let (deployment, agents) = self.deployment_and_agents(arm);
                     match deployment.rebuild(agents, host, hz) {
                         Err(TrialStop::Error(crate::RunError::Host(
                             error @ HostError::NotRebuildable(_),
@@ -80,8 +80,8 @@ impl<'t> Trial<'t> {
         if let Err(error) = self.provider.drop_caches() {
             return Ok(Some(format!("not tried: {error}")));
         }
-        for twin in self.twins() {
-            let key = self.deployment(twin).key(host);
+        for arm in self.arms() {
+            let key = self.deployment(arm).key(host);
             if let FromAgent::Failed { why, .. } = self.agents.ask(&key, |id| ToAgent::FlushCaches { id })? {
                 return Ok(Some(format!("not tried: {why}")));
             }

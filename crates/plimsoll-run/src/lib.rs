@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent_pool;
+mod background;
 mod capture;
 mod deployment;
 mod error;
@@ -13,7 +14,6 @@ mod event;
 mod host_provider;
 mod ladder;
 mod mail;
-mod neighbour;
 mod phase;
 mod run;
 mod standstill;
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plimsoll_model::experiment::Experiment;
-use plimsoll_model::observation::{Profile, Slice, Traffic, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, Profile, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
 
 /// Samples where the CPUs spend their time.
@@ -38,7 +38,7 @@ pub trait Profiler {
     fn start(&self, hosts: BTreeMap<u64, String>);
 
     /// Ends it. What was sampled since it began belongs to this rig.
-    fn stop(&self, twin: Twin);
+    fn stop(&self, control: Arm);
 
     /// What was sampled since this was last asked, a profile for each rig.
     fn take(&self) -> Vec<Profile>;
@@ -52,9 +52,10 @@ pub trait Judge {
     /// What is known so far of a phase that is being measured, in a sentence for who waits; nothing where there is nothing to say.
     fn so_far(&self, plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String>;
 
-    /// Whether one window of a watch is as good as the baseline. `window` is the main rig's, `twin` the control's, and
+    /// Whether one window of a watch is as good as the baseline. `window` is the treatment's, `control` the control's, and
     /// `baseline` holds the slices of both.
-    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool;
+    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, control: Option<&Slice>)
+    -> bool;
 
     /// The rate of the next probe, in requests per second, of a phase that searches for a limit and has made these; nothing when it is
     /// known well enough. To be answered from these probes alone.

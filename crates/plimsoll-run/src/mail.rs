@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::ids::IdSet;
-use plimsoll_model::observation::{Fault, FaultKind, LoadResult, MailBalance, MailLedger, Twin};
+use plimsoll_model::observation::{Arm, Fault, FaultKind, LoadResult, MailBalance, MailLedger};
 
 use crate::error::TrialStop;
 use crate::trial::Trial;
@@ -32,8 +32,8 @@ impl Arrival {
 impl Trial<'_> {
     /// Waits until all mail that was acknowledged has arrived at a sink, on every rig, and notes how long it took.
     pub(crate) fn wait_for_mail(&mut self, sink: &str, limit: Duration) -> Result<(), TrialStop> {
-        for twin in self.twins().collect::<Vec<_>>() {
-            let arrival = self.arrival(self.acknowledged(twin, sink), twin, sink, limit)?;
+        for arm in self.arms().collect::<Vec<_>>() {
+            let arrival = self.arrival(self.acknowledged(arm, sink), arm, sink, limit)?;
             let (all, seconds) = (arrival.acknowledged.len(), arrival.waited.as_secs_f64());
             let note = match arrival.missing() {
                 0 => format!("all {all} acknowledged messages had arrived at `{sink}` after {seconds:.2} s"),
@@ -55,11 +55,11 @@ impl Trial<'_> {
         for (sink, _) in sinks {
             let claims = experiment.claims.iter().filter_map(|claim| claim.delivery());
             let within = claims.filter(|claim| claim.sink == *sink).map(|claim| claim.within.0).max();
-            for twin in self.twins().collect::<Vec<_>>() {
-                let acknowledged = self.acknowledged(twin, sink);
-                let arrival = self.arrival(acknowledged, twin, sink, within.unwrap_or(PATIENCE))?;
+            for arm in self.arms().collect::<Vec<_>>() {
+                let acknowledged = self.acknowledged(arm, sink);
+                let arrival = self.arrival(acknowledged, arm, sink, within.unwrap_or(PATIENCE))?;
                 if !arrival.acknowledged.is_empty() || !arrival.ledger.arrived.is_empty() {
-                    self.record.mail.push(balance(sink, twin, &arrival));
+                    self.record.mail.push(balance(sink, arm, &arrival));
                 }
             }
         }
@@ -69,17 +69,17 @@ impl Trial<'_> {
     /// Adds to the time of a load that was measured what it takes until all mail that was acknowledged in the trial has arrived.
     pub(crate) fn deliver(
         &mut self,
-        twin: Twin,
+        arm: Arm,
         sink: &str,
         result: &mut LoadResult,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
-        let mut acknowledged = self.acknowledged(twin, sink);
+        let mut acknowledged = self.acknowledged(arm, sink);
         if let Some(mail) = &result.mail {
             acknowledged.extend(&mail.acknowledged);
         }
         let arrival =
-            self.arrival(acknowledged, twin, sink, deadline.saturating_duration_since(Instant::now()))?;
+            self.arrival(acknowledged, arm, sink, deadline.saturating_duration_since(Instant::now()))?;
         if arrival.missing() > 0 {
             let what =
                 format!("{} messages had not arrived at `{sink}` when the time was over", arrival.missing());
@@ -92,13 +92,13 @@ impl Trial<'_> {
     fn arrival(
         &mut self,
         acknowledged: IdSet,
-        twin: Twin,
+        arm: Arm,
         sink: &str,
         limit: Duration,
     ) -> Result<Arrival, TrialStop> {
         let start = Instant::now();
         loop {
-            let (deployment, agents) = self.deployment_and_agents(twin);
+            let (deployment, agents) = self.deployment_and_agents(arm);
             let ledger = deployment.ledger(agents, sink)?;
             let arrived = acknowledged.common(&ledger.arrived) == acknowledged.len();
             let waited = start.elapsed();
@@ -110,10 +110,10 @@ impl Trial<'_> {
     }
 
     /// The ids of messages that loads of this trial were told would be delivered to a sink.
-    fn acknowledged(&self, twin: Twin, sink: &str) -> IdSet {
+    fn acknowledged(&self, arm: Arm, sink: &str) -> IdSet {
         let mut all = IdSet::default();
         for slice in self.record.phases.iter().flat_map(|phase| &phase.slices) {
-            let mail = slice.result.mail.as_ref().filter(|_| slice.twin == twin);
+            let mail = slice.result.mail.as_ref().filter(|_| slice.arm == arm);
             if let Some(mail) = mail.filter(|mail| leads_to(self.experiment, &mail.load, sink)) {
                 all.extend(&mail.acknowledged);
             }
@@ -129,13 +129,13 @@ fn leads_to(experiment: &Experiment, load: &str, sink: &str) -> bool {
     std::iter::successors(Some(load.to.as_str()), onward).any(|name| name == sink)
 }
 
-fn balance(sink: &str, twin: Twin, arrival: &Arrival) -> MailBalance {
+fn balance(sink: &str, arm: Arm, arrival: &Arrival) -> MailBalance {
     let Arrival { acknowledged, ledger, waited } = arrival;
     let (all, lost) = (acknowledged.len(), arrival.missing());
     let lost_ids = acknowledged.missing_from(&ledger.arrived).take(TOLD);
     MailBalance {
         sink: sink.to_owned(),
-        twin,
+        arm,
         acknowledged: all,
         arrived: all - lost,
         lost,
@@ -157,7 +157,7 @@ mod tests {
         let ledger = MailLedger { arrived, doubled: 1, corrupted: 0, unknown: 0 };
         let acknowledged = [1, 2, 3, 0xa].into_iter().collect();
         let arrival = Arrival { acknowledged, ledger, waited: Duration::from_millis(7) };
-        let found = balance("sink", Twin::Main, &arrival);
+        let found = balance("sink", Arm::Treatment, &arrival);
         assert_eq!((found.acknowledged, found.arrived, found.lost, found.doubled), (4, 3, 1, 1));
         assert_eq!((found.unacknowledged, found.lost_ids), (1, vec!["000000000000000a".to_owned()]));
     }

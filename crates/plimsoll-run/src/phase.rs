@@ -7,7 +7,7 @@ use plimsoll_model::experiment::{
     Action, Claim, Experiment, Load, LoadKind, ModesClaim, Phase, Search, Settle, Watch,
 };
 use plimsoll_model::frame::{FromAgent, ToAgent};
-use plimsoll_model::observation::{DeepSnapshot, PhaseKind, Slice, Snapshot, Twin};
+use plimsoll_model::observation::{Arm, DeepSnapshot, PhaseKind, Slice, Snapshot};
 use rand::seq::SliceRandom;
 
 use crate::agent_pool::{Key, off_the_mark};
@@ -35,7 +35,7 @@ impl<'t> Trial<'t> {
         let captures = self.begin_capture(&phase.name)?;
         let extent = Extent::of(phase, self.experiment);
         let measured = self.slices(load, &extent, deadline(phase));
-        self.send_neighbours_away(measured)?;
+        self.stop_background(measured)?;
         self.end_capture(captures)?;
         self.deep(&phase.name)?;
         self.end()
@@ -45,21 +45,21 @@ impl<'t> Trial<'t> {
     pub(crate) fn drive(&mut self, phase: &Phase, load: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Drive, None);
         let limit = deadline(phase);
-        self.look_for_neighbours()?;
-        let driven = self.taking_part(phase).into_iter().try_for_each(|twin| {
-            let slice = self.slice(twin, 0, load, self.kind(load), limit)?;
+        self.start_and_stop_background()?;
+        let driven = self.taking_part(phase).into_iter().try_for_each(|arm| {
+            let slice = self.slice(arm, 0, load, self.kind(load), limit)?;
             self.current().slices.push(slice);
             Ok(())
         });
-        self.send_neighbours_away(driven)?;
+        self.stop_background(driven)?;
         self.end()
     }
 
     /// The rigs that do not sit a phase out.
-    fn taking_part(&self, phase: &Phase) -> Vec<Twin> {
+    fn taking_part(&self, phase: &Phase) -> Vec<Arm> {
         let idle =
             self.experiment.control.as_ref().is_some_and(|control| control.idle_in.contains(&phase.name));
-        self.twins().filter(|twin| *twin == Twin::Main || !idle).collect()
+        self.arms().filter(|arm| *arm == Arm::Treatment || !idle).collect()
     }
 
     /// Does what a phase says, one thing after the other, on the rigs that do not sit it out.
@@ -70,8 +70,8 @@ impl<'t> Trial<'t> {
         self.begin(&phase.name, PhaseKind::Act, None);
         let deadline = deadline(phase);
         for action in &phase.actions {
-            for twin in self.taking_part(phase) {
-                let note = self.do_on(twin, action, deadline)?;
+            for arm in self.taking_part(phase) {
+                let note = self.do_on(arm, action, deadline)?;
                 if !note.is_empty() {
                     self.current().notes.push(note);
                 }
@@ -80,14 +80,14 @@ impl<'t> Trial<'t> {
         self.end()
     }
 
-    fn do_on(&mut self, twin: Twin, action: &Action, deadline: Instant) -> Result<String, TrialStop> {
+    fn do_on(&mut self, arm: Arm, action: &Action, deadline: Instant) -> Result<String, TrialStop> {
         if let Action::Restart(restart) = action {
-            let (deployment, agents) = self.deployment_and_agents(twin);
+            let (deployment, agents) = self.deployment_and_agents(arm);
             deployment.restart(agents, &restart.service)?;
             return Ok(String::new());
         }
         let host = action.host(self.experiment);
-        let (deployment, agents) = self.deployment_and_agents(twin);
+        let (deployment, agents) = self.deployment_and_agents(arm);
         let service = match action {
             Action::Signal(signal) => deployment.id_of(&signal.to),
             _ => None,
@@ -104,8 +104,8 @@ impl<'t> Trial<'t> {
     /// Stops a service, on the rigs that do not sit this phase out.
     pub(crate) fn stop(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
-        for twin in self.taking_part(phase) {
-            let (deployment, agents) = self.deployment_and_agents(twin);
+        for arm in self.taking_part(phase) {
+            let (deployment, agents) = self.deployment_and_agents(arm);
             deployment.stop(agents, service)?;
         }
         self.end()
@@ -114,8 +114,8 @@ impl<'t> Trial<'t> {
     /// Starts a service again that was stopped.
     pub(crate) fn start_again(&mut self, phase: &Phase, service: &str) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
-        for twin in self.taking_part(phase) {
-            let (deployment, agents) = self.deployment_and_agents(twin);
+        for arm in self.taking_part(phase) {
+            let (deployment, agents) = self.deployment_and_agents(arm);
             deployment.restart(agents, service)?;
         }
         self.end()
@@ -155,11 +155,11 @@ impl<'t> Trial<'t> {
         part: &LoadKind,
         deadline: Instant,
     ) -> Result<(), TrialStop> {
-        self.look_for_neighbours()?;
-        let mut twins: Vec<Twin> = self.twins().collect();
-        twins.shuffle(&mut self.random);
-        for twin in twins {
-            let slice = self.slice(twin, number, load, part.clone(), deadline)?;
+        self.start_and_stop_background()?;
+        let mut arms: Vec<Arm> = self.arms().collect();
+        arms.shuffle(&mut self.random);
+        for arm in arms {
+            let slice = self.slice(arm, number, load, part.clone(), deadline)?;
             self.current().slices.push(slice);
         }
         Ok(())
@@ -167,7 +167,7 @@ impl<'t> Trial<'t> {
 
     fn slice(
         &mut self,
-        twin: Twin,
+        arm: Arm,
         number: u32,
         name: &str,
         kind: LoadKind,
@@ -175,7 +175,7 @@ impl<'t> Trial<'t> {
     ) -> Result<Slice, TrialStop> {
         let experiment = self.experiment;
         let load: &Load = &experiment.loads[name];
-        let deployment = self.deployment(twin);
+        let deployment = self.deployment(arm);
         let (key, spec, mut hosts) =
             (deployment.key(&load.from), deployment.load(name, load, kind)?, deployment.keys());
         // Only what is measured is compared, and worth its cost.
@@ -185,19 +185,19 @@ impl<'t> Trial<'t> {
             hosts.push(machine_host(experiment));
         }
         // What was flushed until now is of no slice.
-        let (of_twin, agents) = self.deployment_and_agents(twin);
-        of_twin.flushes(agents)?;
+        let (of_arm, agents) = self.deployment_and_agents(arm);
+        of_arm.flushes(agents)?;
         let before = self.snapshots(&hosts, false)?;
         let at_ns = self.now_ns();
         let id = self.agents.id();
         let observer = &mut self.observer;
-        let mut tell = |twin, progress: &_| observer.on(&Event::Progress { twin, progress });
+        let mut tell = |arm, progress: &_| observer.on(&Event::Progress { arm, progress });
         if let Some((profiler, namespaces)) = profiled {
             profiler.start(namespaces);
         }
         let answers = self.agents.ask_all(&[(key, id, ToAgent::Run { id, load: spec })], deadline, &mut tell);
         if let Some(profiler) = profiler {
-            profiler.stop(twin);
+            profiler.stop(arm);
         }
         let mut result = match answers?.pop() {
             Some(FromAgent::Finished { result, .. }) => *result,
@@ -208,13 +208,13 @@ impl<'t> Trial<'t> {
         };
         let phase = experiment.all_phases().find(|phase| phase.name == self.latest().name);
         if let Some(sink) = phase.and_then(|phase| phase.until_delivered.as_ref()) {
-            self.deliver(twin, sink, &mut result, deadline)?;
+            self.deliver(arm, sink, &mut result, deadline)?;
         }
         let after = self.snapshots(&hosts, false)?;
-        let counters = changes(twin, &hosts, &before, &after);
-        let (of_twin, agents) = self.deployment_and_agents(twin);
-        let flushes = of_twin.flushes(agents)?;
-        Ok(Slice { twin, number, at_ns, result, counters, neighbours: self.neighbours_there(), flushes })
+        let counters = changes(arm, &hosts, &before, &after);
+        let (of_arm, agents) = self.deployment_and_agents(arm);
+        let flushes = of_arm.flushes(agents)?;
+        Ok(Slice { arm, number, at_ns, result, counters, background: self.background_running(), flushes })
     }
 
     /// Reads the counters of several hosts at once.
@@ -241,7 +241,7 @@ impl<'t> Trial<'t> {
         let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
             phase: phase.to_owned(),
             cycle,
-            twin: key.twin,
+            arm: key.arm,
             host: key.host,
             snapshot,
         });
@@ -266,13 +266,9 @@ impl<'t> Trial<'t> {
     fn drain(&mut self, host: &str, time_wait: bool, limit: Duration) -> Result<(), TrialStop> {
         let give_up_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let mut requests = Vec::new();
-        for twin in self.twins().collect::<Vec<_>>() {
+        for arm in self.arms().collect::<Vec<_>>() {
             let id = self.agents.id();
-            requests.push((
-                self.deployment(twin).key(host),
-                id,
-                ToAgent::Drain { id, time_wait, give_up_ms },
-            ));
+            requests.push((self.deployment(arm).key(host), id, ToAgent::Drain { id, time_wait, give_up_ms }));
         }
         let keys: Vec<Key> = requests.iter().map(|(key, ..)| key.clone()).collect();
         let answers = self.agents.ask_all(&requests, Instant::now() + limit * 2, &mut |_, _| {})?;
@@ -331,7 +327,7 @@ impl<'t> Trial<'t> {
         for number in 0..search.most {
             let next = self.judge.next_rate(self.experiment, &phase.name, &self.latest().slices);
             let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
-            let slice = self.slice(Twin::Main, number, &search.load, probe, limit)?;
+            let slice = self.slice(Arm::Treatment, number, &search.load, probe, limit)?;
             self.current().slices.push(slice);
             self.agents.idle(Instant::now() + search.rest.0)?;
         }
@@ -339,11 +335,11 @@ impl<'t> Trial<'t> {
     }
 
     fn window_passes(&mut self, number: u32, baseline: &[Slice]) -> bool {
-        let window = |twin| {
-            self.latest().slices.iter().rev().find(move |slice| slice.number == number && slice.twin == twin)
+        let window = |arm| {
+            self.latest().slices.iter().rev().find(move |slice| slice.number == number && slice.arm == arm)
         };
-        window(Twin::Main)
-            .is_some_and(|main| self.judge.window_passes(self.plan, baseline, main, window(Twin::Control)))
+        window(Arm::Treatment)
+            .is_some_and(|main| self.judge.window_passes(self.plan, baseline, main, window(Arm::Control)))
     }
 
     pub(crate) fn kind(&self, load: &str) -> LoadKind {
@@ -385,7 +381,7 @@ fn deadline(phase: &Phase) -> Instant {
 
 /// What the counters of a rig changed by, without those that did not change; the machine's own under a name of their own.
 fn changes(
-    twin: Twin,
+    arm: Arm,
     hosts: &[Key],
     before: &[Snapshot],
     after: &[Snapshot],
@@ -394,7 +390,7 @@ fn changes(
     for ((key, before), after) in hosts.iter().zip(before).zip(after) {
         for (name, change) in before.change(after) {
             let of_machine = name.starts_with("machine.");
-            if change == 0.0 || !of_machine && key.twin != twin {
+            if change == 0.0 || !of_machine && key.arm != arm {
                 continue;
             }
             let host = if of_machine { MACHINE } else { &key.host };
@@ -416,9 +412,9 @@ mod tests {
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),
         };
-        let hosts = [Key::new(Twin::Control, "client"), Key::new(Twin::Main, "client")];
+        let hosts = [Key::new(Arm::Control, "client"), Key::new(Arm::Treatment, "client")];
         let all =
-            changes(Twin::Control, &hosts, &[snapshot(1.0), snapshot(2.0)], &[snapshot(4.0), snapshot(7.0)]);
+            changes(Arm::Control, &hosts, &[snapshot(1.0), snapshot(2.0)], &[snapshot(4.0), snapshot(7.0)]);
         assert_eq!(all["client"], BTreeMap::from([("snmp.Tcp.ActiveOpens".to_owned(), 3.0)]));
         assert_eq!(all[MACHINE], BTreeMap::from([("machine.stat.ctxt".to_owned(), 5.0)]));
     }

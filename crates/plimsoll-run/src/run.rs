@@ -30,7 +30,7 @@ pub struct Limits {
     /// No trial begins after the run has gone on for so long, in all of its sessions together.
     pub budget: Option<Duration>,
     /// So many trials of the first cell come before all others, as block 0: what they differ by is the machine's doing.
-    pub alike: u32,
+    pub aa_test: u32,
 }
 
 /// A run to be carried out, or to be gone on with.
@@ -100,24 +100,24 @@ impl Run<'_> {
         let start = Instant::now();
         let cells = u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX);
         // A run that is gone on with keeps the numbers of what it has.
-        let alike = match trials.is_empty() {
-            true => self.limits.alike,
+        let aa_test = match trials.is_empty() {
+            true => self.limits.aa_test,
             false => {
                 u32::try_from(trials.iter().filter(|trial| trial.block == 0).count()).unwrap_or(u32::MAX)
             }
         };
         let mut faults = 0;
-        for (index, (cell, random)) in self.order(entry.seed, alike).enumerate() {
+        for (index, (cell, random)) in self.order(entry.seed, aa_test).enumerate() {
             let number = u32::try_from(index).unwrap_or(u32::MAX) + 1;
             if trials.iter().any(|trial| trial.number == number) {
                 continue;
             }
-            let block = number.checked_sub(alike + 1).map_or(0, |varied| varied / cells + 1);
-            let first_of_block = block > 0 && (number - 1 - alike).is_multiple_of(cells);
+            let block = number.checked_sub(aa_test + 1).map_or(0, |varied| varied / cells + 1);
+            let first_of_block = block > 0 && (number - 1 - aa_test).is_multiple_of(cells);
             if first_of_block && self.enough(block, trials, entry.elapsed + start.elapsed()) {
                 break;
             }
-            let of = cells.saturating_mul(self.limits.max_trials).saturating_add(alike);
+            let of = cells.saturating_mul(self.limits.max_trials).saturating_add(aa_test);
             observer.on(&Event::TrialStarted { number, of });
             let place = Place { number, block, random, remedies: !climbed(trials) };
             let mut around = Surroundings {
@@ -177,12 +177,12 @@ impl Run<'_> {
     }
 
     /// The cells in the order of carrying out, block by block, each with the randomness of its trial; before them, the first cell
-    /// `alike` times. The same seed gives the same order, from wherever it is taken up.
-    fn order(&self, seed: u64, alike: u32) -> impl Iterator<Item = (usize, StdRng)> {
+    /// `aa_test` times. The same seed gives the same order, from wherever it is taken up.
+    fn order(&self, seed: u64, aa_test: u32) -> impl Iterator<Item = (usize, StdRng)> {
         let mut random = StdRng::seed_from_u64(seed);
         let cells = self.plan.cells.len();
         let first =
-            (0..u64::from(alike)).map(move |number| (0, StdRng::seed_from_u64(!seed.wrapping_add(number))));
+            (0..u64::from(aa_test)).map(move |number| (0, StdRng::seed_from_u64(!seed.wrapping_add(number))));
         first.chain((0..=self.limits.max_trials).flat_map(move |_| {
             let mut block: Vec<usize> = (0..cells).collect();
             block.shuffle(&mut random);

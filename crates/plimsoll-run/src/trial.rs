@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, Phase, Rung, cpus, sysctl};
 use plimsoll_model::frame::Id;
-use plimsoll_model::observation::{Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_store::Store;
 use rand::rngs::StdRng;
@@ -51,7 +51,7 @@ pub(crate) struct Trial<'t> {
     cycles: u32,
     start: Instant,
     stored: usize,
-    /// The neighbours that are there now.
+    /// The background loads that are there now.
     pub(crate) beside: Vec<Beside>,
     links: Vec<ShapedLink>,
     standstill: Standstill,
@@ -133,17 +133,20 @@ impl<'t> Trial<'t> {
 
     fn set_up(&mut self) -> Result<(), TrialStop> {
         let start = Instant::now();
-        let twins =
-            if self.experiment.control.is_some() { &[Twin::Main, Twin::Control][..] } else { &[Twin::Main] };
+        let arms = if self.experiment.control.is_some() {
+            &[Arm::Treatment, Arm::Control][..]
+        } else {
+            &[Arm::Treatment]
+        };
         let settings = sysctl::of_machine(self.experiment);
         if !settings.is_empty() {
             self.settings = Some(self.provider.change_machine(&settings)?);
         }
         let cpus =
             cpus::assign(&self.experiment.hosts, &self.provider.usable_cpus()?).map_err(RunError::from)?;
-        for &twin in twins {
+        for &arm in arms {
             let hosts = self.provider.build(self.experiment)?;
-            self.deployments.push(Deployment::new(twin, self.experiment, hosts, cpus.clone()));
+            self.deployments.push(Deployment::new(arm, self.experiment, hosts, cpus.clone()));
         }
         let agents = &mut self.agents;
         for deployment in &mut self.deployments {
@@ -167,7 +170,7 @@ impl<'t> Trial<'t> {
         let counted = self.record.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
         let failed = counted.flat_map(|phase| &phase.slices).any(|slice| slice.result.failed() > 0);
         if failed {
-            let (deployment, agents) = self.deployment_and_agents(Twin::Main);
+            let (deployment, agents) = self.deployment_and_agents(Arm::Treatment);
             self.record.last_words = deployment.last_words(agents)?;
         }
         Ok(())
@@ -175,7 +178,7 @@ impl<'t> Trial<'t> {
 
     /// A link that lost frames which it should have carried makes the trial worthless; one that was held up is worth a note.
     fn ask_links(&mut self) -> Result<(), TrialStop> {
-        // The twin's are made alike.
+        // Those of the other rig are made in the same way.
         if let Some(deployment) = self.deployments.first_mut() {
             self.links = deployment.shaped_links()?;
         }
@@ -281,25 +284,22 @@ impl<'t> Trial<'t> {
         phases.flat_map(|phase| &phase.slices)
     }
 
-    pub(crate) fn twins(&self) -> impl Iterator<Item = Twin> + use<'t> {
-        let both = [Twin::Main, Twin::Control];
+    pub(crate) fn arms(&self) -> impl Iterator<Item = Arm> + use<'t> {
+        let both = [Arm::Treatment, Arm::Control];
         both.into_iter().take(if self.experiment.control.is_some() { 2 } else { 1 })
     }
 
-    pub(crate) fn deployment(&self, twin: Twin) -> &Deployment<'t> {
-        self.deployments
-            .iter()
-            .find(|deployment| deployment.twin == twin)
-            .expect("a deployment for each twin")
+    pub(crate) fn deployment(&self, arm: Arm) -> &Deployment<'t> {
+        self.deployments.iter().find(|deployment| deployment.arm == arm).expect("a deployment for each rig")
     }
 
     /// A rig to be changed, and what its agents are asked by.
-    pub(crate) fn deployment_and_agents(&mut self, twin: Twin) -> (&mut Deployment<'t>, &mut AgentPool<'t>) {
+    pub(crate) fn deployment_and_agents(&mut self, arm: Arm) -> (&mut Deployment<'t>, &mut AgentPool<'t>) {
         let deployment = self
             .deployments
             .iter_mut()
-            .find(|deployment| deployment.twin == twin)
-            .expect("a deployment for each twin");
+            .find(|deployment| deployment.arm == arm)
+            .expect("a deployment for each rig");
         (deployment, &mut self.agents)
     }
 
@@ -338,7 +338,7 @@ impl<'t> Trial<'t> {
     }
 }
 
-/// A neighbour that is there, on the hosts of every rig.
+/// A background load that is there, on the hosts of every rig.
 pub(crate) struct Beside {
     pub(crate) name: String,
     pub(crate) loads: Vec<(Key, Id)>,

@@ -18,8 +18,14 @@ impl plimsoll_run::Judge for Judge {
         under_way::so_far(plan, phase, slices)
     }
 
-    fn window_passes(&self, plan: &Plan, baseline: &[Slice], window: &Slice, twin: Option<&Slice>) -> bool {
-        under_way::window_passes(plan, baseline, window, twin)
+    fn window_passes(
+        &self,
+        plan: &Plan,
+        baseline: &[Slice],
+        window: &Slice,
+        control: Option<&Slice>,
+    ) -> bool {
+        under_way::window_passes(plan, baseline, window, control)
     }
 
     fn next_rate(&self, experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {

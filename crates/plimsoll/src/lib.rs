@@ -17,7 +17,7 @@ mod failure;
 mod judge;
 mod measure;
 mod messages;
-mod neighbours;
+mod other_processes;
 mod output;
 mod page;
 mod profiler;

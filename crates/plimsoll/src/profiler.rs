@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{Profile, Twin};
+use plimsoll_model::observation::{Arm, Profile};
 use plimsoll_probe::profile::{self, ProfilerError};
 
 /// The probe's profiler, as the run knows it.
@@ -35,8 +35,8 @@ impl plimsoll_run::Profiler for Profiler {
         self.0.start(hosts);
     }
 
-    fn stop(&self, twin: Twin) {
-        self.0.stop(twin);
+    fn stop(&self, arm: Arm) {
+        self.0.stop(arm);
     }
 
     fn take(&self) -> Vec<Profile> {

@@ -42,14 +42,14 @@ pub fn intervention(
         let page = plimsoll_explain::causes::page(cause.id);
         format!("Plimsoll cannot change by itself what {} comes from; by hand: {}", cause.id.id(), page.test)
     })?;
-    let Change { what, set, actions, without_neighbours } = change;
+    let Change { what, set, actions, without_background } = change;
     Ok(Intervention {
         cause: cause.id,
         run: run.to_owned(),
         what,
         set,
         actions,
-        without_neighbours,
+        without_background,
         compared,
     })
 }
@@ -72,7 +72,7 @@ struct Change {
     what: String,
     set: Vec<(String, Value)>,
     actions: Vec<Action>,
-    without_neighbours: bool,
+    without_background: bool,
 }
 
 fn change(cause: CauseId, experiment: &Experiment) -> Option<Change> {
@@ -145,12 +145,12 @@ fn change(cause: CauseId, experiment: &Experiment) -> Option<Change> {
         },
         CauseId::DiskCompetingIo | CauseId::DiskForeignSync => Change {
             what: "without the background loads".to_owned(),
-            without_neighbours: !experiment.neighbours.is_empty(),
+            without_background: !experiment.background.is_empty(),
             ..Change::default()
         },
         _ => return None,
     };
-    let does_something = !found.set.is_empty() || !found.actions.is_empty() || found.without_neighbours;
+    let does_something = !found.set.is_empty() || !found.actions.is_empty() || found.without_background;
     does_something.then_some(found)
 }
 
@@ -206,10 +206,10 @@ mod tests {
         let after = experiment.all_phases().find(|phase| phase.measure.is_some())?.name.clone();
         let mut cells = plan.cells.iter();
         let found = cells.find_map(|cell| change(cause, &cell.experiment))?;
-        let Change { what, set, actions, without_neighbours } = found;
+        let Change { what, set, actions, without_background } = found;
         let compared = Compared::Recovery { after };
         let run = "r".to_owned();
-        let intervention = Intervention { cause, run, what, set, actions, without_neighbours, compared };
+        let intervention = Intervention { cause, run, what, set, actions, without_background, compared };
         let settings = Settings { intervention: Some(intervention), ..Settings::default() };
         Some(
             Plan::read(name, text, &settings)

@@ -171,7 +171,7 @@ mod tests {
             what: "a longer queue".to_owned(),
             set: Vec::new(),
             actions: Vec::new(),
-            without_neighbours: false,
+            without_background: false,
             compared: Compared::Sides {
                 phase: "all".to_owned(),
                 metric: Metric::ConnectionsPerSecond,

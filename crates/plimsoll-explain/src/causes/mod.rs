@@ -175,11 +175,11 @@ pub fn page(id: CauseId) -> Page {
                      often, or on a file system and a device of his own",
         },
         CauseId::DiskCompetingIo => Page {
-            evidence_for: "measurements are in the worse mode while a neighbour is there, and in the better one while it is not; the device \
+            evidence_for: "measurements are in the worse mode while a background load is there, and in the better one while it is not; the device \
                            moved bytes that the measured load did not ask for",
-            evidence_against: "the worse mode comes as often without the neighbour; nobody else used the device",
-            test: "switch the neighbour off and measure again: one mode is left",
-            remedy: "give the neighbour a device of its own, a limit, or another time",
+            evidence_against: "the worse mode comes as often without the background load; nobody else used the device",
+            test: "switch the background load off and measure again: one mode is left",
+            remedy: "give the background load a device of its own, a limit, or another time",
         },
     }
 }
@@ -217,20 +217,20 @@ pub fn of_state(
     vec![Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true }]
 }
 
-/// A second mode that is there when a neighbour is: the neighbour was switched on and off, so it is confirmed. `evidence` are the figures
+/// A second mode that is there when a background load is: the background load was switched on and off, so it is confirmed. `evidence` are the figures
 /// without it and with it; a cause is named only where there are two.
 #[must_use]
-pub fn of_neighbour(neighbour: &str, confidence: f64, evidence: Vec<CauseEvidence>) -> Option<Cause> {
+pub fn of_background(background: &str, confidence: f64, evidence: Vec<CauseEvidence>) -> Option<Cause> {
     if evidence.len() < 2 {
         return None;
     }
     let id = CauseId::DiskCompetingIo;
-    let title = format!("{}: the neighbour `{neighbour}`", id.title());
+    let title = format!("{}: the background load `{background}`", id.title());
     let remedy = page(id).remedy.to_owned();
     Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
 }
 
-/// What a disk and a service that waits for it did for each operation, without a neighbour and with it.
+/// What a disk and a service that waits for it did for each operation, without a background load and with it.
 #[derive(Clone, Debug)]
 pub struct Flushing {
     /// The figure that became worse.
@@ -248,10 +248,10 @@ pub struct Flushing {
 /// How much more often a disk has to flush to be told.
 const MORE_FLUSHES: f64 = 1.25;
 
-/// A neighbour that makes the disk flush: it was switched on and off, so it is confirmed. Named only where the disk flushed more often by a factor
+/// A background load that makes the disk flush: it was switched on and off, so it is confirmed. Named only where the disk flushed more often by a factor
 /// that the service's own flushes do not explain, and somebody waited longer.
 #[must_use]
-pub fn of_flushing(neighbour: &str, confidence: f64, what: Flushing) -> Option<Cause> {
+pub fn of_flushing(background: &str, confidence: f64, what: Flushing) -> Option<Cause> {
     let grew = |of: &CauseEvidence| if of.before > 0.0 { of.after / of.before } else { f64::INFINITY };
     let of_service = what.own.as_ref().map_or(1.0, grew).max(1.0);
     let more = what.flushes.after > 0.0 && grew(&what.flushes) >= MORE_FLUSHES * of_service;
@@ -262,7 +262,7 @@ pub fn of_flushing(neighbour: &str, confidence: f64, what: Flushing) -> Option<C
     let commits = Some(what.commits).filter(|commits| commits.before > 0.0 || commits.after > 0.0);
     let evidence = [Some(what.figure), Some(what.flushes), commits, what.own].into_iter().flatten();
     let id = CauseId::DiskForeignSync;
-    let title = format!("{}: the neighbour `{neighbour}`", id.title());
+    let title = format!("{}: the background load `{background}`", id.title());
     let (evidence, remedy) = (evidence.chain(what.waiting).collect(), page(id).remedy.to_owned());
     Some(Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: true })
 }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_that_the_service_did_not_ask_for_and_waits_for_are_a_neighbours() {
+    fn flushes_that_the_service_did_not_ask_for_and_waits_for_are_laid_to_the_background_load() {
         let cause = flushing(3.0, 1.0, 3.0).expect("it was not named");
         assert_eq!((cause.id.id(), cause.evidence.len()), ("disk.foreign_sync", 5));
         assert_eq!(flushing(3.0, 2.9, 3.0), None, "they are its own");

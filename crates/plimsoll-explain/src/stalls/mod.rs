@@ -15,7 +15,6 @@ mod gap;
 mod half;
 mod handshake;
 mod ids;
-mod portrait;
 mod recovery;
 mod rtt;
 mod sequence;
@@ -24,13 +23,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod time;
+mod time_sequence;
 mod timeline;
 
 pub use plimsoll_model::trace::{
     Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TraceReport,
 };
 
-pub use portrait::{Choice, Painter};
+pub use time_sequence::{Choice, Painter};
 
 use plimsoll_model::packet::{CaptureSummary, Packet, Transport};
 
@@ -116,13 +116,13 @@ impl Analyzer {
         self.finish_and_choose(capture, 0).0
     }
 
-    /// The same, and says which connections are worth a portrait, at most so many.
+    /// The same, and says which connections are worth a time-sequence graph, at most so many.
     #[must_use]
-    pub fn finish_and_choose(self, capture: CaptureSummary, portraits: usize) -> (TraceReport, Choice) {
+    pub fn finish_and_choose(self, capture: CaptureSummary, time_sequences: usize) -> (TraceReport, Choice) {
         let Self { table, mut summary, udp, begin } = self;
         for connection in table.into_connections() {
             summary.add(connection);
         }
-        summary.report(capture, begin.unwrap_or(0), udp.count(), portraits)
+        summary.report(capture, begin.unwrap_or(0), udp.count(), time_sequences)
     }
 }

@@ -8,8 +8,8 @@ use plimsoll_model::packet::{CaptureSummary, Endpoint};
 use super::Limits;
 use super::connection::Connection;
 use super::half::Half;
-use super::portrait::Choice;
 use super::time::{SECOND, ms, seconds};
+use super::time_sequence::Choice;
 use super::timeline::ClassTimes;
 use plimsoll_model::trace::Class;
 use plimsoll_model::trace::{
@@ -73,13 +73,13 @@ impl Summary {
         }
     }
 
-    /// The report, in which times count from `begin`, and the connections that are worth one of so many portraits.
+    /// The report, in which times count from `begin`, and the connections that are worth one of so many time-sequence graphs.
     pub(super) fn report(
         mut self,
         capture: CaptureSummary,
         begin: u64,
         (udp_flows, more_udp): (u64, bool),
-        portraits: usize,
+        time_sequences: usize,
     ) -> (TraceReport, Choice) {
         self.cut();
         self.ended.sort_by_key(|connection| connection.first);
@@ -89,7 +89,7 @@ impl Summary {
             self.ended.iter().map(|connection| connection_report(connection, begin, &names)).collect();
         let mut missing = capture.missing;
         self.state_missing(&mut missing, more_udp);
-        let choice = Choice::among(&self.ended, begin, portraits);
+        let choice = Choice::among(&self.ended, begin, time_sequences);
         let report = TraceReport {
             schema: TRACE_SCHEMA.to_owned(),
             format: capture.format,

@@ -159,9 +159,9 @@ fn two_rigs_with_the_same_addresses_do_not_see_each_other() {
     assert_eq!(neighbour.ask(&format!("fetch {address}:80")), "server");
     let mut client = Agent::of(&mut two, "client");
     let answer = client.ask(&format!("fetch {address}:80"));
-    assert!(answer.contains("refused"), "the twin's server does not listen, but got {answer}");
+    assert!(answer.contains("refused"), "the other host's server does not listen, but got {answer}");
     one.close().expect("it closes");
-    assert_eq!(client.ask("interfaces"), "lo eth0", "the twin goes on");
+    assert_eq!(client.ask("interfaces"), "lo eth0", "the other host goes on");
 }
 
 fn a_link_has_the_mtu_that_was_asked_for() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{Frame, FrameKind, Profile, ProfileBuilder, ProfileClock, Twin};
+use plimsoll_model::observation::{Arm, Frame, FrameKind, Profile, ProfileBuilder, ProfileClock};
 
 use super::SavedError;
 
@@ -125,7 +125,7 @@ pub(super) fn read(text: &str) -> Result<Stacks, SavedError> {
     let is_clock =
         samples.first().is_some_and(|(head, _)| CLOCKS.iter().any(|clock| head.event.starts_with(clock)));
     let clock = if is_clock { ProfileClock::CpuClock } else { ProfileClock::Cycles };
-    let mut profile = ProfileBuilder::new(Twin::Main, clock, hertz);
+    let mut profile = ProfileBuilder::new(Arm::Treatment, clock, hertz);
     let mut idle = 0;
     for (head, stack) in &samples {
         if head.process == IDLE && !stack.iter().any(|frame| SOFTIRQS.contains(&frame.name.as_str())) {

@@ -81,8 +81,8 @@ fn judge(shape: Shape, truth: f64, control: bool, seed: u64) -> (Outcome, bool) 
                 baseline: before.iter().map(pick).collect(),
                 after: after.iter().map(pick).collect(),
             };
-            let unflooded = control.then(|| side(&|w| w.control.unwrap_or(1.0)));
-            judge_flat("rate", &side(&|w| w.flooded), unflooded.as_ref(), &settings)
+            let spared = control.then(|| side(&|w| w.control.unwrap_or(1.0)));
+            judge_flat("rate", &side(&|w| w.treatment), spared.as_ref(), &settings)
         }
         Shape::Trials(windows) => {
             let trials: Vec<RecoveryTrial> = (0..TRIALS)
@@ -117,7 +117,7 @@ fn phase(rng: &mut SmallRng, ratio: f64, windows: usize) -> Vec<WindowPair> {
                 let felt = loss * (0.8 + 0.4 * rng.uniform());
                 level * (phase + lasting - felt + 0.015 * rng.normal()).exp()
             };
-            WindowPair { flooded: figure(200.0 * ratio), control: Some(figure(180.0)) }
+            WindowPair { treatment: figure(200.0 * ratio), control: Some(figure(180.0)) }
         })
         .collect()
 }

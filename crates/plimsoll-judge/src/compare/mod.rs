@@ -9,7 +9,7 @@
 //! `Same` is a claim of its own and needs an interval inside of the margin (two one-sided tests, Schuirmann 1987); no
 //! significant difference alone is `Undecided`.
 
-pub mod alike;
+pub mod aa_test;
 mod levels;
 
 pub use levels::nested;

@@ -43,7 +43,7 @@ pub enum Test {
     Loss,
     /// One mode or more: `{"values"}`.
     Modes,
-    /// After against baseline: `{"flooded": {"baseline", "after"}, "control"?, "margin"?, "lower_is_better"?}`, or
+    /// After against baseline: `{"treatment": {"baseline", "after"}, "control"?, "margin"?, "lower_is_better"?}`, or
     /// `{"trials": [{"baseline", "cycles"}]}`.
     Recovery,
     /// Throughput over the number of workers: `{"rows": [{"n", "throughput"}]}`.

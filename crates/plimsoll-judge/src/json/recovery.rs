@@ -7,11 +7,12 @@ use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, judge_flat, 
 use serde::Deserialize;
 use serde_json::json;
 
-/// `{"id", "flooded": {"baseline": [..], "after": [..]}, "control": {..}, "margin", "lower_is_better", "metric"}`, or
-/// `"trials": [{"baseline": [{"flooded", "control"}], "cycles": [[..]]}]` in place of the first two.
+/// `{"id", "treatment": {"baseline": [..], "after": [..]}, "control": {..}, "margin", "lower_is_better", "metric"}`, or
+/// `"trials": [{"baseline": [{"treatment", "control"}], "cycles": [[..]]}]` in place of the first two.
 #[derive(Debug, Deserialize)]
 pub(super) struct RecoveryRequest {
-    flooded: Option<BeforeAfter>,
+    #[serde(alias = "flooded")]
+    treatment: Option<BeforeAfter>,
     control: Option<BeforeAfter>,
     trials: Option<Vec<RecoveryTrial>>,
     margin: Option<f64>,
@@ -21,14 +22,14 @@ pub(super) struct RecoveryRequest {
 
 impl Request for RecoveryRequest {
     /// Columns `baseline` and `after` (or the only two), with `control_baseline` and `control_after` where there is a
-    /// control; or one row per window, with columns `phase` (`baseline` or `after`), `flooded` and `control`.
+    /// control; or one row per window, with columns `phase` (`baseline` or `after`), `treatment` and `control`.
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
-        let (flooded, control) = match table.place("phase") {
+        let (treatment, control) = match table.place("phase") {
             Some(phase) => by_phase(table, phase)?,
             None => by_column(table)?,
         };
-        let flooded = Some(flooded);
-        Ok(Self { flooded, control, trials: None, margin: None, lower_is_better: None, metric: None })
+        let treatment = Some(treatment);
+        Ok(Self { treatment, control, trials: None, margin: None, lower_is_better: None, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {
@@ -39,10 +40,10 @@ impl Request for RecoveryRequest {
             ..shipped
         };
         let metric = self.metric.as_deref().unwrap_or("value");
-        let found = match (&self.flooded, &self.trials) {
-            (Some(flooded), None) => judge_flat(metric, flooded, self.control.as_ref(), &settings)?,
+        let found = match (&self.treatment, &self.trials) {
+            (Some(treatment), None) => judge_flat(metric, treatment, self.control.as_ref(), &settings)?,
             (None, Some(trials)) => judge_trials(metric, trials, &settings)?,
-            _ => return Err(JudgeError::Table("expected either `flooded` or `trials`".into())),
+            _ => return Err(JudgeError::Table("expected either `treatment` or `trials`".into())),
         };
         let own = json!({"margin": settings.margin, "per_cycle": found.per_cycle, "trend": found.trend});
         Ok(Answer::new(found.verdict, own))
@@ -55,7 +56,7 @@ const CONTROL: [&str; 2] = ["control_baseline", "control_after"];
 
 fn by_column(table: &Table<'_>) -> Result<Sides, JudgeError> {
     let [baseline, after] = table.lists(["baseline", "after"], &CONTROL)?;
-    let flooded = BeforeAfter { baseline, after };
+    let treatment = BeforeAfter { baseline, after };
     let control = match CONTROL.map(|name| table.place(name)) {
         [None, None] => None,
         [Some(_), Some(_)] => {
@@ -68,15 +69,15 @@ fn by_column(table: &Table<'_>) -> Result<Sides, JudgeError> {
             return Err(JudgeError::Table(told));
         }
     };
-    Ok((flooded, control))
+    Ok((treatment, control))
 }
 
 fn by_phase(table: &Table<'_>, phase: usize) -> Result<Sides, JudgeError> {
-    let Some(value) = table.place("flooded").or_else(|| table.place("value")) else {
-        return Err(JudgeError::Table(format!("there is no column `flooded`: found {}", table.found())));
+    let Some(value) = ["treatment", "flooded", "value"].iter().find_map(|name| table.place(name)) else {
+        return Err(JudgeError::Table(format!("there is no column `treatment`: found {}", table.found())));
     };
     let control = table.place("control");
-    let (mut flooded, mut other) = (BeforeAfter::default(), BeforeAfter::default());
+    let (mut treatment, mut other) = (BeforeAfter::default(), BeforeAfter::default());
     let mut wrong = Vec::new();
     for row in 0..table.len() {
         let text = table.text(row, phase);
@@ -84,7 +85,7 @@ fn by_phase(table: &Table<'_>, phase: usize) -> Result<Sides, JudgeError> {
         if !is_baseline && !text.eq_ignore_ascii_case("after") {
             wrong.push(format!("{} is `{text}`: expected `baseline` or `after`", table.cell(row, phase)));
         }
-        for (sides, column) in [(&mut flooded, Some(value)), (&mut other, control)] {
+        for (sides, column) in [(&mut treatment, Some(value)), (&mut other, control)] {
             let Some(column) = column else { continue };
             let side = if is_baseline { &mut sides.baseline } else { &mut sides.after };
             match table.number(row, column) {
@@ -95,5 +96,5 @@ fn by_phase(table: &Table<'_>, phase: usize) -> Result<Sides, JudgeError> {
         }
     }
     all_of(wrong.into_iter())?;
-    Ok((flooded, control.map(|_| other)))
+    Ok((treatment, control.map(|_| other)))
 }

@@ -2,8 +2,8 @@
 //!
 //! Recovery is a claim of equivalence, not the lack of a significant difference: `recovered` when the whole interval of
 //! after/baseline lies above 1 − margin, `not_recovered` when all of it lies below, else `undecided` (non-inferiority;
-//! Schuirmann 1987). Unchanged programs drift by several per cent between minutes, so an unflooded control that runs in
-//! alternation with the flooded service is divided out, window by window.
+//! Schuirmann 1987). Unchanged programs drift by several per cent between minutes, so a control that runs in
+//! alternation with the treated service is divided out, window by window.
 //!
 //! Inside a trial, windows are compared by the median of all their log differences (Hodges & Lehmann 1963), so that a
 //! few seconds lost to a neighbour do not matter. Trials are then pooled with a variance between trials of their own
@@ -27,12 +27,12 @@ use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 use step::{Medians, Windows};
 
-/// The figure in one window of time, in the flooded service and, in the neighbouring slice of time, in its control.
+/// The figure in one window of time, in the treated service and, in the neighbouring slice of time, in its control.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowPair {
-    /// The figure of the service that was (or will be) flooded, in the metric's unit; 0 says that nothing came through.
-    pub flooded: f64,
-    /// The figure of the unflooded control, where one runs.
+    /// The figure of the service that something is (or will be) done to, in the metric's unit; 0 says that nothing came through.
+    pub treatment: f64,
+    /// The figure of the control, where one runs.
     pub control: Option<f64>,
 }
 
@@ -137,7 +137,7 @@ pub struct RecoveryVerdict {
 
 /// Judges trials, each with its own baseline, floods and windows.
 ///
-/// A window of the flooded service that carried nothing counts as a thousandth of its baseline; a window whose control
+/// A window of the treated service that carried nothing counts as a thousandth of its baseline; a window whose control
 /// carried nothing is left out. The verdict is `invalid` when the baseline itself carried nothing, or the control
 /// stopped in most windows, or moved by itself by more than a factor of 3.
 ///
@@ -186,23 +186,23 @@ pub fn judge_trials(
 
 /// Judges plain windows before and after one flood, with or without those of a control.
 ///
-/// A control with as many windows as the flooded service is paired by position; one with other lengths is compared as a
+/// A control with as many windows as the treated service is paired by position; one with other lengths is compared as a
 /// whole. The interval covers the windows at hand and not how trials differ, and the reason says so.
 ///
 /// # Errors
 /// Empty series, values that are negative or not finite (or zero, where lower is better), or settings out of range.
 pub fn judge_flat(
     metric: &str,
-    flooded: &BeforeAfter,
+    treatment: &BeforeAfter,
     control: Option<&BeforeAfter>,
     settings: &RecoverySettings,
 ) -> Result<RecoveryVerdict, JudgeError> {
     settings.check()?;
-    let n = flooded.baseline.len().min(flooded.after.len());
+    let n = treatment.baseline.len().min(treatment.after.len());
     let paired = control
-        .filter(|c| c.baseline.len() == flooded.baseline.len() && c.after.len() == flooded.after.len());
-    let baseline = pairs(&flooded.baseline, paired.map(|c| &c.baseline));
-    let after = pairs(&flooded.after, paired.map(|c| &c.after));
+        .filter(|c| c.baseline.len() == treatment.baseline.len() && c.after.len() == treatment.after.len());
+    let baseline = pairs(&treatment.baseline, paired.map(|c| &c.baseline));
+    let after = pairs(&treatment.after, paired.map(|c| &c.after));
     let (step, mut medians) = match flat_step(&baseline, &after, settings)? {
         Ok(found) => found,
         Err(Spoiled(reason)) => return Ok(invalid(metric, n, reason)),
@@ -211,7 +211,7 @@ pub fn judge_flat(
         Some(c) if paired.is_none() => {
             match flat_step(&pairs(&c.baseline, None), &pairs(&c.after, None), settings)? {
                 Ok((own, of_control)) => {
-                    medians.control = Some(of_control.flooded);
+                    medians.control = Some(of_control.treatment);
                     step.against(own)
                 }
                 Err(Spoiled(_)) => return Ok(invalid(metric, n, CONTROL_STOPPED.into())),
@@ -227,7 +227,7 @@ pub fn judge_flat(
     Ok(RecoveryVerdict { verdict, per_cycle: vec![Estimate::of_log(log_ratio)], trend: None })
 }
 
-const CONTROL_STOPPED: &str = "the control, which was never flooded, carried nothing in most windows: the machine or the rig failed, not the \
+const CONTROL_STOPPED: &str = "the control, which was spared, carried nothing in most windows: the machine or the rig failed, not the \
      service";
 const NO_BASELINE: &str =
     "the service carried nothing before the flood in most windows: there is no baseline to return to";
@@ -243,12 +243,12 @@ fn is_beyond(ratio: f64, factor: f64) -> bool {
     !(1.0 / factor..=factor).contains(&ratio)
 }
 
-/// Why the control cannot stand for what the flooded service would have done without a flood; nothing where it can.
+/// Why the control cannot stand for what the treated service would have done without a flood; nothing where it can.
 fn adrift(medians: Medians) -> Option<String> {
     let [before, after] = medians.control?;
     is_beyond(after / before, ADRIFT).then(|| {
         format!(
-            "the control, which was never flooded, went from {} to {} by itself (x{}): the machine changed so much that there is nothing to \
+            "the control, which was spared, went from {} to {} by itself (x{}): the machine changed so much that there is nothing to \
              compare with",
             wording::figure(before),
             wording::figure(after),
@@ -264,10 +264,10 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
             (wording::figure(before), wording::figure(after), wording::figure(after / before));
         format!("{what} went from {before} to {after} (x{ratio})")
     };
-    let flooded = told("the flooded rig's median window", medians.flooded);
+    let treatment = told("the treatment's median window", medians.treatment);
     let Some(control) = medians.control else {
         return format!(
-            "{flooded}; no control ran, so whatever the machine did by itself between baseline and after is part of the figure (unchanged \
+            "{treatment}; no control ran, so whatever the machine did by itself between baseline and after is part of the figure (unchanged \
              programs often move by more than 5 % within minutes)"
         );
     };
@@ -277,15 +277,15 @@ fn arithmetic(medians: Medians, ratio: f64) -> String {
     } else {
         String::new()
     };
-    let of_medians = medians.flooded[1] / medians.flooded[0] / by_itself;
+    let of_medians = medians.treatment[1] / medians.treatment[0] / by_itself;
     let apart = if is_beyond(of_medians / ratio, APART) {
         format!(" (of the medians alone {}: windows scatter)", wording::figure(of_medians))
     } else {
         String::new()
     };
     format!(
-        "{flooded}, {}{moved}; one divided by the other, window by window, is {}{apart}",
-        told("and that of its unflooded control", control),
+        "{treatment}, {}{moved}; one divided by the other, window by window, is {}{apart}",
+        told("and that of its control", control),
         wording::figure(ratio)
     )
 }
@@ -344,9 +344,9 @@ fn flat_step(
     })
 }
 
-fn pairs(flooded: &[f64], control: Option<&Vec<f64>>) -> Vec<WindowPair> {
-    let pair = |(i, &flooded): (usize, &f64)| WindowPair { flooded, control: control.map(|c| c[i]) };
-    flooded.iter().enumerate().map(pair).collect()
+fn pairs(treatment: &[f64], control: Option<&Vec<f64>>) -> Vec<WindowPair> {
+    let pair = |(i, &treatment): (usize, &f64)| WindowPair { treatment, control: control.map(|c| c[i]) };
+    treatment.iter().enumerate().map(pair).collect()
 }
 
 fn trend(steps: &[Vec<Step>]) -> Trend {

@@ -14,7 +14,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// The windows of one phase, checked.
 pub(super) struct Windows {
-    flooded: Vec<f64>,
+    treatment: Vec<f64>,
     /// Flooded and control, where the control has a figure above 0.
     with_control: Vec<(f64, f64)>,
     /// How many windows name a control at all.
@@ -28,21 +28,21 @@ impl Windows {
             return Err(JudgeError::Empty { what: what.into(), expected: "at least one window" });
         }
         for (index, window) in windows.iter().enumerate() {
-            for (name, value) in [("flooded", Some(window.flooded)), ("control", window.control)] {
+            for (name, value) in [("treatment", Some(window.treatment)), ("control", window.control)] {
                 check(|| format!("{what}.{name}"), index, value.unwrap_or(1.0), zeros_refused)?;
             }
         }
-        let with_control = windows.iter().filter_map(|w| Some((w.flooded, w.control?)));
+        let with_control = windows.iter().filter_map(|w| Some((w.treatment, w.control?)));
         Ok(Self {
-            flooded: windows.iter().map(|w| w.flooded).collect(),
+            treatment: windows.iter().map(|w| w.treatment).collect(),
             controls: windows.iter().filter(|w| w.control.is_some()).count(),
             with_control: with_control.filter(|(_, control)| *control > 0.0).collect(),
         })
     }
 
-    /// Whether most windows of the flooded service are empty.
+    /// Whether most windows of the treated service are empty.
     pub(super) fn carried_nothing(&self) -> bool {
-        median(&self.flooded) <= 0.0
+        median(&self.treatment) <= 0.0
     }
 
     /// Whether most windows of the control are empty.
@@ -52,14 +52,14 @@ impl Windows {
 
     /// Whether enough windows have a control to be judged against it alone.
     fn adjustable(&self) -> bool {
-        2 * self.with_control.len() >= self.flooded.len()
+        2 * self.with_control.len() >= self.treatment.len()
     }
 
     fn logs(&self, adjusted: bool, floor: f64) -> Vec<f64> {
         if adjusted {
             self.with_control.iter().map(|(f, c)| f.max(floor).ln() - c.ln()).collect()
         } else {
-            self.flooded.iter().map(|f| f.max(floor).ln()).collect()
+            self.treatment.iter().map(|f| f.max(floor).ln()).collect()
         }
     }
 }
@@ -67,19 +67,19 @@ impl Windows {
 /// The median figures of a trial before and after a flood: what a reader finds in a table of the rigs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Medians {
-    pub(super) flooded: [f64; 2],
+    pub(super) treatment: [f64; 2],
     /// Those of the control, where it was divided out.
     pub(super) control: Option<[f64; 2]>,
 }
 
 impl Medians {
     pub(super) fn of(baseline: &Windows, after: &Windows) -> Self {
-        let flooded = [baseline, after].map(|phase| median(&phase.flooded));
+        let treatment = [baseline, after].map(|phase| median(&phase.treatment));
         let of_control = |phase: &Windows| {
             median(&phase.with_control.iter().map(|(_, control)| *control).collect::<Vec<_>>())
         };
         let adjusted = baseline.adjustable() && after.adjustable();
-        Self { flooded, control: adjusted.then(|| [baseline, after].map(of_control)) }
+        Self { treatment, control: adjusted.then(|| [baseline, after].map(of_control)) }
     }
 
     /// The medians over trials; the control's only where every trial has one.
@@ -87,7 +87,7 @@ impl Medians {
         let over = |of: &dyn Fn(&Self) -> f64| median(&trials.iter().map(of).collect::<Vec<_>>());
         let control = trials.iter().all(|trial| trial.control.is_some());
         Self {
-            flooded: [0, 1].map(|side| over(&|trial| trial.flooded[side])),
+            treatment: [0, 1].map(|side| over(&|trial| trial.treatment[side])),
             control: control
                 .then(|| [0, 1].map(|side| over(&|trial| trial.control.map_or(f64::NAN, |of| of[side])))),
         }
@@ -119,7 +119,7 @@ impl Step {
     /// The step between two phases, against the control where enough windows have one.
     pub(super) fn between(baseline: &Windows, after: &Windows) -> Self {
         let adjusted = baseline.adjustable() && after.adjustable();
-        let floor = NOTHING * median(&baseline.flooded);
+        let floor = NOTHING * median(&baseline.treatment);
         Self::of_logs(&baseline.logs(adjusted, floor), &after.logs(adjusted, floor))
     }
 

@@ -23,7 +23,7 @@ impl Rig {
                     let own = if neighbour < 0.0 { 0.3 * self.rng.normal() } else { 0.0 };
                     level * (weather + neighbour + own + self.window * self.rng.normal()).exp()
                 };
-                WindowPair { flooded: figure(200.0 * ratio), control: Some(figure(200.0)) }
+                WindowPair { treatment: figure(200.0 * ratio), control: Some(figure(200.0)) }
             })
             .collect()
     }
@@ -94,7 +94,7 @@ fn damage_that_grows_with_every_flood_is_a_trend_and_is_judged_at_its_end() {
 fn a_service_that_died_has_not_recovered() {
     let mut trial = Rig::new(6).trial(&[1.0]);
     for window in &mut trial.cycles[0] {
-        window.flooded = 0.0;
+        window.treatment = 0.0;
     }
     let found = judge(&[trial]);
     assert_eq!(found.verdict.outcome, Outcome::NotRecovered);
@@ -112,11 +112,11 @@ fn a_control_that_died_makes_the_run_invalid() {
     assert!(found.verdict.reason.contains("control"), "{}", found.verdict.reason);
 }
 
-fn steady(flooded: f64, control: f64) -> Vec<WindowPair> {
+fn steady(treatment: f64, control: f64) -> Vec<WindowPair> {
     (0..20)
         .map(|i| {
             let noise = 1.0 + 0.01 * f64::from(i % 5);
-            WindowPair { flooded: flooded * noise, control: Some(control * noise) }
+            WindowPair { treatment: treatment * noise, control: Some(control * noise) }
         })
         .collect()
 }
@@ -142,18 +142,18 @@ fn a_control_that_moved_by_more_than_a_factor_of_three_makes_the_run_invalid() {
 
 #[test]
 fn a_baseline_that_carried_nothing_makes_the_run_invalid() {
-    let flooded = BeforeAfter { baseline: vec![0.0; 10], after: vec![5.0; 10] };
-    let found = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap();
+    let treatment = BeforeAfter { baseline: vec![0.0; 10], after: vec![5.0; 10] };
+    let found = judge_flat("rate", &treatment, None, &RecoverySettings::default()).unwrap();
     assert_eq!(found.verdict.outcome, Outcome::Invalid);
 }
 
 #[test]
 fn plain_numbers_from_the_old_report_are_judged() {
-    let flooded = BeforeAfter {
+    let treatment = BeforeAfter {
         baseline: vec![219.0, 221.0, 215.0, 220.0, 218.0, 222.0],
         after: vec![48.0, 47.0, 49.0, 48.5, 47.5, 48.0],
     };
-    let found = judge_flat("connections_per_second", &flooded, None, &RecoverySettings::default()).unwrap();
+    let found = judge_flat("connections_per_second", &treatment, None, &RecoverySettings::default()).unwrap();
     assert_eq!(found.verdict.outcome, Outcome::NotRecovered);
     assert!((found.verdict.estimate.unwrap() - 48.0 / 219.0).abs() < 0.01);
 }
@@ -163,37 +163,37 @@ fn a_control_of_other_length_is_compared_as_a_whole() {
     let mut rng = SmallRng::new(8);
     let mut series = |level: f64, n: usize| (0..n).map(|_| level * (0.01 * rng.normal()).exp()).collect();
     // The machine lost a fifth by itself.
-    let flooded = BeforeAfter { baseline: series(100.0, 40), after: series(80.0, 40) };
+    let treatment = BeforeAfter { baseline: series(100.0, 40), after: series(80.0, 40) };
     let control = BeforeAfter { baseline: series(50.0, 30), after: series(40.0, 35) };
-    let found = judge_flat("rate", &flooded, Some(&control), &RecoverySettings::default()).unwrap();
+    let found = judge_flat("rate", &treatment, Some(&control), &RecoverySettings::default()).unwrap();
     assert_eq!(found.verdict.outcome, Outcome::Recovered, "{}", found.verdict.reason);
 }
 
 #[test]
 fn a_delay_that_doubled_has_not_recovered() {
     let settings = RecoverySettings { lower_is_better: true, ..RecoverySettings::default() };
-    let flooded = BeforeAfter {
+    let treatment = BeforeAfter {
         baseline: vec![10.0, 10.1, 9.9, 10.0, 10.2, 9.8],
         after: vec![20.0, 20.1, 19.9, 20.0, 20.2, 19.8],
     };
-    assert_eq!(judge_flat("ms", &flooded, None, &settings).unwrap().verdict.outcome, Outcome::NotRecovered);
-    let better = BeforeAfter { baseline: flooded.after, after: flooded.baseline };
+    assert_eq!(judge_flat("ms", &treatment, None, &settings).unwrap().verdict.outcome, Outcome::NotRecovered);
+    let better = BeforeAfter { baseline: treatment.after, after: treatment.baseline };
     assert_eq!(judge_flat("ms", &better, None, &settings).unwrap().verdict.outcome, Outcome::Recovered);
 }
 
 #[test]
 fn one_window_on_each_side_decides_nothing() {
-    let flooded = BeforeAfter { baseline: vec![100.0], after: vec![50.0] };
-    let found = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap();
+    let treatment = BeforeAfter { baseline: vec![100.0], after: vec![50.0] };
+    let found = judge_flat("rate", &treatment, None, &RecoverySettings::default()).unwrap();
     assert_eq!(found.verdict.outcome, Outcome::Undecided);
     assert_eq!(found.verdict.interval, None);
 }
 
 #[test]
 fn bad_windows_are_named_by_their_place() {
-    let flooded = BeforeAfter { baseline: vec![1.0, -1.0], after: vec![1.0] };
-    let error = judge_flat("rate", &flooded, None, &RecoverySettings::default()).unwrap_err();
-    assert_eq!(error.to_string(), "`baseline.flooded`[1] is -1: expected 0 or more");
+    let treatment = BeforeAfter { baseline: vec![1.0, -1.0], after: vec![1.0] };
+    let error = judge_flat("rate", &treatment, None, &RecoverySettings::default()).unwrap_err();
+    assert_eq!(error.to_string(), "`baseline.treatment`[1] is -1: expected 0 or more");
     assert!(judge_trials("rate", &[], &RecoverySettings::default()).is_err());
     assert!(judge_trials("rate", &[RecoveryTrial::default()], &RecoverySettings::default()).is_err());
 }

@@ -204,7 +204,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         match next {
             Start::Now { .. } | Start::TooLate { .. } => return EpollTimeout::ZERO,
             Start::At(due) if due <= now => return EpollTimeout::ZERO,
-            // Without the alarm the wait ends a little later, which is then counted as the generator's lateness.
+            // Without the alarm the wait ends a little later, which is then counted as the generator's send_lag.
             Start::At(due) => self.alarm.set(due, now).unwrap_or(()),
             Start::WhenOneEnds | Start::Over => {}
         }

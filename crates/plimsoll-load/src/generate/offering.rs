@@ -12,9 +12,9 @@ pub(super) struct Offering {
     length: u64,
     due: u64,
     begun: u64,
-    held_back: u64,
+    queued: u64,
     last_begun: u64,
-    lateness: Histogram<u64>,
+    send_lag: Histogram<u64>,
     steps: Vec<StepTally>,
 }
 
@@ -43,9 +43,9 @@ impl Offering {
             length,
             due: 0,
             begun: 0,
-            held_back: 0,
+            queued: 0,
             last_begun: start,
-            lateness: histogram(),
+            send_lag: histogram(),
             steps: steps.iter().copied().map(StepTally::new).collect(),
         }
     }
@@ -66,9 +66,9 @@ impl Offering {
         self.begun += 1;
         self.last_begun = self.last_begun.max(now);
         if held {
-            self.held_back += 1;
+            self.queued += 1;
         } else {
-            record(&mut self.lateness, intended, now);
+            record(&mut self.send_lag, intended, now);
         }
         if let Some(step) = self.step(intended) {
             step.due += 1;
@@ -103,9 +103,9 @@ impl Offering {
     pub(super) fn merge(&mut self, other: &Self) {
         self.due += other.due;
         self.begun += other.begun;
-        self.held_back += other.held_back;
+        self.queued += other.queued;
         self.last_begun = self.last_begun.max(other.last_begun);
-        add(&mut self.lateness, &other.lateness);
+        add(&mut self.send_lag, &other.send_lag);
         for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
             mine.due += theirs.due;
             mine.begun += theirs.begun;
@@ -133,15 +133,15 @@ impl Offering {
                 latency,
             }
         };
-        let lateness = Recorded::from(&self.lateness);
+        let send_lag = Recorded::from(&self.send_lag);
         Offer {
             length_ns: self.length,
             due: self.due,
             begun: self.begun,
-            held_back: self.held_back,
+            queued: self.queued,
             last_begun_ns: self.last_begun - self.start,
-            lateness_us: lateness.percentiles(),
-            lateness,
+            send_lag_us: send_lag.percentiles(),
+            send_lag,
             steps: self.steps.iter().zip(bounds).map(step).collect(),
         }
     }
@@ -168,7 +168,7 @@ mod tests {
         other.begun(1_500_000, false, 1_500_000);
         offering.merge(&other);
         let offer = offering.into_offer();
-        assert_eq!((offer.due, offer.begun, offer.held_back, offer.last_begun_ns), (4, 3, 1, 1_499_000));
+        assert_eq!((offer.due, offer.begun, offer.queued, offer.last_begun_ns), (4, 3, 1, 1_499_000));
         let [first, second] = &offer.steps[..] else { panic!("two steps: {offer:?}") };
         assert_eq!((first.due, first.begun, first.requests, first.errors), (2, 2, 0, 1));
         assert_eq!((second.due, second.begun, second.requests, second.errors), (2, 1, 1, 0));

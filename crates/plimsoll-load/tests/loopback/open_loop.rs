@@ -56,7 +56,7 @@ fn every_request_that_is_due_is_sent_and_answered() {
     assert_eq!((offer.due, offer.begun, found.requests, found.failed()), (1500, 1500, 1500, 0));
     assert_eq!(offer.length_ns, 1_500_000_000);
     assert!((offer.offered().unwrap() - 1000.0).abs() < 1e-9);
-    assert!(found.connections <= found.requests && !offer.lateness.is_empty());
+    assert!(found.connections <= found.requests && !offer.send_lag.is_empty());
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn requests_for_which_no_connection_is_free_wait_and_are_given_up_in_the_end() {
     let offer = offer(&found);
     assert_eq!(offer.due, 100);
     assert_eq!(offer.due, offer.begun + found.errors[&ErrorKind::NoConnection], "{:?}", found.errors);
-    assert!(offer.held_back > 0 && offer.begun < 20, "{offer:?}");
+    assert!(offer.queued > 0 && offer.begun < 20, "{offer:?}");
     assert!(!found.errors.contains_key(&ErrorKind::GeneratorLate), "{:?}", found.errors);
     assert!(found.latency.percentiles.max > 400_000, "the wait counts: {:?}", found.latency.percentiles);
 }

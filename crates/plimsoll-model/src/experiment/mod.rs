@@ -72,8 +72,8 @@ pub use service::{
 
 pub use load::storage::{Access, CacheState, StorageEngine, StorageLoad, SyncBy};
 pub use storage::{
-    DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Neighbour, Queueing, SourceClaim, Volume,
-    WinnerClaim,
+    BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Queueing, SourceClaim,
+    Volume, WinnerClaim,
 };
 
 use crate::units::{ByteSize, PortRange, Span, Unit};
@@ -102,8 +102,8 @@ pub struct Experiment {
     #[serde(default)]
     pub loads: BTreeMap<String, Load>,
     /// Loads that are there beside those that are measured, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub neighbours: BTreeMap<String, Neighbour>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", alias = "neighbours")]
+    pub background: BTreeMap<String, BackgroundLoad>,
     /// What happens in a trial, in order.
     pub phases: Vec<Phase>,
     /// A second rig of the same kind that is spared some phases, so that drift of the machine is not taken for an effect.

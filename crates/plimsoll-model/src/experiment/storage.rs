@@ -142,7 +142,7 @@ impl Queueing {
 /// A load that is there beside what is measured, on a host of the same rig.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Neighbour {
+pub struct BackgroundLoad {
     /// The load. It goes on until its time is over, whatever it says of its own length.
     pub load: String,
     /// The phases, measured or driven ones, during which it is there; all when empty.
@@ -159,7 +159,7 @@ pub struct Neighbour {
     pub stays: Option<Span>,
 }
 
-impl Neighbour {
+impl BackgroundLoad {
     /// Whether it is there so long after a phase began. It is away first.
     #[must_use]
     pub fn is_there(&self, since: std::time::Duration) -> bool {
@@ -241,17 +241,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_neighbour_comes_and_goes_and_is_away_first() {
-        let neighbour = Neighbour {
+    fn a_background_load_comes_and_goes_and_is_away_first() {
+        let background = BackgroundLoad {
             load: "reader".into(),
             during: Vec::new(),
             present: true,
             every: Some(Span::secs(4)),
             stays: Some(Span::secs(1)),
         };
-        let there = |s: f64| neighbour.is_there(Duration::from_secs_f64(s));
+        let there = |s: f64| background.is_there(Duration::from_secs_f64(s));
         assert_eq!([0.0, 2.9, 3.1, 3.9, 4.1, 7.5].map(there), [false, false, true, true, false, true]);
-        assert!(!Neighbour { present: false, ..neighbour.clone() }.is_there(Duration::from_secs(3)));
-        assert!(Neighbour { every: None, stays: None, ..neighbour }.is_there(Duration::ZERO));
+        assert!(!BackgroundLoad { present: false, ..background.clone() }.is_there(Duration::from_secs(3)));
+        assert!(BackgroundLoad { every: None, stays: None, ..background }.is_there(Duration::ZERO));
     }
 }

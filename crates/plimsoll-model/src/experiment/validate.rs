@@ -40,7 +40,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     check_phases(experiment, &experiment.phases, &path!["phases"], &mut names, &mut found);
     found.note(control(experiment, &names));
     found.note(capture::check(experiment, &names));
-    found.note(storage::neighbours(experiment, &names));
+    found.note(storage::background(experiment, &names));
     factors(experiment, &mut found);
     for (index, claim) in experiment.claims.iter().enumerate() {
         let checked = claims::check(experiment, index, claim, &names);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PhaseRecord, Twin};
+use super::{Arm, PhaseRecord};
 use crate::trace::Class;
 
 /// What one interface's capture put into its file.
@@ -30,7 +30,8 @@ pub struct CapturedFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureRecord {
     /// The rig.
-    pub twin: Twin,
+    #[serde(alias = "twin")]
+    pub arm: Arm,
     /// The host.
     pub host: String,
     /// The file.
@@ -72,9 +73,9 @@ impl PhaseRecord {
     /// The share of the connections' time in which there was something to send and nothing went. Absent where no
     /// connection was captured.
     #[must_use]
-    pub fn stall_share(&self, twin: Twin) -> Option<f64> {
-        let of_twin = self.captures.iter().filter(|capture| capture.twin == twin);
-        let traffic: Vec<&Traffic> = of_twin.filter_map(|capture| capture.traffic.as_ref()).collect();
+    pub fn stall_share(&self, arm: Arm) -> Option<f64> {
+        let of_arm = self.captures.iter().filter(|capture| capture.arm == arm);
+        let traffic: Vec<&Traffic> = of_arm.filter_map(|capture| capture.traffic.as_ref()).collect();
         let lifetime: f64 = traffic.iter().map(|traffic| traffic.lifetime_s).sum();
         let held_up = traffic.iter().flat_map(|traffic| &traffic.stalls).filter(|of| of.class.held_up());
         let held_up: f64 = held_up.map(|of| of.time_s).sum();
@@ -98,7 +99,8 @@ mod tests {
         let traffic =
             Traffic { connections: 2, lifetime_s: 10.0, stalls: stalls.collect(), ..Traffic::default() };
         let file = CapturedFile::default();
-        let capture = CaptureRecord { twin: Twin::Main, host: "client".into(), file, traffic: Some(traffic) };
+        let capture =
+            CaptureRecord { arm: Arm::Treatment, host: "client".into(), file, traffic: Some(traffic) };
         PhaseRecord {
             name: "all".into(),
             kind: PhaseKind::Measure,
@@ -116,12 +118,12 @@ mod tests {
     #[test]
     fn only_time_in_which_somebody_was_held_up_counts() {
         let mixed = phase(&[(Class::DelayedAck, 4.0), (Class::ClientIdle, 5.0), (Class::Rto, 0.5)]);
-        assert_eq!(mixed.stall_share(Twin::Main), Some(0.45));
-        assert_eq!(mixed.stall_share(Twin::Control), None);
+        assert_eq!(mixed.stall_share(Arm::Treatment), Some(0.45));
+        assert_eq!(mixed.stall_share(Arm::Control), None);
     }
 
     #[test]
     fn a_connection_that_never_stood_still_has_a_share_that_can_be_compared() {
-        assert_eq!(phase(&[]).stall_share(Twin::Main), Some(0.0));
+        assert_eq!(phase(&[]).stall_share(Arm::Treatment), Some(0.0));
     }
 }

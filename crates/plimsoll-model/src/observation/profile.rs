@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Twin;
+use super::Arm;
 
 /// What one frame of a stack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -124,7 +124,8 @@ impl From<StackNode> for (Option<u32>, u32, u64) {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The rig.
-    pub twin: Twin,
+    #[serde(alias = "twin")]
+    pub arm: Arm,
     /// What made the samples.
     pub clock: ProfileClock,
     /// Samples per second and CPU: each stands for this part of a second of CPU time.
@@ -145,17 +146,8 @@ pub struct Profile {
 impl Profile {
     /// Without any sample.
     #[must_use]
-    pub fn new(twin: Twin, clock: ProfileClock, hertz: u32) -> Self {
-        Self {
-            twin,
-            clock,
-            hertz,
-            lost: 0,
-            idle: 0,
-            frames: Vec::new(),
-            nodes: Vec::new(),
-            calls: Vec::new(),
-        }
+    pub fn new(arm: Arm, clock: ProfileClock, hertz: u32) -> Self {
+        Self { arm, clock, hertz, lost: 0, idle: 0, frames: Vec::new(), nodes: Vec::new(), calls: Vec::new() }
     }
 
     /// Samples of CPUs that were busy.
@@ -195,7 +187,7 @@ impl Profile {
     pub fn of_the_run(&self) -> Self {
         let begins_with = |stack: &[&Frame], kind| stack.first().is_some_and(|frame| frame.kind == kind);
         let knows_hosts = self.stacks().any(|(stack, _)| begins_with(&stack, FrameKind::Host));
-        let mut own = ProfileBuilder::new(self.twin, self.clock, self.hertz);
+        let mut own = ProfileBuilder::new(self.arm, self.clock, self.hertz);
         for (stack, samples) in
             self.stacks().filter(|(stack, _)| !(knows_hosts && begins_with(stack, FrameKind::Others)))
         {
@@ -245,8 +237,8 @@ pub struct ProfileBuilder {
 impl ProfileBuilder {
     /// Begins with a profile without samples.
     #[must_use]
-    pub fn new(twin: Twin, clock: ProfileClock, hertz: u32) -> Self {
-        Self { profile: Profile::new(twin, clock, hertz), frames: HashMap::new(), nodes: HashMap::new() }
+    pub fn new(arm: Arm, clock: ProfileClock, hertz: u32) -> Self {
+        Self { profile: Profile::new(arm, clock, hertz), frames: HashMap::new(), nodes: HashMap::new() }
     }
 
     /// Counts a stack, its frames from the outermost to the innermost. One without any frame is left out.
@@ -324,7 +316,7 @@ mod tests {
     }
 
     fn built(stacks: &[(Vec<Frame>, u64)]) -> Profile {
-        let mut builder = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 199);
+        let mut builder = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, 199);
         for (stack, samples) in stacks {
             builder.add(stack, *samples);
         }
@@ -370,7 +362,7 @@ mod tests {
             for (place, node) in profile.nodes.iter().enumerate() {
                 prop_assert!(node.parent.is_none_or(|parent| (parent as usize) < place));
             }
-            let mut twice = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 199);
+            let mut twice = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, 199);
             twice.merge(&profile);
             twice.merge(&profile);
             let twice = twice.build();

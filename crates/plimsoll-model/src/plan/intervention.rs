@@ -38,8 +38,8 @@ pub struct Intervention {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Action>,
     /// Whether background loads stay away.
-    #[serde(default)]
-    pub without_neighbours: bool,
+    #[serde(default, alias = "without_neighbours")]
+    pub without_background: bool,
     /// What is compared.
     pub compared: Compared,
 }
@@ -108,8 +108,8 @@ impl Intervention {
                 overrides.push(Override::new(path, value)?);
             }
             let mut experiment = read(&overrides)?;
-            if self.without_neighbours {
-                experiment.neighbours.clear();
+            if self.without_background {
+                experiment.background.clear();
             }
             // They may come from a store, and are as strange as those of a file.
             for action in &self.actions {
@@ -179,7 +179,7 @@ levels = [1, 2]
             what: "a longer queue".to_owned(),
             set: vec![("services.web.web.backlog".to_owned(), 4096.into())],
             actions: vec![Action::FlushRules(FlushRules { on: "a".to_owned() })],
-            without_neighbours: false,
+            without_background: false,
             compared: Compared::Sides {
                 phase: "all".to_owned(),
                 metric: Metric::ConnectionsPerSecond,
@@ -216,7 +216,7 @@ levels = [1, 2]
                 what: "without rules".to_owned(),
                 set: Vec::new(),
                 actions: vec![Action::FlushRules(FlushRules { on: host.to_owned() })],
-                without_neighbours: false,
+                without_background: false,
                 compared: Compared::Recovery { after: "all".to_owned() },
             };
             let settings = Settings { intervention: Some(intervention), ..Settings::default() };

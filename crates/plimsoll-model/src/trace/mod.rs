@@ -1,7 +1,7 @@
 //! What the packets of connections tell: the JSON of a trace, and what is drawn of a connection.
 
 mod class;
-mod portrait;
+mod time_sequence;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use class::{Actor, Class};
-pub use portrait::{Point, Portrait, Way};
+pub use time_sequence::{Point, TimeSequence, Way};
 
 /// The name and version of the JSON form. The number rises when a field changes its meaning or goes away.
 pub const TRACE_SCHEMA: &str = "plimsoll.trace/1";

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use plimsoll_model::observation::{Profile, ProfileBuilder, ProfileClock, Twin};
+use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 
 use self::rings::Rings;
 use self::symbols::Symbols;
@@ -54,7 +54,7 @@ pub type HostNamespaces = BTreeMap<u64, String>;
 
 enum Command {
     Start { hosts: HostNamespaces, started: Sender<()> },
-    Stop { twin: Twin, stopped: Sender<()> },
+    Stop { arm: Arm, stopped: Sender<()> },
     Take { profiles: Sender<Vec<Profile>> },
 }
 
@@ -110,8 +110,8 @@ impl Profiler {
     }
 
     /// Ends it. What was sampled since it began belongs to this rig.
-    pub fn stop(&self, twin: Twin) {
-        self.ask(|stopped| Command::Stop { twin, stopped });
+    pub fn stop(&self, arm: Arm) {
+        self.ask(|stopped| Command::Stop { arm, stopped });
     }
 
     /// What was sampled since this was last asked, a profile for each rig.
@@ -141,7 +141,7 @@ impl Drop for Profiler {
 struct Worker {
     rings: Rings,
     hosts: HostNamespaces,
-    sampled: BTreeMap<Twin, rings::Sampled>,
+    sampled: BTreeMap<Arm, rings::Sampled>,
 }
 
 impl Worker {
@@ -162,17 +162,17 @@ impl Worker {
                     self.rings.enable();
                     let _ = started.send(());
                 }
-                Ok(Command::Stop { twin, stopped }) => {
+                Ok(Command::Stop { arm, stopped }) => {
                     self.rings.disable();
                     self.rings.empty_into(&mut now);
-                    self.sampled.entry(twin).or_default().merge(std::mem::take(&mut now));
+                    self.sampled.entry(arm).or_default().merge(std::mem::take(&mut now));
                     let _ = stopped.send(());
                 }
                 Ok(Command::Take { profiles }) => {
                     let clock = self.rings.clock();
                     let sampled = std::mem::take(&mut self.sampled).into_iter();
-                    let named = sampled.map(|(twin, sampled)| {
-                        symbols.name(&sampled, &self.hosts, ProfileBuilder::new(twin, clock, HERTZ))
+                    let named = sampled.map(|(arm, sampled)| {
+                        symbols.name(&sampled, &self.hosts, ProfileBuilder::new(arm, clock, HERTZ))
                     });
                     let _ = profiles.send(named.collect());
                     self.hosts.clear();

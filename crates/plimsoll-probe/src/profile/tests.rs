@@ -29,7 +29,7 @@ fn profiled(work: impl FnOnce()) -> Profile {
     let here = std::fs::metadata("/proc/self/ns/net").map(|it| std::os::unix::fs::MetadataExt::ino(&it));
     profiler.start(HostNamespaces::from([(here.expect("there is a namespace"), "here".to_owned())]));
     work();
-    profiler.stop(Twin::Main);
+    profiler.stop(Arm::Treatment);
     let mut profiles = profiler.take();
     assert!(profiler.take().is_empty(), "what was taken is not told again");
     assert_eq!(profiles.len(), 1);

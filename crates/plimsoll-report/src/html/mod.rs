@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
-use plimsoll_model::trace::Portrait;
+use plimsoll_model::trace::TimeSequence;
 
 pub use packets::trace;
 
@@ -31,7 +31,7 @@ const CONNECTION_PICKER: &str = "connection-picker";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drawn<'r> {
     /// Connections from its captures that are worth a look.
-    pub portraits: &'r [Portrait],
+    pub time_sequences: &'r [TimeSequence],
     /// The stacks of the two sides that the report's profile compares.
     pub stacks: Option<&'r [Profile; 2]>,
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 use plimsoll_model::report::{PacketReport, RunReport};
-use plimsoll_model::trace::{Class, ConnectionReport, Portrait, TraceReport};
+use plimsoll_model::trace::{Class, ConnectionReport, TimeSequence, TraceReport};
 
 use super::chart::flow;
 use super::section::Section;
@@ -16,7 +16,7 @@ use crate::wording;
 const LISTED: usize = 200;
 
 /// The section of a run.
-pub(super) fn section(report: &RunReport, portraits: &[Portrait]) -> Option<Section> {
+pub(super) fn section(report: &RunReport, time_sequences: &[TimeSequence]) -> Option<Section> {
     (!report.packets.is_empty()).then(|| Section {
         id: "packets",
         title: "Packets",
@@ -24,10 +24,10 @@ pub(super) fn section(report: &RunReport, portraits: &[Portrait]) -> Option<Sect
             p { "Where the connections' time went, from the packets that were captured while it was measured." }
             (of_run(&report.packets))
             @for (what, evidence) in wording::longest_stalls(report) { p .soft { (what) ": " (evidence) } }
-            @if portraits.is_empty() {
+            @if time_sequences.is_empty() {
                 p { "The captures are not there any more, or hold no connection: none can be drawn." }
             }
-            (drawn(portraits))
+            (drawn(time_sequences))
         },
     })
 }
@@ -75,7 +75,7 @@ pub fn trace(
     out: &mut dyn Write,
     name: &str,
     report: &TraceReport,
-    portraits: &[Portrait],
+    time_sequences: &[TimeSequence],
 ) -> io::Result<()> {
     let body = html! {
         header .page {
@@ -94,11 +94,11 @@ pub fn trace(
                 }
                 (shares(report))
             }
-            @if !portraits.is_empty() {
+            @if !time_sequences.is_empty() {
                 section #connections aria-label="Connections over time" {
                     h2 { "Connections over time" }
                     noscript { p { "The charts need JavaScript. The stalls also stand in the table below." } }
-                    (drawn(portraits))
+                    (drawn(time_sequences))
                 }
             }
             section #list aria-label="Connections" {
@@ -138,15 +138,15 @@ fn shares(report: &TraceReport) -> Markup {
 }
 
 /// A selector, and the charts of the connection that it selects.
-fn drawn(portraits: &[Portrait]) -> Markup {
-    let figures = flow::charts(portraits);
+fn drawn(time_sequences: &[TimeSequence]) -> Markup {
+    let figures = flow::charts(time_sequences);
     html! {
         @if !figures.is_empty() {
             label .pick {
                 "Connection "
                 select .picker id=(CONNECTION_PICKER) autocomplete="off" {
-                    @for (nth, portrait) in portraits.iter().enumerate() {
-                        option value=(nth) { (title(portrait)) }
+                    @for (nth, time_sequence) in time_sequences.iter().enumerate() {
+                        option value=(nth) { (title(time_sequence)) }
                     }
                 }
             }
@@ -155,9 +155,10 @@ fn drawn(portraits: &[Portrait]) -> Markup {
     }
 }
 
-fn title(portrait: &Portrait) -> String {
-    let ConnectionReport { client, server, stall_count, stalled_s, .. } = &portrait.connection;
-    let place = if portrait.place.is_empty() { String::new() } else { format!("{}: ", portrait.place) };
+fn title(time_sequence: &TimeSequence) -> String {
+    let ConnectionReport { client, server, stall_count, stalled_s, .. } = &time_sequence.connection;
+    let place =
+        if time_sequence.place.is_empty() { String::new() } else { format!("{}: ", time_sequence.place) };
     format!("{place}{client} → {server}, {stall_count} stalls of {} s", figure(*stalled_s))
 }
 

@@ -32,7 +32,7 @@ pub(super) fn body(
         remedies(report, claims),
         causes(report),
         searches(report),
-        packets::section(report, drawn.portraits),
+        packets::section(report, drawn.time_sequences),
         profile(report, drawn.stacks),
         gathered(report),
         tables::found("winners", "Winners", findings::winners(report)),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{PhaseKind, PhaseRecord, Sample, Slice, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Sample, Slice, TrialRecord};
 
 use super::spans::{Shade, Span};
 use crate::number::{median, sorted};
@@ -85,7 +85,7 @@ pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
 /// The rate of one rig; absent when it never ran.
 pub(super) fn load(
     trial: &TrialRecord,
-    twin: Twin,
+    arm: Arm,
     points: usize,
     count: fn(&plimsoll_model::observation::Interval) -> f64,
 ) -> Option<LoadSeries> {
@@ -95,7 +95,7 @@ pub(super) fn load(
     }
     let step_s = length_s / points as f64;
     let mut counted = vec![(0.0, 0.0); points];
-    for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.twin == twin) {
+    for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.arm == arm) {
         count_slice(&mut counted, step_s, slice, count);
     }
     if counted.iter().all(|(_, covered)| *covered == 0.0) {

@@ -19,7 +19,7 @@ fn written(report: &RunReport, chart: &str) -> String {
     let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
     text::run(&mut plain, report, &TextOptions::default()).unwrap();
     markdown::run(&mut summary, report).unwrap();
-    html::run(&mut page, report, &[], &[], &Drawn { portraits: &[], stacks: None }).unwrap();
+    html::run(&mut page, report, &[], &[], &Drawn { time_sequences: &[], stacks: None }).unwrap();
     let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(page.contains(chart), "the page has no chart `{chart}`");
     let until = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
@@ -61,7 +61,7 @@ fn modes_show_where_measurements_gather_and_with_whom() {
         modes: of(json!([{
             "phase": "timed", "cell": {}, "metric": "megabytes_per_second", "values": values,
             "modes": [{ "center": 59.0, "weight": 0.5 }, { "center": 108.0, "weight": 0.5 }],
-            "belongs_to": belongs, "order": "comes_and_goes", "neighbours": { "reader": there }
+            "belongs_to": belongs, "order": "comes_and_goes", "background": { "reader": there }
         }])),
         ..fixture::empty()
     };

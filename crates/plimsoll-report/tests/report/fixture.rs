@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::experiment::{Claim, HostKind, Metric, RecoveryClaim, RecoveryExpect, Rung};
 use plimsoll_model::observation::{
-    ErrorKind, Fault, FaultKind, Frame, FrameKind, Interval as Counts, Latencies, LoadResult, Percentiles,
-    PhaseKind, PhaseRecord, Profile, ProfileBuilder, ProfileClock, Sample, SamplingCost, Slice, TrialRecord,
-    Twin,
+    Arm, ErrorKind, Fault, FaultKind, Frame, FrameKind, Interval as Counts, Latencies, LoadResult,
+    Percentiles, PhaseKind, PhaseRecord, Profile, ProfileBuilder, ProfileClock, Sample, SamplingCost, Slice,
+    TrialRecord,
 };
 use plimsoll_model::report::{
     CpuShares, CycleRatio, Environment, Evidence, GrownFunction, HostReport, LimitedTimes, LinkReport,
@@ -15,7 +15,7 @@ use plimsoll_model::report::{
     RecoveryFacts, RemedyResult, RunReport, RunStatus, StallReport, StateLivesIn, TrialReport, VmstatReport,
 };
 use plimsoll_model::trace::{
-    Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Portrait, Stall, TRACE_SCHEMA,
+    Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TimeSequence,
     TraceReport, Way,
 };
 use plimsoll_model::units::Share;
@@ -32,7 +32,7 @@ pub(crate) fn wobble(seed: u64) -> f64 {
     ((mixed >> 11) as f64 / (1_u64 << 53) as f64) * 2.0 - 1.0
 }
 
-/// A phase of the made-up trial: what is left of the rate of the flooded rig, and how long it lasts.
+/// A phase of the made-up trial: what is left of the rate of the treatment, and how long it lasts.
 struct Plan {
     name: &'static str,
     kind: PhaseKind,
@@ -42,7 +42,7 @@ struct Plan {
     seconds: f64,
 }
 
-/// How the flooded rig's rate falls with the cycle.
+/// How the treatment's rate falls with the cycle.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fate {
     Recovers,
@@ -95,8 +95,8 @@ const RUNGS: [(Rung, f64); 4] = [
 /// Connections per second of the healthy firewall.
 const HEALTHY: f64 = 2030.0;
 
-fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: u64) -> Slice {
-    let remaining = if twin == Twin::Main { phase.remaining } else { 1.0 };
+fn slice(phase: &Plan, arm: Arm, number: u32, at_ns: u64, seconds: f64, seed: u64) -> Slice {
+    let remaining = if arm == Arm::Treatment { phase.remaining } else { 1.0 };
     let rate = HEALTHY * remaining * (1.0 + 0.03 * wobble(seed));
     let connections = (rate * seconds).round() as u64;
     let p50 = (480.0 / remaining.max(0.05) * (1.0 + 0.05 * wobble(seed + 1))) as u64;
@@ -110,7 +110,7 @@ fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: 
     let percentiles =
         Percentiles { p50, p90: p50 * 17 / 10, p95: p50 * 2, p99: p50 * 4, p99_9: p50 * 8, max: p50 * 11 };
     Slice {
-        twin,
+        arm,
         number,
         at_ns,
         result: LoadResult {
@@ -124,7 +124,7 @@ fn slice(phase: &Plan, twin: Twin, number: u32, at_ns: u64, seconds: f64, seed: 
             ..LoadResult::default()
         },
         counters: BTreeMap::new(),
-        neighbours: Vec::new(),
+        background: Vec::new(),
         flushes: BTreeMap::new(),
     }
 }
@@ -133,12 +133,12 @@ fn phase_record(phase: &Plan, start_ns: u64, seed: u64) -> PhaseRecord {
     let length = (phase.seconds * 1e9) as u64;
     let slices = match phase.kind {
         PhaseKind::Settle => Vec::new(),
-        PhaseKind::Drive => vec![slice(phase, Twin::Main, 0, start_ns, phase.seconds, seed)],
+        PhaseKind::Drive => vec![slice(phase, Arm::Treatment, 0, start_ns, phase.seconds, seed)],
         _ => (0..8)
             .map(|i| {
-                let twin = if i % 2 == 0 { Twin::Main } else { Twin::Control };
+                let arm = if i % 2 == 0 { Arm::Treatment } else { Arm::Control };
                 let at = start_ns + length / 8 * u64::from(i);
-                slice(phase, twin, i / 2, at, phase.seconds / 8.0, seed * 100 + u64::from(i) * 10)
+                slice(phase, arm, i / 2, at, phase.seconds / 8.0, seed * 100 + u64::from(i) * 10)
             })
             .collect(),
     };
@@ -232,8 +232,8 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
     let plans = fate.plan();
     let mut phases = Vec::new();
     for (phase, plan) in record.phases.iter().zip(&plans) {
-        for twin in [Twin::Main, Twin::Control] {
-            let slices: Vec<_> = phase.slices.iter().filter(|s| s.twin == twin).collect();
+        for arm in [Arm::Treatment, Arm::Control] {
+            let slices: Vec<_> = phase.slices.iter().filter(|s| s.arm == arm).collect();
             if slices.is_empty() {
                 continue;
             }
@@ -246,7 +246,7 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 name: phase.name.clone(),
                 kind: phase.kind,
                 cycle: phase.cycle,
-                twin,
+                arm,
                 rung: phase.rung,
                 connections,
                 connections_per_second: connections as f64 / seconds,
@@ -269,7 +269,7 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                     BTreeMap::new()
                 },
                 offer: None,
-                cpu: Some(cpu(if twin == Twin::Main { plan } else { &control })),
+                cpu: Some(cpu(if arm == Arm::Treatment { plan } else { &control })),
                 start_s: phase.start_ns as f64 / 1e9,
                 end_s: phase.end_ns as f64 / 1e9,
             });
@@ -358,11 +358,11 @@ pub(crate) fn empty() -> RunReport {
         question: "Does a relay that forks for each connection come back after a flood?".into(),
         status: RunStatus::Complete,
         seed: 42,
-        again: ["plimsoll", "run", "flood-relay", "--seed", "42"].map(ToOwned::to_owned).into(),
+        rerun_command: ["plimsoll", "run", "flood-relay", "--seed", "42"].map(ToOwned::to_owned).into(),
         started_unix_s: 1_772_366_400,
         elapsed_s: 0.0,
         environment: environment(),
-        alike: None,
+        aa_test: None,
         load_curves: Vec::new(),
         loss_curves: Vec::new(),
         paths: Vec::new(),
@@ -441,7 +441,7 @@ pub(crate) fn captured() -> RunReport {
     let packets = |level: &str, stalls: Vec<StallReport>, dropped| PacketReport {
         cell: [("sender".to_owned(), level.to_owned())].into(),
         phase: "transfer".into(),
-        twin: Twin::Main,
+        arm: Arm::Treatment,
         host: "client".into(),
         trials: 3,
         connections: 6,
@@ -462,7 +462,7 @@ pub(crate) fn captured() -> RunReport {
 }
 
 /// A connection to draw: so many bytes, with a stall in the middle.
-pub(crate) fn portrait(place: &str) -> Portrait {
+pub(crate) fn time_sequence(place: &str) -> TimeSequence {
     let stall = Stall {
         start_s: 1.0,
         length_ms: 40.0,
@@ -498,7 +498,7 @@ pub(crate) fn portrait(place: &str) -> Portrait {
         rate: vec![(0.5, 2000.0), (1.25, 398_000.0)],
         rtt_ms: vec![(0.6, 1.1), (1.04, 40.0)],
     };
-    Portrait { place: place.into(), connection, from_client, from_server: Way::default() }
+    TimeSequence { place: place.into(), connection, from_client, from_server: Way::default() }
 }
 
 /// A packet file with that connection.
@@ -512,7 +512,7 @@ pub(crate) fn trace() -> TraceReport {
         missing: vec!["2 packets that the capture <lost>".into()],
         tcp_connections: 1,
         udp_flows: 3,
-        connections: vec![portrait("").connection],
+        connections: vec![time_sequence("").connection],
         lifetime_s: 1.5,
         time_share: [(Class::DelayedAck, 0.04 / 1.5)].into(),
         may_be_share: BTreeMap::new(),
@@ -618,7 +618,7 @@ pub(crate) fn stacks() -> [Profile; 2] {
         names.split_ascii_whitespace().map(|name| Frame::new(kind, name)).collect()
     };
     [[30, 20, 400, 12], [4100, 1900, 420, 11]].map(|[walk, softirq, copy, other]| {
-        let mut profile = ProfileBuilder::new(Twin::Main, ProfileClock::CpuClock, 199);
+        let mut profile = ProfileBuilder::new(Arm::Treatment, ProfileClock::CpuClock, 199);
         let relay =
             || vec![Frame::new(FrameKind::Host, "firewall"), Frame::new(FrameKind::Process, "relay<br>")];
         let stacks = [

@@ -201,12 +201,18 @@ fn page(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 
 #[test]
 fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
-    let portraits = ["sender = steady", "sender = write_write_read"].map(fixture::portrait);
+    let time_sequences = ["sender = steady", "sender = write_write_read"].map(fixture::time_sequence);
     let pages = [
         page(|out| {
-            html::run(out, &fixture::captured(), &[], &[], &Drawn { portraits: &portraits, stacks: None })
+            html::run(
+                out,
+                &fixture::captured(),
+                &[],
+                &[],
+                &Drawn { time_sequences: &time_sequences, stacks: None },
+            )
         }),
-        page(|out| html::trace(out, "a <file>.pcap", &fixture::trace(), &portraits)),
+        page(|out| html::trace(out, "a <file>.pcap", &fixture::trace(), &time_sequences)),
     ];
     for page in pages {
         let parsed = Html::parse_document(&own_part(&page));
@@ -252,7 +258,7 @@ fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_th
     let stacks = fixture::stacks();
     let report = fixture::not_recovered();
     assert!(report.profile.is_some());
-    let drawn = Drawn { portraits: &[], stacks: Some(&stacks) };
+    let drawn = Drawn { time_sequences: &[], stacks: Some(&stacks) };
     let page = page(|out| html::run(out, &report, &[], &fixture::claims(), &drawn));
     let data = chart_data(&Html::parse_document(&own_part(&page)));
     let trace = &data["stacks-data"]["data"][0];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use fake::FakeProvider;
 use plimsoll_model::experiment::{Experiment, Rung};
 use plimsoll_model::observation::{
-    Frame, FrameKind, PhaseKind, Profile, ProfileBuilder, ProfileClock, Slice, Traffic, TrialRecord, Twin,
+    Arm, Frame, FrameKind, PhaseKind, Profile, ProfileBuilder, ProfileClock, Slice, Traffic, TrialRecord,
 };
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
@@ -130,7 +130,7 @@ impl Judge for Fixed {
 #[derive(Default)]
 struct FakeProfiler {
     under_way: RefCell<Option<String>>,
-    sampled: RefCell<BTreeMap<Twin, ProfileBuilder>>,
+    sampled: RefCell<BTreeMap<Arm, ProfileBuilder>>,
 }
 
 impl Profiler for FakeProfiler {
@@ -138,11 +138,11 @@ impl Profiler for FakeProfiler {
         assert!(self.under_way.replace(Some(format!("{hosts:?}"))).is_none(), "it was started twice");
     }
 
-    fn stop(&self, twin: Twin) {
+    fn stop(&self, arm: Arm) {
         let hosts = self.under_way.take().expect("it was started");
         let mut sampled = self.sampled.borrow_mut();
         let profile =
-            sampled.entry(twin).or_insert_with(|| ProfileBuilder::new(twin, ProfileClock::CpuClock, 100));
+            sampled.entry(arm).or_insert_with(|| ProfileBuilder::new(arm, ProfileClock::CpuClock, 100));
         profile.add(&[Frame::new(FrameKind::Host, hosts)], 1);
     }
 
@@ -196,7 +196,7 @@ impl Lab {
     }
 
     fn run(&self, judge: Fixed, max_trials: u32, observer: impl FnMut(&Event<'_>)) -> Ended {
-        self.run_within(Limits { min_trials: 1, max_trials, budget: None, alike: 0 }, judge, observer)
+        self.run_within(Limits { min_trials: 1, max_trials, budget: None, aa_test: 0 }, judge, observer)
     }
 
     fn run_within(&self, limits: Limits, judge: Fixed, mut observer: impl FnMut(&Event<'_>)) -> Ended {
@@ -213,12 +213,12 @@ fn what_is_measured_is_profiled_by_rig_and_nothing_else_is() {
     let lab = Lab::new();
     let ended = lab.run(CONTENT, 1, |_| {});
     for phase in &ended.trials[0].phases {
-        let slices = |twin| phase.slices.iter().filter(|slice| slice.twin == twin).count() as u64;
-        let of = |twin| phase.profiles.iter().find(|profile| profile.twin == twin).map(Profile::samples);
-        let (main, control) = (of(Twin::Main), of(Twin::Control));
+        let slices = |arm| phase.slices.iter().filter(|slice| slice.arm == arm).count() as u64;
+        let of = |arm| phase.profiles.iter().find(|profile| profile.arm == arm).map(Profile::samples);
+        let (main, control) = (of(Arm::Treatment), of(Arm::Control));
         match phase.kind {
             PhaseKind::Measure => {
-                assert_eq!((main, control), (Some(slices(Twin::Main)), Some(slices(Twin::Control))));
+                assert_eq!((main, control), (Some(slices(Arm::Treatment)), Some(slices(Arm::Control))));
             }
             _ => assert_eq!((main, control), (None, None), "{}", phase.name),
         }
@@ -237,7 +237,7 @@ fn nothing_is_profiled_without_probes() {
 }
 
 #[test]
-fn phases_come_in_order_and_the_control_twin_sits_the_flood_out() {
+fn phases_come_in_order_and_the_control_sits_the_flood_out() {
     let lab = Lab::new();
     let ended = lab.run(CONTENT, 1, |_| {});
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
@@ -271,12 +271,12 @@ fn every_slice_is_measured_on_both_rigs_one_right_after_the_other() {
         let numbers: Vec<u32> = phase.slices.iter().map(|slice| slice.number).collect();
         assert_eq!(numbers, [0, 0, 1, 1, 2, 2]);
         for pair in phase.slices.chunks(2) {
-            assert_ne!(pair[0].twin, pair[1].twin);
+            assert_ne!(pair[0].arm, pair[1].arm);
         }
         let connections: u64 = phase
             .slices
             .iter()
-            .filter(|slice| slice.twin == Twin::Main)
+            .filter(|slice| slice.arm == Arm::Treatment)
             .map(|slice| slice.result.connections)
             .sum();
         assert_eq!(connections, 6, "the slices make up the whole load");
@@ -360,7 +360,7 @@ fn trials_go_on_until_the_claims_are_decided() {
 
 #[test]
 fn trials_that_are_alike_come_first_and_the_run_ends_with_them_on_a_machine_that_is_unfit() {
-    let limits = Limits { min_trials: 2, max_trials: 2, budget: None, alike: 3 };
+    let limits = Limits { min_trials: 2, max_trials: 2, budget: None, aa_test: 3 };
     let blocks = |judge: Fixed| -> Vec<(u32, u32)> {
         let ended = Lab::new().run_within(limits, judge, |_| {});
         assert_eq!(ended.entry.status, RunStatus::Complete);
@@ -414,22 +414,22 @@ fn packets_are_captured_around_every_measured_phase_and_read_when_it_ends() {
     let lab = Lab::of(&format!("{FLOOD}[capture]\n"));
     let ended = lab.run(CONTENT, 1, |_| {});
     assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
-    let of_main: Vec<String> = lab
+    let of_treatment: Vec<String> = lab
         .provider
         .said()
         .into_iter()
         .filter(|said| said.starts_with("rig 0") && !said.contains("start"))
         .collect();
-    let before = of_main.iter().position(|said| said.contains("capture 001-before-a on ports [8000]"));
+    let before = of_treatment.iter().position(|said| said.contains("capture 001-before-a on ports [8000]"));
     let run = "rig 0: run few 2".to_owned();
     let at = before.expect("a capture begins") + 1;
-    assert_eq!(of_main[at..at + 4], [run.clone(), run.clone(), run, "rig 0: end capture".to_owned()]);
-    assert!(of_main[..at - 1].iter().all(|said| !said.contains("capture")), "a warm-up is not captured");
+    assert_eq!(of_treatment[at..at + 4], [run.clone(), run.clone(), run, "rig 0: end capture".to_owned()]);
+    assert!(of_treatment[..at - 1].iter().all(|said| !said.contains("capture")), "a warm-up is not captured");
     let stored = lab.store.trials("run").unwrap();
     let phases = stored[0].phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     for phase in phases {
-        let records: Vec<_> = phase.captures.iter().map(|c| (c.twin, c.file.packets)).collect();
-        assert_eq!(records, [(Twin::Main, 7), (Twin::Control, 7)], "{}", phase.name);
+        let records: Vec<_> = phase.captures.iter().map(|c| (c.arm, c.file.packets)).collect();
+        assert_eq!(records, [(Arm::Treatment, 7), (Arm::Control, 7)], "{}", phase.name);
         let file = &phase.captures[1].file;
         let cycle = if phase.cycle > 0 { format!("-{}", phase.cycle) } else { String::new() };
         assert_eq!(file.file, format!("captures/run/001-{}{cycle}-a'-eth0.pcapng", phase.name));

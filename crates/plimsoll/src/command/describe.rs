@@ -99,15 +99,15 @@ fn storage(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
         let scheduler = scheduler.map_or_else(String::new, |name| format!(", scheduler {name}"));
         writeln!(out, "  {name} on {}: {what}{scheduler}", volume.on)?;
     }
-    if !experiment.neighbours.is_empty() {
-        writeln!(out, "\nNeighbours")?;
+    if !experiment.background.is_empty() {
+        writeln!(out, "\nBackground loads")?;
     }
-    for (name, neighbour) in &experiment.neighbours {
-        let when = match (neighbour.every, neighbour.stays) {
+    for (name, background) in &experiment.background {
+        let when = match (background.every, background.stays) {
             (Some(every), Some(stays)) => format!("for {stays} in every {every}"),
             _ => "all the time".to_owned(),
         };
-        writeln!(out, "  {name}: {}, {when}", neighbour.load)?;
+        writeln!(out, "  {name}: {}, {when}", background.load)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Prediction, Rig, Times};
 use plimsoll_model::experiment::{Experiment, open_loop};
-use plimsoll_model::observation::{Histogram, PhaseKind, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, Histogram, PhaseKind, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
 use serde::Serialize;
 
@@ -241,7 +241,7 @@ fn add(offered: &mut Vec<Offered>, plan: &Plan, trial: &TrialRecord) {
     let Some(cell) = plan.cells.iter().find(|cell| cell.levels == trial.cell) else { return };
     for record in trial.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         let Some(arrivals) = arrivals(&cell.experiment, &record.name) else { continue };
-        for slice in record.slices.iter().filter(|slice| slice.twin == Twin::Main) {
+        for slice in record.slices.iter().filter(|slice| slice.arm == Arm::Treatment) {
             let Some(offer) = &slice.result.offer else { continue };
             let name = named(&record.name, &trial.cell);
             if offer.steps.is_empty() {

@@ -20,7 +20,7 @@ use crate::environment::{self, Noted};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::judge::Judge;
-use crate::neighbours::Neighbours;
+use crate::other_processes::OtherProcesses;
 use crate::page::Page;
 use crate::profiler::Profiler;
 use crate::progress::ProgressLine;
@@ -30,7 +30,7 @@ use crate::{captures, command, effects, messages, shipped, state};
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
 /// So many trials of the same cell are carried out to tell.
-const ALIKE: u32 = 4;
+const AA_TRIALS: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
@@ -121,13 +121,13 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     };
     entry.notes.extend(missing.filter(|note| !entry.notes.contains(note)));
     let mut progress = ProgressLine::new(plan, &entry);
-    let mut neighbours = Neighbours::behind(&mut progress);
-    let mut ended = run.carry_out(entry, &mut neighbours);
+    let mut others = OtherProcesses::behind(&mut progress);
+    let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {
         // It belongs to the run, which is stored by now unless its store is of no use.
         ended.error = ended.error.or(noted.keep(store, &id).err().map(Into::into));
     }
-    if let Some(note) = neighbours.note() {
+    if let Some(note) = others.note() {
         ended.entry.notes.push(note);
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
@@ -310,7 +310,7 @@ fn limits(args: &RunArgs, plan: &Plan) -> Limits {
     Limits {
         min_trials: args.reps.unwrap_or(run.min_trials),
         max_trials,
-        alike: if varied && long { ALIKE } else { 0 },
+        aa_test: if varied && long { AA_TRIALS } else { 0 },
         budget: args.budget.or(run.budget).map(|span| span.0),
     }
 }

@@ -85,9 +85,9 @@ pub(crate) fn page(
     report: &RunReport,
     trials: &[TrialRecord],
 ) -> io::Result<()> {
-    let portraits = plimsoll_assess::portraits(state::folder(store), trials);
+    let time_sequences = plimsoll_assess::time_sequences(state::folder(store), trials);
     let stacks = plimsoll_assess::stacks(plan, trials);
-    let drawn = Drawn { portraits: &portraits, stacks: stacks.as_ref() };
+    let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref() };
     plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &drawn)
 }
 

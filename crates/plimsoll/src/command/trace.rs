@@ -30,19 +30,19 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Holds)
 }
 
-/// Which connections are worth a portrait is known only when all packets were read; then they are read again.
+/// Which connections are worth a time-sequence graph is known only when all packets were read; then they are read again.
 fn page(args: &TraceArgs) -> Result<Exit, Failure> {
     let mut file = if is_stdin(&args.file) { kept_stdin()? } else { open(&args.file)? };
     let unreadable = |error| unreadable(&args.file, &error);
     let (report, choice) = capture::analyze(&mut file, args.connections).map_err(unreadable)?;
-    let portraits = if choice.is_empty() {
+    let time_sequences = if choice.is_empty() {
         Vec::new()
     } else {
         file.rewind().map_err(|error| Failure::io("read", &args.file, &error))?;
         capture::paint(&mut file, &report, &choice).map_err(unreadable)?
     };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    output::document(|out| plimsoll_report::html::trace(out, &name, &report, &portraits))?;
+    output::document(|out| plimsoll_report::html::trace(out, &name, &report, &time_sequences))?;
     Ok(Exit::Holds)
 }
 

@@ -183,7 +183,7 @@ fn the_probes_are_audited_when_asked_for() {
     let packets = report["packets"].as_array().expect("packets");
     assert!(packets.iter().all(|of| of["cell"]["probes"] == "true"), "{packets:?}");
     assert_eq!(captures(&lab).len(), 4);
-    let again: Vec<_> = report["again"].as_array().expect("a command").clone();
+    let again: Vec<_> = report["rerun_command"].as_array().expect("a command").clone();
     assert!(again.contains(&"--audit-probes".into()), "{again:?}");
 }
 

@@ -164,7 +164,7 @@ smtp = { duration = "1s", sessions = 10, messages_per_session = 100, size = { mo
 from = "relay"
 to = "disk"
 storage = { duration = "1s", threads = 8, reads = 0, block = "4k", size = "1M", sync_every = 1 }
-[neighbours.other]
+[background.other]
 load = "other"
 [[phases]]
 name = "mail"

@@ -83,8 +83,9 @@ fn flooded(lab: &Lab) -> Value {
 
 fn measured_in_full(report: &Value) {
     let trial = &report["trials"][0];
-    let of_main = |phase: &&Value| phase["twin"] == "main";
-    let phases: Vec<&Value> = trial["phases"].as_array().expect("phases").iter().filter(of_main).collect();
+    let of_treatment = |phase: &&Value| phase["arm"] == "treatment";
+    let phases: Vec<&Value> =
+        trial["phases"].as_array().expect("phases").iter().filter(of_treatment).collect();
     let names: Vec<&str> = phases.iter().filter_map(|phase| phase["name"].as_str()).collect();
     assert_eq!(names, ["baseline", "baseline", "flood", "after"], "the first is the warm-up");
     let connections = |place: usize| phases[place]["connections"].as_u64();

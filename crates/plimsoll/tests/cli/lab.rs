@@ -314,11 +314,12 @@ pub(crate) fn phases_of(trial: &Value) -> Vec<&str> {
     phases.iter().map(|phase| phase["name"].as_str().expect("a phase has a name")).collect()
 }
 
-/// The baseline of the flooded rig in the first trial of a report, without its warm-up; null where it is not there yet.
+/// The baseline of the treatment in the first trial of a report, without its warm-up; null where it is not there yet.
 pub(crate) fn baseline_of(report: &Value) -> Value {
     let phases = report["trials"][0]["phases"].as_array().cloned().unwrap_or_default();
-    let is_baseline =
-        |phase: &Value| phase["name"] == "baseline" && phase["kind"] == "measure" && phase["twin"] == "main";
+    let is_baseline = |phase: &Value| {
+        phase["name"] == "baseline" && phase["kind"] == "measure" && phase["arm"] == "treatment"
+    };
     phases.into_iter().find(is_baseline).unwrap_or_default()
 }
 

@@ -168,7 +168,7 @@ from = \"relay\"
 to = \"disk\"
 storage = { duration = \"1s\", reads = 0, size = \"64k\", sync_every = 1, sync_by = \"syncfs\" }
 
-[neighbours.sync]
+[background.sync]
 load = \"sync\"
 during = [\"mail\"]
 ";
@@ -193,7 +193,7 @@ during = [\"mail\"]
     let phases = report["trials"][0]["phases"].as_array().expect("phases");
     let deferred = phases[1]["errors"]["deferred"].as_u64();
     assert!(deferred.is_some_and(|deferred| (50..400).contains(&deferred)), "{}", phases[1]);
-    // The file and its folder are flushed for each message; the neighbour's flushes are not the relay's.
+    // The file and its folder are flushed for each message; the background load's flushes are not the relay's.
     let own = phases[0]["flushes"]["relay"]["per_message"].as_f64();
     assert!(own.is_some_and(|own| (1.9..2.2).contains(&own)), "{}", phases[0]);
     let disks = phases[0]["disks"].as_object().expect("disks");

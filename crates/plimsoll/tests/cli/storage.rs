@@ -261,12 +261,12 @@ fn a_device_that_fails_under_a_load_is_an_input_output_error() {
     lab.plimsoll(&["run", &file]).exits(3).says(told);
 }
 
-/// A neighbour that is there for every other stretch of measurements.
+/// A background load that is there for every other stretch of measurements.
 #[test]
-fn a_neighbour_comes_and_goes_and_each_measurement_knows_whether_it_was_there() {
+fn a_background_load_comes_and_goes_and_each_measurement_knows_whether_it_was_there() {
     let lab = Lab::of_ordinary_user();
-    let neighbours = r#"
-[neighbours.reader]
+    let background = r#"
+[background.reader]
 load = "some"
 every = "1s"
 stays = "500ms"
@@ -274,12 +274,12 @@ stays = "500ms"
 [[claims]]
 modes = { phase = "timed" }
 "#;
-    let text = experiment("folder = {}", "{ size = \"1M\", block = \"64k\", duration = \"3s\" }", neighbours);
+    let text = experiment("folder = {}", "{ size = \"1M\", block = \"64k\", duration = \"3s\" }", background);
     let file = lab.file("beside.toml", &text.replace("slices = 2", "slices = 40"));
     lab.plimsoll(&["run", &file]);
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).exits(0).json();
     let modes = &report["modes"][0];
-    let there = modes["neighbours"]["reader"].as_array().expect("it came and went");
+    let there = modes["background"]["reader"].as_array().expect("it came and went");
     let present = there.iter().filter(|there| **there == Value::Bool(true)).count();
     assert_eq!(there.len(), 40);
     assert!((5..=35).contains(&present), "{present} of 40");

@@ -4,7 +4,7 @@ use super::{Checked, Experiment, Part, Phase, problem};
 
 /// The most hosts of an experiment; its control has as many again.
 const MOST_HOSTS: usize = 250;
-/// The most of whatever else is listed: links, services, loads, volumes, neighbours, factors, claims.
+/// The most of whatever else is listed: links, services, loads, volumes, background loads, factors, claims.
 const MOST_THINGS: usize = 1000;
 /// The most phases that a trial goes through, with those that are repeated.
 const MOST_PHASES: u64 = 100_000;
@@ -14,14 +14,14 @@ const MOST_CELLS: usize = 4096;
 const MOST_TRIALS: u64 = 100_000;
 
 pub(super) fn check(experiment: &Experiment) -> Checked {
-    let Experiment { hosts, links, services, loads, volumes, neighbours, factors, claims, .. } = experiment;
+    let Experiment { hosts, links, services, loads, volumes, background, factors, claims, .. } = experiment;
     at_most("hosts", hosts.len(), MOST_HOSTS)?;
     let things = [
         ("links", links.len()),
         ("services", services.len()),
         ("loads", loads.len()),
         ("volumes", volumes.len()),
-        ("neighbours", neighbours.len()),
+        ("background", background.len()),
         ("factors", factors.len()),
         ("claims", claims.len()),
     ];

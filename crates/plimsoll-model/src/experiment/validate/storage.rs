@@ -1,4 +1,4 @@
-//! What must hold of volumes, of the loads that aim at them, of neighbours, and of claims on them.
+//! What must hold of volumes, of the loads that aim at them, of background loads, and of claims on them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use super::super::problem::within;
 use super::{Checked, declared, in_range, margin, measured, measured_load, one_of, problem};
 use crate::experiment::problem::Part;
 use crate::experiment::{
-    Experiment, Filesystem, HostKind, LoopVolume, ModesClaim, Neighbour, SourceClaim, Volume, WinnerClaim,
+    BackgroundLoad, Experiment, Filesystem, HostKind, LoopVolume, ModesClaim, SourceClaim, Volume,
+    WinnerClaim,
 };
 
 /// The smallest XFS that its mkfs makes, in bytes.
@@ -113,25 +114,25 @@ fn check_loop(experiment: &Experiment, name: &String, volume: &Volume, image: &L
     }
 }
 
-pub(super) fn neighbours(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
-    for (name, neighbour) in &experiment.neighbours {
-        let here = |key: &str| path!["neighbours", name, key];
-        declared(&neighbour.load, &experiment.loads, "load", here("load"))?;
-        for (index, phase) in neighbour.during.iter().enumerate() {
-            declared(phase, names, "phase", path!["neighbours", name, "during", index])?;
+pub(super) fn background(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
+    for (name, background) in &experiment.background {
+        let here = |key: &str| path!["background", name, key];
+        declared(&background.load, &experiment.loads, "load", here("load"))?;
+        for (index, phase) in background.during.iter().enumerate() {
+            declared(phase, names, "phase", path!["background", name, "during", index])?;
         }
-        comes_and_goes(neighbour, here)?;
+        comes_and_goes(background, here)?;
     }
     Ok(())
 }
 
-fn comes_and_goes(neighbour: &Neighbour, here: impl Fn(&str) -> [Part; 3]) -> Checked {
-    match (neighbour.every, neighbour.stays) {
+fn comes_and_goes(background: &BackgroundLoad, here: impl Fn(&str) -> [Part; 3]) -> Checked {
+    match (background.every, background.stays) {
         (None, None) => Ok(()),
         (Some(every), Some(stays)) if !stays.0.is_zero() && stays < every => Ok(()),
         (Some(_), Some(_)) => Err(problem(
             here("stays"),
-            "a neighbour that comes and goes is there for a part of the time",
+            "a background load that comes and goes is there for a part of the time",
             "more than 0, and less than `every`",
         )),
         (Some(_), None) => {
@@ -235,7 +236,7 @@ source = { phase = "read" }
             ("loop = {", "device = \"/dev/sdb\"\nloop = {", "loop and device at once"),
             (
                 "[loads.read]",
-                "[neighbours.n]\nload = \"read\"\nstays = \"1s\"\n[loads.read]",
+                "[background.n]\nload = \"read\"\nstays = \"1s\"\n[loads.read]",
                 "how often it comes",
             ),
         ];

@@ -76,7 +76,7 @@ fn bar(e: &Evidence, reach_of_all: f64) -> Markup {
         div .track role="img" aria-label=(label) title=(label) {
             span .fill .endless[reached.is_infinite() || reached.abs() > scale] style=(format!("left:{from:.1}%;width:{:.1}%", to - from)) {}
             span .one style=(format!("left:{:.1}%", place(0.0))) {}
-            @if let Some(r) = control { span .twin style=(format!("left:{:.1}%", place(r.ln()))) {} }
+            @if let Some(r) = control { span .arm style=(format!("left:{:.1}%", place(r.ln()))) {} }
         }
     }
 }

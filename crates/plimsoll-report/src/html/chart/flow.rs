@@ -1,6 +1,6 @@
 //! One connection over time: how far it was sent and acknowledged with its stalls marked, its rate, and its round trips.
 
-use plimsoll_model::trace::{Point, Portrait, Stall, Way};
+use plimsoll_model::trace::{Point, Stall, TimeSequence, Way};
 use plotly::common::{DashType, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Layout, Scatter, Trace};
@@ -18,19 +18,19 @@ const LOWER: usize = 260;
 const MARKED: usize = 60;
 
 /// The three charts, a drawing for each connection; none where there is no connection.
-pub(in crate::html) fn charts(portraits: &[Portrait]) -> Vec<Figure> {
-    if portraits.is_empty() {
+pub(in crate::html) fn charts(time_sequences: &[TimeSequence]) -> Vec<Figure> {
+    if time_sequences.is_empty() {
         return Vec::new();
     }
-    let picked = |draw: fn(&Portrait) -> Plot| Drawing::Picked {
+    let picked = |draw: fn(&TimeSequence) -> Plot| Drawing::Picked {
         picker: CONNECTION_PICKER,
-        plots: portraits.iter().enumerate().map(|(nth, of)| (nth.to_string(), draw(of))).collect(),
+        plots: time_sequences.iter().enumerate().map(|(nth, of)| (nth.to_string(), draw(of))).collect(),
     };
     vec![
         Figure {
             id: "time-sequence".into(),
             title: "How far it was sent, acknowledged and allowed".into(),
-            description: description(portraits),
+            description: description(time_sequences),
             caption: format!(
                 "Place in the stream of the direction that carried more, in bytes, over time. Shaded and named: stalls (the longest {MARKED}); \
                  where lines run level, nothing moved. The window is how far the receiver lets the sender go. Crosses: sent again or out \
@@ -61,17 +61,17 @@ pub(in crate::html) fn charts(portraits: &[Portrait]) -> Vec<Figure> {
 }
 
 /// The direction that carried more, and whose it is.
-fn main_way(portrait: &Portrait) -> (&Way, &'static str) {
-    let connection = &portrait.connection;
+fn main_way(time_sequence: &TimeSequence) -> (&Way, &'static str) {
+    let connection = &time_sequence.connection;
     if connection.from_server.bytes > connection.from_client.bytes {
-        (&portrait.from_server, "server")
+        (&time_sequence.from_server, "server")
     } else {
-        (&portrait.from_client, "client")
+        (&time_sequence.from_client, "client")
     }
 }
 
-fn time_sequence(portrait: &Portrait) -> Plot {
-    let (way, side) = main_way(portrait);
+fn time_sequence(time_sequence: &TimeSequence) -> Plot {
+    let (way, side) = main_way(time_sequence);
     let mut traces: Vec<Box<dyn Trace>> = vec![
         line("window", &way.window, SOFT, DashType::Dot),
         line("acknowledged", &way.acked, CONTROL, DashType::Solid),
@@ -83,7 +83,7 @@ fn time_sequence(portrait: &Portrait) -> Plot {
         let (xs, ys) = apart(&way.resent);
         traces.push(Scatter::new(xs, ys).name("sent again").mode(Mode::Markers).marker(marker));
     }
-    let stalls = longest(portrait);
+    let stalls = longest(time_sequence);
     if !stalls.is_empty() {
         traces.push(marks(&stalls, way));
     }
@@ -94,11 +94,11 @@ fn time_sequence(portrait: &Portrait) -> Plot {
         shade: Shade::Flood,
     };
     let spans: Vec<Span> = stalls.iter().map(named).collect();
-    let layout = spans::layout(HEIGHT, &spans, life(portrait));
-    Plot::new(traces, framed(layout, portrait, &format!("bytes from the {side}")))
+    let layout = spans::layout(HEIGHT, &spans, life(time_sequence));
+    Plot::new(traces, framed(layout, time_sequence, &format!("bytes from the {side}")))
 }
 
-fn throughput(portrait: &Portrait) -> Plot {
+fn throughput(time_sequence: &TimeSequence) -> Plot {
     let of = |name: &'static str, way: &Way, color| -> Option<Box<dyn Trace>> {
         let (xs, ys) = apart(&way.rate);
         let line = Line::new().color(color).width(1.5).shape(LineShape::Hv);
@@ -107,13 +107,13 @@ fn throughput(portrait: &Portrait) -> Plot {
             trace.hover_template("%{y:.3s}B/s") as Box<dyn Trace>
         })
     };
-    let client = of("from the client", &portrait.from_client, TREATMENT);
-    let server = of("from the server", &portrait.from_server, CONTROL);
+    let client = of("from the client", &time_sequence.from_client, TREATMENT);
+    let server = of("from the server", &time_sequence.from_server, CONTROL);
     let traces = client.into_iter().chain(server).collect();
-    Plot::new(traces, framed(super::layout(LOWER), portrait, "bytes per second"))
+    Plot::new(traces, framed(super::layout(LOWER), time_sequence, "bytes per second"))
 }
 
-fn round_trips(portrait: &Portrait) -> Plot {
+fn round_trips(time_sequence: &TimeSequence) -> Plot {
     let of = |name: &'static str, way: &Way, color: &'static str| -> Option<Box<dyn Trace>> {
         let (xs, ys) = apart(&way.rtt_ms);
         (!xs.is_empty()).then(|| {
@@ -121,10 +121,10 @@ fn round_trips(portrait: &Portrait) -> Plot {
             trace.marker(Marker::new().color(color).size(4)).hover_template("%{y} ms") as Box<dyn Trace>
         })
     };
-    let client = of("of the client's data", &portrait.from_client, TREATMENT);
-    let server = of("of the server's data", &portrait.from_server, CONTROL);
+    let client = of("of the client's data", &time_sequence.from_client, TREATMENT);
+    let server = of("of the server's data", &time_sequence.from_server, CONTROL);
     let traces = client.into_iter().chain(server).collect();
-    Plot::new(traces, framed(super::layout(LOWER), portrait, "milliseconds"))
+    Plot::new(traces, framed(super::layout(LOWER), time_sequence, "milliseconds"))
 }
 
 fn line(name: &'static str, points: &[Point], color: &'static str, dash: DashType) -> Box<dyn Trace> {
@@ -169,8 +169,8 @@ fn reached(sent: &[Point], at: f64) -> f64 {
 }
 
 /// The longest stalls, in the order of their starts.
-fn longest(portrait: &Portrait) -> Vec<&Stall> {
-    let mut stalls: Vec<&Stall> = portrait.connection.stalls.iter().collect();
+fn longest(time_sequence: &TimeSequence) -> Vec<&Stall> {
+    let mut stalls: Vec<&Stall> = time_sequence.connection.stalls.iter().collect();
     stalls.sort_by(|a, b| b.length_ms.total_cmp(&a.length_ms));
     stalls.truncate(MARKED);
     stalls.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
@@ -192,13 +192,13 @@ fn exact(value: f64) -> f64 {
 }
 
 /// When the connection began and when it ended, a little apart in any case.
-fn life(portrait: &Portrait) -> (f64, f64) {
-    let start = portrait.connection.start_s;
-    (start, start + portrait.connection.duration_s.max(1e-6))
+fn life(time_sequence: &TimeSequence) -> (f64, f64) {
+    let start = time_sequence.connection.start_s;
+    (start, start + time_sequence.connection.duration_s.max(1e-6))
 }
 
-fn framed(layout: Layout, portrait: &Portrait, values: &str) -> Layout {
-    let (start, end) = life(portrait);
+fn framed(layout: Layout, time_sequence: &TimeSequence, values: &str) -> Layout {
+    let (start, end) = life(time_sequence);
     let margin = (end - start) * 0.01;
     layout
         .hover_mode(HoverMode::Closest)
@@ -209,9 +209,9 @@ fn framed(layout: Layout, portrait: &Portrait, values: &str) -> Layout {
         .y_axis(axis(values).range_mode(RangeMode::ToZero))
 }
 
-fn description(portraits: &[Portrait]) -> String {
-    let of = |portrait: &Portrait| {
-        let connection = &portrait.connection;
+fn description(time_sequences: &[TimeSequence]) -> String {
+    let of = |time_sequence: &TimeSequence| {
+        let connection = &time_sequence.connection;
         format!(
             "{} to {}: {} bytes in {} s, {} stalls of {} s together.",
             connection.client,
@@ -222,6 +222,6 @@ fn description(portraits: &[Portrait]) -> String {
             figure(connection.stalled_s)
         )
     };
-    let each: Vec<String> = portraits.iter().take(3).map(of).collect();
+    let each: Vec<String> = time_sequences.iter().take(3).map(of).collect();
     format!("Time-sequence chart of a connection that can be chosen. {}", each.join(" "))
 }

@@ -1,7 +1,7 @@
 //! The rate of the loads over a trial, with its phases.
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{Interval, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, Interval, TrialRecord};
 use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Scatter, Trace};
@@ -28,12 +28,12 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
     let mut any = false;
     let mut plots = Vec::new();
     let slices = || trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
-    let measured = summary::measured(slices().any(|slice| slice.twin == Twin::Control));
+    let measured = summary::measured(slices().any(|slice| slice.arm == Arm::Control));
     for trial in trials {
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
-        let rigs = [(Twin::Main, measured, TREATMENT), (Twin::Control, summary::CONTROL, CONTROL)];
-        for (twin, name, color) in rigs {
-            if let Some(series) = timeline::load(trial, twin, points, count) {
+        let rigs = [(Arm::Treatment, measured, TREATMENT), (Arm::Control, summary::CONTROL, CONTROL)];
+        for (arm, name, color) in rigs {
+            if let Some(series) = timeline::load(trial, arm, points, count) {
                 longest_step = longest_step.max(series.step_s);
                 traces.push(trace(&series, name, color));
             }

@@ -14,7 +14,7 @@ const HEIGHT: usize = 320;
 const BARS: (usize, usize) = (8, 40);
 
 const HISTOGRAM: &str = "How many measurements gave each figure. Bars are as wide as the rule of Freedman and Diaconis says. Dashed: the modes.";
-const ORDER: &str = "Each measurement at its place in the order of carrying out; squares are those beside a neighbour. A mode that stays for \
+const ORDER: &str = "Each measurement at its place in the order of carrying out; squares are those beside a background load. A mode that stays for \
 a while has another cause than one that takes turns.";
 
 /// The two charts of what one claim found in one cell.
@@ -83,7 +83,7 @@ fn places(facts: &ModesFacts, highest: f64) -> Vec<Box<dyn Trace>> {
 }
 
 fn points(facts: &ModesFacts) -> Vec<Box<dyn Trace>> {
-    let beside = |n: usize| facts.neighbours.values().any(|there| there.get(n).copied().unwrap_or(false));
+    let beside = |n: usize| facts.background.values().any(|there| there.get(n).copied().unwrap_or(false));
     let side = |wanted: bool, name: &str, color, symbol| -> Option<Box<dyn Trace>> {
         let of: Vec<(usize, f64)> =
             facts.values.iter().copied().enumerate().filter(|(n, _)| beside(*n) == wanted).collect();
@@ -102,8 +102,8 @@ fn points(facts: &ModesFacts) -> Vec<Box<dyn Trace>> {
         .hover_info(HoverInfo::Text);
         Some(trace)
     };
-    let alone = if facts.neighbours.is_empty() { "measurements" } else { "alone" };
-    let names: Vec<&str> = facts.neighbours.keys().map(String::as_str).collect();
+    let alone = if facts.background.is_empty() { "measurements" } else { "alone" };
+    let names: Vec<&str> = facts.background.keys().map(String::as_str).collect();
     let with = format!("beside {}", names.join(", "));
     [side(false, alone, CONTROL, MarkerSymbol::Circle), side(true, &with, TREATMENT, MarkerSymbol::Square)]
         .into_iter()

@@ -1,7 +1,7 @@
 //! The rate by phase and cycle, treatment against control, with intervals.
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, TrialRecord};
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Scatter, Trace};
@@ -24,7 +24,7 @@ struct Rig {
     color: &'static str,
     dash: DashType,
     aside: f64,
-    twin: Twin,
+    arm: Arm,
     figures: fn(&Row) -> Option<&Figures>,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::html) fn chart(
             color: TREATMENT,
             dash: DashType::Solid,
             aside: -ASIDE,
-            twin: Twin::Main,
+            arm: Arm::Treatment,
             figures: |r| r.main.as_ref(),
         },
         Rig {
@@ -54,7 +54,7 @@ pub(in crate::html) fn chart(
             color: CONTROL,
             dash: DashType::Dash,
             aside: ASIDE,
-            twin: Twin::Control,
+            arm: Arm::Control,
             figures: |r| r.control.as_ref(),
         },
     ];
@@ -78,7 +78,7 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
         return None;
     }
     let whiskers: Vec<_> =
-        points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.twin, metric))).collect();
+        points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.arm, metric))).collect();
     let text = points
         .iter()
         .map(|(_, row, f)| hover(row, rig.name, &format!("{} {}", figure(f.rate), unit(metric))));
@@ -103,9 +103,9 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
 }
 
 /// The rates of all slices that went into a point, in rising order.
-fn slices(records: &[&TrialRecord], row: &Row, twin: Twin, metric: Metric) -> Vec<f64> {
+fn slices(records: &[&TrialRecord], row: &Row, arm: Arm, metric: Metric) -> Vec<f64> {
     let phases = records.iter().flat_map(|r| &r.phases).filter(|p| row.is_of(&p.name, p.cycle, p.rung));
-    let slices = phases.flat_map(|p| &p.slices).filter(|s| s.twin == twin);
+    let slices = phases.flat_map(|p| &p.slices).filter(|s| s.arm == arm);
     sorted(slices.filter_map(|s| s.result.figure(metric)))
 }
 

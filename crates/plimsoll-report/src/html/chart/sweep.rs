@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{PhaseKind, TrialRecord, Twin};
+use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
@@ -73,7 +73,7 @@ fn lines(phase: &str, factor: &str, metric: Metric, records: &[TrialRecord]) -> 
             .iter()
             .filter(|of| of.name == phase && of.kind == PhaseKind::Measure)
             .flat_map(|of| &of.slices)
-            .filter(|slice| slice.twin == Twin::Main);
+            .filter(|slice| slice.arm == Arm::Treatment);
         let Some(value) = median(&sorted(slices.filter_map(|slice| slice.result.figure(metric)))) else {
             continue;
         };

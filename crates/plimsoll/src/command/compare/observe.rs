@@ -7,7 +7,7 @@ use std::time::Instant;
 use plimsoll_assess::Explained;
 use plimsoll_assess::commands::{self, Command, CommandRun};
 use plimsoll_judge::compare::Comparison;
-use plimsoll_model::observation::Twin;
+use plimsoll_model::observation::Arm;
 use plimsoll_model::verdict::Outcome;
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::{HostNamespaces, Profiler};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::profiler::untraced;
 
 /// What is sampled while the first command runs, and while the second does, under the names that a profiler has for two sides.
-const SIDES: [Twin; 2] = [Twin::Control, Twin::Main];
+const SIDES: [Arm; 2] = [Arm::Control, Arm::Treatment];
 
 /// The counters and the stacks of the machine, by the command that ran meanwhile.
 pub(super) struct Observer {
@@ -76,7 +76,7 @@ impl Observer {
             runs: std::mem::take(&mut self.runs[which]),
             profile: profiles
                 .iter()
-                .position(|profile| profile.twin == SIDES[which])
+                .position(|profile| profile.arm == SIDES[which])
                 .map(|at| profiles.swap_remove(at)),
         };
         let (better, worse) = (side(1 - worse), side(worse));

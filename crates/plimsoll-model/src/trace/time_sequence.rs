@@ -7,7 +7,7 @@ pub type Point = (f64, f64);
 
 /// One connection over time, in as many points as a screen can show.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Portrait {
+pub struct TimeSequence {
     /// Where it was captured, in words; empty for a file of its own.
     pub place: String,
     /// What was found of it.

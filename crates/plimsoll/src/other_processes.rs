@@ -1,4 +1,4 @@
-//! Who else used the CPUs while a run measured. A neighbour spoils figures without a word, and is named here.
+//! Who else used the CPUs while a run measured. A process spoils figures without a word, and is named here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +9,13 @@ use plimsoll_model::observation::PhaseKind;
 use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_run::{Event, Observer};
 
-/// From this share of all CPUs on neighbours are told.
+/// From this share of all CPUs on other processes are told.
 const WORTH_A_NOTE: f64 = 0.1;
 /// So many of them are named.
 const NAMED: usize = 3;
 
 /// Passes events on, and takes a snapshot of the processes where a measured phase begins and where it ends.
-pub(crate) struct Neighbours<'o> {
+pub(crate) struct OtherProcesses<'o> {
     observer: &'o mut dyn Observer,
     began: Option<(ProcessSnapshot, Instant)>,
     /// CPU time in microseconds, by name of the process.
@@ -23,7 +23,7 @@ pub(crate) struct Neighbours<'o> {
     measured: Duration,
 }
 
-impl<'o> Neighbours<'o> {
+impl<'o> OtherProcesses<'o> {
     pub(crate) fn behind(observer: &'o mut dyn Observer) -> Self {
         Self { observer, began: None, used: BTreeMap::new(), measured: Duration::ZERO }
     }
@@ -37,13 +37,13 @@ impl<'o> Neighbours<'o> {
     fn phase_ended(&mut self) {
         let Some((before, start)) = self.began.take() else { return };
         self.measured += start.elapsed();
-        for neighbour in before.others(&ProcessSnapshot::take(Path::new("/")), &[std::process::id()]) {
-            *self.used.entry(neighbour.name).or_default() += neighbour.cpu_us;
+        for process in before.others(&ProcessSnapshot::take(Path::new("/")), &[std::process::id()]) {
+            *self.used.entry(process.name).or_default() += process.cpu_us;
         }
     }
 }
 
-impl Observer for Neighbours<'_> {
+impl Observer for OtherProcesses<'_> {
     fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::PhaseStarted { kind: PhaseKind::Measure, .. } => {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_neighbours_are_named_first_and_small_ones_not_at_all() {
+    fn the_greatest_users_are_named_first_and_small_ones_not_at_all() {
         let crowd = used(&[("cron", 1.0), ("rustc", 300.0), ("backup", 150.0), ("sshd", 2.0)]);
         let note = told(&crowd, 1000.0).unwrap();
         assert!(note.starts_with("others used 45 % of the CPU time"), "{note}");
@@ -94,14 +94,14 @@ mod tests {
             fn on(&mut self, _: &Event<'_>) {}
         }
         let mut deaf = Deaf;
-        let mut neighbours = Neighbours::behind(&mut deaf);
+        let mut others = OtherProcesses::behind(&mut deaf);
         let started = |kind| Event::PhaseStarted { name: "x", kind, cycle: 0, cycles: 0 };
-        neighbours.on(&started(PhaseKind::Drive));
-        assert!(neighbours.began.is_none());
-        neighbours.on(&started(PhaseKind::Measure));
+        others.on(&started(PhaseKind::Drive));
+        assert!(others.began.is_none());
+        others.on(&started(PhaseKind::Measure));
         std::thread::sleep(Duration::from_millis(20));
-        neighbours.phase_ended();
-        assert!(neighbours.measured >= Duration::from_millis(20));
-        assert!(neighbours.began.is_none());
+        others.phase_ended();
+        assert!(others.measured >= Duration::from_millis(20));
+        assert!(others.began.is_none());
     }
 }

@@ -1,35 +1,35 @@
-//! Neighbours: loads that are there beside what is measured, and come and go between its slices.
+//! Background loads: loads that are there beside what is measured, and come and go between its slices.
 
 use std::time::Duration;
 
-use plimsoll_model::experiment::Neighbour;
+use plimsoll_model::experiment::BackgroundLoad;
 use plimsoll_model::units::Span;
 
 use crate::error::TrialStop;
 use crate::trial::{Beside, Trial};
 
-/// So long a neighbour would go on that nobody sends away.
+/// So long a background load would go on that nobody sends away.
 const FOR_GOOD: Span = Span::secs(86_400);
 /// How long one that has just come may take to get going before anything is measured.
 const ARRIVAL: Duration = Duration::from_millis(50);
 
 impl Trial<'_> {
-    /// Lets neighbours come and go as the time says, between two slices of the latest phase.
-    pub(crate) fn look_for_neighbours(&mut self) -> Result<(), TrialStop> {
+    /// Lets background loads come and go as the time says, between two slices of the latest phase.
+    pub(crate) fn start_and_stop_background(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;
-        if experiment.neighbours.is_empty() {
+        if experiment.background.is_empty() {
             return Ok(());
         }
         let (phase, began) = (self.latest().name.clone(), self.latest().start_ns);
         let since = Duration::from_nanos(self.now_ns().saturating_sub(began));
         let mut came = false;
-        for (name, neighbour) in &experiment.neighbours {
-            let concerns = neighbour.during.is_empty() || neighbour.during.contains(&phase);
-            let wanted = concerns && neighbour.is_there(since);
+        for (name, background) in &experiment.background {
+            let concerns = background.during.is_empty() || background.during.contains(&phase);
+            let wanted = concerns && background.is_there(since);
             let there = self.beside.iter().position(|beside| beside.name == *name);
             match (wanted, there) {
                 (true, None) => {
-                    self.come(name, neighbour)?;
+                    self.come(name, background)?;
                     came = true;
                 }
                 (false, Some(place)) => self.go(place)?,
@@ -42,13 +42,13 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// The neighbours that are there, by name.
-    pub(crate) fn neighbours_there(&self) -> Vec<String> {
+    /// The background loads that are there, by name.
+    pub(crate) fn background_running(&self) -> Vec<String> {
         self.beside.iter().map(|beside| beside.name.clone()).collect()
     }
 
     /// Ends all of them, also where what was measured beside them failed. The first reason counts.
-    pub(crate) fn send_neighbours_away(&mut self, measured: Result<(), TrialStop>) -> Result<(), TrialStop> {
+    pub(crate) fn stop_background(&mut self, measured: Result<(), TrialStop>) -> Result<(), TrialStop> {
         measured?;
         while !self.beside.is_empty() {
             self.go(0)?;
@@ -56,15 +56,15 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn come(&mut self, name: &str, neighbour: &Neighbour) -> Result<(), TrialStop> {
-        let load = &self.experiment.loads[&neighbour.load];
-        let kind = self.kind(&neighbour.load).lasting(FOR_GOOD);
+    fn come(&mut self, name: &str, background: &BackgroundLoad) -> Result<(), TrialStop> {
+        let load = &self.experiment.loads[&background.load];
+        let kind = self.kind(&background.load).lasting(FOR_GOOD);
         let mut loads = Vec::new();
-        for twin in self.twins() {
-            let deployment = self.deployment(twin);
+        for arm in self.arms() {
+            let deployment = self.deployment(arm);
             let (key, spec) =
-                (deployment.key(&load.from), deployment.load(&neighbour.load, load, kind.clone())?);
-            let id = self.agents.set_going(&key, &neighbour.load, spec)?;
+                (deployment.key(&load.from), deployment.load(&background.load, load, kind.clone())?);
+            let id = self.agents.set_going(&key, &background.load, spec)?;
             loads.push((key, id));
         }
         self.beside.push(Beside { name: name.to_owned(), loads });

@@ -1,4 +1,4 @@
-//! Portraits: connections drawn over time, in so many points as a screen can show.
+//! Time-sequence graphs: connections drawn over time, in so many points as a screen can show.
 //!
 //! They are made in a second reading, when it is known which connections are worth it and how long each lived. Each series keeps the
 //! first and the last point of every small stretch of time, so that a stall keeps its true ends.
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use plimsoll_model::packet::{Endpoint, Flags, Packet, Segment, Transport};
-use plimsoll_model::trace::{Point, Portrait, TraceReport, Way};
+use plimsoll_model::trace::{Point, TimeSequence, TraceReport, Way};
 
 use super::connection::Connection;
 use super::table::LATEST;
@@ -20,7 +20,7 @@ const RATES: u64 = 150;
 /// How many segments that were sent again are drawn at most.
 const RESENT: usize = 500;
 
-/// A connection that is worth a portrait.
+/// A connection that is worth a time-sequence graph.
 #[derive(Clone, Debug)]
 struct Chosen {
     /// Its place in the report.
@@ -31,7 +31,7 @@ struct Chosen {
     last: u64,
 }
 
-/// The connections that are worth a portrait: those that stood still longest, and of those that did not, those that moved most.
+/// The connections that are worth a time-sequence graph: those that stood still longest, and of those that did not, those that moved most.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     begin: u64,
@@ -96,21 +96,21 @@ impl<'r> Painter<'r> {
         self.sketches[nth].take_in(now, self.begin, packet.source, segment);
     }
 
-    /// The portraits, the longest stalled first.
+    /// The time-sequence graphs, the longest stalled first.
     #[must_use]
-    pub fn finish(self) -> Vec<Portrait> {
+    pub fn finish(self) -> Vec<TimeSequence> {
         let report = self.report;
-        let portrait = |sketch: Sketch| Portrait {
+        let time_sequence = |sketch: Sketch| TimeSequence {
             place: String::new(),
             connection: report.connections[sketch.place].clone(),
             from_client: sketch.from_client.finish(),
             from_server: sketch.from_server.finish(),
         };
-        self.sketches.into_iter().map(portrait).collect()
+        self.sketches.into_iter().map(time_sequence).collect()
     }
 }
 
-/// A portrait that is being drawn.
+/// A time-sequence graph that is being drawn.
 struct Sketch {
     place: usize,
     client: Endpoint,
@@ -331,7 +331,7 @@ mod tests {
         all
     }
 
-    fn portraits(packets: &[Packet], most: usize) -> Vec<Portrait> {
+    fn time_sequences(packets: &[Packet], most: usize) -> Vec<TimeSequence> {
         let mut analyzer = Analyzer::new();
         packets.iter().for_each(|packet| analyzer.packet(packet));
         let (report, choice) = analyzer.finish_and_choose(CaptureSummary::default(), most);
@@ -342,8 +342,8 @@ mod tests {
 
     #[test]
     fn a_stall_keeps_its_ends_however_few_points_there_are() {
-        let portrait = portraits(&packets(), 3).remove(0);
-        let sent = &portrait.from_client.sent;
+        let time_sequence = time_sequences(&packets(), 3).remove(0);
+        let sent = &time_sequence.from_client.sent;
         assert!(sent.len() <= 2 * STRETCHES as usize && sent.len() > 300, "{}", sent.len());
         let pause = sent.windows(2).find(|pair| pair[1].0 - pair[0].0 > 0.5).expect("the pause is drawn");
         assert!((pause[0].0 - 0.998).abs() < 1e-9 && (pause[1].0 - 2.0).abs() < 1e-9, "{pause:?}");
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_is_marked_and_times_nothing() {
-        let way = portraits(&packets(), 3).remove(0).from_client;
+        let way = time_sequences(&packets(), 3).remove(0).from_client;
         assert_eq!(way.resent.len(), 1);
         assert_eq!(way.resent[0].1, 70_000.0);
         assert!(way.rtt_ms.iter().all(|point| (point.1 - 1.0).abs() < 1e-6), "{:?}", way.rtt_ms);
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn only_as_many_as_are_wanted_are_drawn() {
-        assert!(portraits(&packets(), 0).is_empty());
-        assert!(portraits(&[], 5).is_empty());
+        assert!(time_sequences(&packets(), 0).is_empty());
+        assert!(time_sequences(&[], 5).is_empty());
     }
 }

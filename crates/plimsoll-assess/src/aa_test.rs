@@ -1,11 +1,11 @@
 //! The trials of block 0: the same cell again and again, before anything is varied.
 
 use plimsoll_judge::Scale;
-use plimsoll_judge::compare::alike::{Fitness, GROSS, fitness};
+use plimsoll_judge::compare::aa_test::{Fitness, GROSS, fitness};
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::Alike;
+use plimsoll_model::report::AaTest;
 
 use super::contrast;
 
@@ -20,15 +20,15 @@ pub(super) fn split(trials: &[TrialRecord]) -> (&[TrialRecord], &[TrialRecord]) 
     trials.split_at(trials.partition_point(|trial| trial.block == 0))
 }
 
-/// What the trials that are alike showed of the figure that they scatter most in; nothing where there are none.
-pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<Alike> {
-    let (alike, varied) = split(trials);
-    if alike.is_empty() {
+/// What the trials of the A/A test showed of the figure that they scatter most in; nothing where there are none.
+pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Option<AaTest> {
+    let (aa_test, varied) = split(trials);
+    if aa_test.is_empty() {
         return None;
     }
     let blocks = varied.last().map_or(0, |trial| trial.block).max(plan.experiment.run.max_trials);
     let pairs = blocks as usize * (plan.cells.len() / 2).max(1);
-    let judged = measured(plan).into_iter().map(|(phase, metric)| judge(alike, phase, metric, pairs));
+    let judged = measured(plan).into_iter().map(|(phase, metric)| judge(aa_test, phase, metric, pairs));
     judged.max_by(|a, b| a.scatter.unwrap_or(f64::INFINITY).total_cmp(&b.scatter.unwrap_or(f64::INFINITY)))
 }
 
@@ -37,15 +37,16 @@ fn measured(plan: &Plan) -> Vec<(&str, Metric)> {
     plan.experiment.claims.iter().filter_map(contrast::about).collect()
 }
 
-fn judge(alike: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> Alike {
-    let figures: Vec<f64> = alike.iter().filter_map(|trial| contrast::figure(trial, phase, metric)).collect();
+fn judge(aa_test: &[TrialRecord], phase: &str, metric: Metric, pairs: usize) -> AaTest {
+    let figures: Vec<f64> =
+        aa_test.iter().filter_map(|trial| contrast::figure(trial, phase, metric)).collect();
     let scale = contrast::scale(metric);
     let found = fitness(&figures, pairs, ALPHA, scale);
     let reason = match &found {
         Ok(found) => sentence(figures.len(), found, pairs, scale),
         Err(error) => format!("the machine could not be compared with itself: {}", super::in_words(error)),
     };
-    Alike {
+    AaTest {
         phase: phase.to_owned(),
         metric: metric.name().to_owned(),
         scatter: found.as_ref().ok().map(|found| found.scatter),
@@ -126,9 +127,9 @@ max_trials = 20
         }
     }
 
-    /// Four trials that are alike but for the machine, and twenty blocks of which the second cell does half as much.
-    fn trials(plan: &Plan, alike: [u64; 4]) -> Vec<TrialRecord> {
-        let first = (1..).zip(alike).map(|(number, rate)| trial(plan, number, 0, 0, rate));
+    /// Four trials of the A/A test but for the machine, and twenty blocks of which the second cell does half as much.
+    fn trials(plan: &Plan, aa_test: [u64; 4]) -> Vec<TrialRecord> {
+        let first = (1..).zip(aa_test).map(|(number, rate)| trial(plan, number, 0, 0, rate));
         let rate = |block: u32, cell: usize| [1000, 500][cell] + u64::from(block * 37 % 11);
         let varied = (1..=20)
             .flat_map(|block| [0, 1].map(|cell| trial(plan, 4 + block, block, cell, rate(block, cell))));
