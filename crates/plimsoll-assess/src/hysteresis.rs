@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::recovery::{self, Hysteresis, HysteresisSettings};
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::experiment::hysteresis::{HysteresisClaim, ways};
+use plimsoll_model::experiment::claim::hysteresis::{HysteresisClaim, ways};
 use plimsoll_model::observation::{Arm, PhaseKind, Slice, Step, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::{Outcome, Verdict};

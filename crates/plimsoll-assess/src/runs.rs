@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_judge::compare::{self, CompareSettings, Comparison};
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::{Claim, LimitClaim, Metric};
+use plimsoll_model::experiment::{Claim, Metric};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{Evidence, ProfileReport};
@@ -120,24 +120,9 @@ fn bare(metric: Metric, outcome: Outcome, reason: &str) -> Comparison {
 /// The phases and metrics that the claims are about, each once, in their order.
 fn measured(plan: &Plan) -> Vec<(String, Metric)> {
     let mut found: Vec<(String, Metric)> = Vec::new();
-    let of_claim = |claim: &Claim| {
-        let mut list = Vec::new();
-        if let Some(claim) = claim.recovery() {
-            list.extend([&claim.baseline, &claim.after].map(|phase| (phase.clone(), claim.metric)));
-        }
-        list.extend(contrast::about(claim).map(|(phase, metric)| (phase.to_owned(), metric)));
-        list.extend(claim.modes().map(|claim| (claim.phase.clone(), claim.metric)));
-        let winner = claim.winner().into_iter();
-        list.extend(winner.flat_map(|claim| claim.phases.iter().map(|phase| (phase.clone(), claim.metric))));
-        let bound = claim.limit().and_then(LimitClaim::bound);
-        list.extend(bound.map(|claim| (claim.phase.clone(), claim.metric)));
-        let source = claim.source();
-        list.extend(source.map(|claim| (claim.phase.clone(), Metric::MegabytesPerSecond)));
-        list
-    };
-    for (phase, metric) in plan.experiment.claims.iter().flat_map(of_claim) {
-        if !found.iter().any(|(other, of)| *other == phase && of.name() == metric.name()) {
-            found.push((phase, metric));
+    for (phase, metric) in plan.experiment.claims.iter().flat_map(Claim::between_runs) {
+        if !found.iter().any(|(other, of)| other == phase && *of == metric) {
+            found.push((phase.to_owned(), metric));
         }
     }
     found

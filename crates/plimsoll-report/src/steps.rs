@@ -1,6 +1,6 @@
 //! Loads that go up and down in steps: the trials of one cell put together, step by step.
 
-use plimsoll_model::experiment::hysteresis::ways;
+use plimsoll_model::experiment::claim::hysteresis::ways;
 use plimsoll_model::observation::{Arm, Percentiles, PhaseKind};
 use plimsoll_model::report::{PhaseReport, RunReport, StepReport};
 

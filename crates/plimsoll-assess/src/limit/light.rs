@@ -2,7 +2,7 @@
 
 use plimsoll_judge::models::queueing::light::{Bound, LightPoint, Predicted, capacity_from};
 use plimsoll_judge::models::queueing::{Arrivals, Discipline, Dispatch, Figure, Rig, Times};
-use plimsoll_model::experiment::limit::Serving;
+use plimsoll_model::experiment::claim::limit::Serving;
 use plimsoll_model::experiment::{Experiment, HttpLoad, Predict, SearchClaim, open_loop};
 use plimsoll_model::observation::{Step, TrialRecord};
 use plimsoll_model::report::PredictedLimit;

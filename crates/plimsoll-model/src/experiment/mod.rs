@@ -7,22 +7,16 @@
 mod kinds;
 #[macro_use]
 pub mod problem;
+#[macro_use]
+pub mod expect;
 
 pub mod action;
 pub mod capture;
 pub mod claim;
 pub mod cpus;
-pub mod diagnose;
-pub mod expect;
-pub mod growth;
-pub mod hops;
-pub mod hysteresis;
-pub mod knee;
 pub mod limit;
 pub mod link;
 pub mod load;
-pub mod load_curve;
-pub mod loss_curve;
 pub mod open_loop;
 pub mod service;
 mod share;
@@ -39,18 +33,10 @@ use serde::{Deserialize, Serialize};
 
 pub use action::{Action, FlushRules, RestartService, RunProgram, SendSignal, SetSysctls, SignalName};
 pub use capture::Capture;
-pub use claim::{Claim, DeliveryClaim, DifferenceClaim, InteractionClaim, RecoveryClaim};
+pub use claim::*;
 pub use cpus::Cpus;
-pub use diagnose::DiagnoseClaim;
-pub use expect::{
-    BoundExpect, DeliveryExpect, DifferenceExpect, Expectation, InteractionExpect, ModesExpect, PathExpect,
-    RecoveryExpect, SearchExpect,
-};
-pub use growth::GrowthClaim;
-pub use hops::HopsClaim;
-pub use hysteresis::HysteresisClaim;
-pub use knee::KneeClaim;
-pub use limit::{Amount, BoundClaim, LimitClaim, Predict, Search, SearchClaim, Side};
+pub use expect::Expectation;
+pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
 pub use load::bulk::{BulkLoad, Direction, SendBy};
 pub use load::diagnose::DiagnoseLoad;
@@ -60,8 +46,6 @@ pub use load::mail::SmtpLoad;
 pub use load::messaging::MessagingLoad;
 pub use load::udp::UdpLoad;
 pub use load::{Load, LoadKind, Target};
-pub use load_curve::LoadCurveClaim;
-pub use loss_curve::LossCurveClaim;
 pub use parse::{FileError, Override, parse, parse_value};
 pub use problem::nearest;
 pub use service::{
@@ -71,10 +55,7 @@ pub use service::{
 };
 
 pub use load::storage::{Access, CacheState, StorageEngine, StorageLoad, SyncBy};
-pub use storage::{
-    BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVolume, ModesClaim, Queueing, SourceClaim,
-    Volume, WinnerClaim,
-};
+pub use storage::{BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVolume, Queueing, Volume};
 
 use crate::units::{ByteSize, PortRange, Span, Unit};
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use toml_edit::{DocumentMut, Item, Value};
 
 use super::problem::{Part, Problem, nearest};
-use super::{Claim, Experiment, Phase, RunOptions, validate};
+use super::{Claim, Experiment, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,29 +176,15 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     }
     let mut claims = std::mem::take(&mut experiment.claims);
     for (nth, claim) in claims.iter_mut().enumerate() {
-        if let Claim::Limit(limit) = claim
-            && limit.phase().is_empty()
-        {
-            *limit.phase_mut() = only_phase(&experiment, limit.search().is_some()).unwrap_or_default();
-        }
-        let Some((name, phase, metric)) = claim.usual_metric_mut() else { continue };
-        if !says(&|document| document.get("claims")?.get(nth)?.get(name)?.get("metric")) {
-            *metric = experiment.usual_metric(phase).unwrap_or(*metric);
-        }
+        let name = claim.name();
+        let in_claim = |key: &str| says(&|document| document.get("claims")?.get(nth)?.get(name)?.get(key));
+        claim.complete(&experiment, &in_claim);
     }
     experiment.claims = claims;
     let mut wrong: Vec<FileError> =
         validate::validate(&experiment).into_iter().map(|problem| problem.locate(&text)).collect();
     wrong.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
     FileError::all_of(wrong).map_or(Ok(experiment), Err)
-}
-
-/// The only phase that searches, or that measures; nothing where there are several.
-fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
-    let is_meant = |phase: &&Phase| if searches { phase.search.is_some() } else { phase.measure.is_some() };
-    let mut phases = experiment.all_phases().filter(is_meant);
-    let only = phases.next()?;
-    phases.next().is_none().then(|| only.name.clone())
 }
 
 fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {

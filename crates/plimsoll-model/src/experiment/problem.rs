@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
 
+use super::Experiment;
 use super::kinds::SAYS_NOTHING;
 
 /// A path into the file, such as `path!["services", name, "on"]`.
@@ -138,4 +139,55 @@ pub(in crate::experiment) fn margin(margin: f64, path: impl Into<Vec<Part>>) -> 
         return Ok(());
     }
     Err(problem(path, "margin must be between 0 and 1", "a share of more than 0 and less than 1"))
+}
+
+/// The name of a phase that measures.
+pub(in crate::experiment) fn measured(
+    name: &str,
+    names: &BTreeMap<String, Option<&str>>,
+    path: impl Into<Vec<Part>>,
+) -> Checked {
+    let measuring: BTreeMap<String, ()> =
+        names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
+    declared(name, &measuring, "measured phase", path)
+}
+
+/// The name of a service that keeps a list of the mail that it has taken.
+pub(in crate::experiment) fn mail_sink(
+    experiment: &Experiment,
+    name: &str,
+    path: impl Into<Vec<Part>>,
+) -> Checked {
+    let sinks: BTreeMap<String, ()> = experiment
+        .services
+        .iter()
+        .filter(|(_, service)| service.kind.smtp_sink().is_some())
+        .map(|(name, _)| (name.clone(), ()))
+        .collect();
+    declared(name, &sinks, "sink for mail", path)
+}
+
+/// A cell has one of its levels for each factor, and nothing else.
+pub(in crate::experiment) fn check_cell(
+    experiment: &Experiment,
+    cell: &BTreeMap<String, serde_json::Value>,
+    at: &[Part],
+) -> Checked {
+    for (name, level) in cell {
+        let here = [at, &path![name]].concat();
+        declared(name, &experiment.factors, "factor", here.clone())?;
+        let levels = &experiment.factors[name].levels;
+        if !levels.contains(level) {
+            let known = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(problem(here, format!("`{name}` has no level {level}"), format!("one of {known}")));
+        }
+    }
+    match experiment.factors.keys().find(|name| !cell.contains_key(*name)) {
+        Some(missing) => Err(problem(
+            at.to_vec(),
+            format!("the cell does not say the level of `{missing}`"),
+            "a level for every factor",
+        )),
+        None => Ok(()),
+    }
 }

@@ -1,10 +1,9 @@
-//! Storage: volumes that exist for a trial, the loads that read and write them, and claims on what was read.
+//! Storage: volumes that exist for a trial, and the loads that read and write them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, ModesExpect};
-use crate::units::{ByteSize, Share, Span};
+use crate::units::{ByteSize, Span};
 
 /// A place to store. Exactly one of `folder`, `loop` and `device` says what it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -172,66 +171,6 @@ impl BackgroundLoad {
             _ => true,
         }
     }
-}
-
-/// The measurements of a phase, its slices, gather in one place, or in several. 100 are made unless the phase says how many.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ModesClaim {
-    /// The measured phase.
-    pub phase: String,
-    /// What is looked at.
-    #[serde(default = "of_bytes")]
-    pub metric: Metric,
-    /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
-    #[serde(default = "ModesClaim::default_apart")]
-    pub apart: Share,
-    /// What is expected: the claim holds when that is found.
-    #[serde(default)]
-    pub expect: ModesExpect,
-}
-
-impl ModesClaim {
-    /// How many measurements are made unless the phase says.
-    pub const MEASUREMENTS: u32 = 100;
-
-    fn default_apart() -> Share {
-        Share(0.02)
-    }
-}
-
-/// Where the bytes came from that a storage load read: from memory, or from the device. The estimate is the share that the device delivered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SourceClaim {
-    /// The measured phase.
-    pub phase: String,
-}
-
-/// Which level of a factor is best, for each phase and each combination of the other factors' levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WinnerClaim {
-    /// The measured phases.
-    pub phases: Vec<String>,
-    /// The factor whose levels compete.
-    pub factor: String,
-    /// How small a lead counts as none (more than 0, less than 1).
-    #[serde(default = "WinnerClaim::default_margin")]
-    pub margin: Share,
-    /// What is compared.
-    #[serde(default = "of_bytes")]
-    pub metric: Metric,
-}
-
-impl WinnerClaim {
-    fn default_margin() -> Share {
-        Share(0.05)
-    }
-}
-
-fn of_bytes() -> Metric {
-    Metric::MegabytesPerSecond
 }
 
 #[cfg(test)]

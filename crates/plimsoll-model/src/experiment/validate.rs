@@ -1,20 +1,16 @@
 //! Whether an experiment makes sense as a whole: every name is declared, every choice is made once, every number is in range.
 
 mod capture;
-mod claims;
-mod diagnose;
 mod extent;
-mod hops;
 mod limit;
-mod messaging;
-mod metrics;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::open_loop::Arrivals;
-use super::problem::{Checked, Part, Problem, declared, in_range, margin, one_of, problem};
-use super::{Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Load, Phase, sysctl};
+use super::problem::{
+    Checked, Part, Problem, check_cell, declared, in_range, mail_sink, measured, one_of, problem,
+};
+use super::{Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Phase, sysctl};
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -43,8 +39,7 @@ pub(super) fn validate(experiment: &Experiment) -> Vec<Problem> {
     found.note(storage::background(experiment, &names));
     factors(experiment, &mut found);
     for (index, claim) in experiment.claims.iter().enumerate() {
-        let checked = claims::check(experiment, index, claim, &names);
-        found.note(checked.and_then(|()| metrics::check(experiment, index, claim, &names)));
+        found.note(claim.check(experiment, index, &names));
     }
     if let Some(remedies) = &experiment.remedies {
         found.note(declared(
@@ -393,35 +388,6 @@ fn only_with(
     Ok(())
 }
 
-/// The name of a phase that measures.
-fn measured(name: &str, names: &BTreeMap<String, Option<&str>>, path: impl Into<Vec<Part>>) -> Checked {
-    let measuring: BTreeMap<String, ()> =
-        names.iter().filter(|(_, load)| load.is_some()).map(|(name, _)| (name.clone(), ())).collect();
-    declared(name, &measuring, "measured phase", path)
-}
-
-/// The load of a phase that measures.
-fn measured_load<'e>(
-    experiment: &'e Experiment,
-    phase: &str,
-    names: &BTreeMap<String, Option<&str>>,
-    path: impl Into<Vec<Part>>,
-) -> Result<Option<&'e Load>, Problem> {
-    measured(phase, names, path)?;
-    Ok(names[phase].and_then(|load| experiment.loads.get(load)))
-}
-
-/// The name of a service that keeps a list of the mail that it has taken.
-fn mail_sink(experiment: &Experiment, name: &str, path: impl Into<Vec<Part>>) -> Checked {
-    let sinks: BTreeMap<String, ()> = experiment
-        .services
-        .iter()
-        .filter(|(_, service)| service.kind.smtp_sink().is_some())
-        .map(|(name, _)| (name.clone(), ()))
-        .collect();
-    declared(name, &sinks, "sink for mail", path)
-}
-
 fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {
     let Some(control) = &experiment.control else { return Ok(()) };
     for (index, name) in control.idle_in.iter().enumerate() {
@@ -469,45 +435,4 @@ fn check_factor(name: &String, factor: &Factor) -> Checked {
         ));
     }
     Ok(())
-}
-
-/// A cell has one of its levels for each factor, and nothing else.
-fn check_cell(experiment: &Experiment, cell: &BTreeMap<String, serde_json::Value>, at: &[Part]) -> Checked {
-    for (name, level) in cell {
-        let here = [at, &path![name]].concat();
-        declared(name, &experiment.factors, "factor", here.clone())?;
-        let levels = &experiment.factors[name].levels;
-        if !levels.contains(level) {
-            let known = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            return Err(problem(here, format!("`{name}` has no level {level}"), format!("one of {known}")));
-        }
-    }
-    match experiment.factors.keys().find(|name| !cell.contains_key(*name)) {
-        Some(missing) => Err(problem(
-            at.to_vec(),
-            format!("the cell does not say the level of `{missing}`"),
-            "a level for every factor",
-        )),
-        None => Ok(()),
-    }
-}
-
-/// How many different steps a load has whose requests come at random.
-fn random_steps(load: Option<&Load>) -> usize {
-    let open = load.and_then(|load| load.kind.http()?.open.as_ref());
-    let random = open.filter(|open| open.arrivals == Arrivals::Poisson);
-    let mut steps = random.map_or_else(Vec::new, |open| open.steps.clone());
-    steps.sort_unstable_by(f64::total_cmp);
-    steps.dedup();
-    steps.len()
-}
-
-/// The factors whose levels are points of a curve.
-fn points_of(experiment: &Experiment, over: &[String], at: &[Part]) -> Checked {
-    if over.is_empty() {
-        return Err(problem(at.to_vec(), "a curve needs points", "the name of at least one factor"));
-    }
-    over.iter().enumerate().try_for_each(|(place, factor)| {
-        declared(factor, &experiment.factors, "factor", [at, &path![place]].concat())
-    })
 }

@@ -1,7 +1,4 @@
 //! `plimsoll describe`.
-
-mod claims;
-
 use std::io::{self, Write};
 
 use plimsoll_model::experiment::{Action, Experiment, Filesystem, Phase};
@@ -71,7 +68,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "  none: only a measurement that fails makes it end with another status than 0")?;
     }
     for claim in &experiment.claims {
-        writeln!(out, "  {}", claims::wording(claim))?;
+        writeln!(out, "  {}", claim.describe())?;
     }
     if let Some(remedies) = &experiment.remedies {
         let ladder: Vec<&str> = remedies.ladder.iter().map(|rung| rung.name()).collect();

@@ -1,13 +1,13 @@
-//! What must hold of captures, and of what leans on them.
+//! What must hold of captures.
 
 use std::collections::BTreeMap;
 
 use super::{Checked, declared, in_range, measured, problem};
 use crate::experiment::problem::Part;
-use crate::experiment::{Experiment, HostKind, Metric};
+use crate::experiment::{Experiment, HostKind};
 
 pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {
-    let Some(capture) = &experiment.capture else { return leaning(experiment) };
+    let Some(capture) = &experiment.capture else { return Ok(()) };
     for (key, hosts) in [("on", &capture.on), ("towards", &capture.towards)] {
         for (index, host) in hosts.iter().enumerate() {
             declared(host, &experiment.hosts, "host", path!["capture", key, index])?;
@@ -27,53 +27,11 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
         measured(phase, phases, path!["capture", "phases", index])?;
     }
     in_range(u64::from(capture.snap), 64, 65_535, path!["capture", "snap"])?;
-    in_range(capture.ring.0, 4 << 20, 1 << 30, path!["capture", "ring"])?;
-    leaning(experiment)
+    in_range(capture.ring.0, 4 << 20, 1 << 30, path!["capture", "ring"])
 }
 
 fn is_local(experiment: &Experiment, host: &str) -> bool {
     experiment.hosts.get(host).is_some_and(|host| host.kind == HostKind::Local)
-}
-
-/// A share of stalls is known of a whole phase, and only where its packets are captured.
-fn leaning(experiment: &Experiment) -> Checked {
-    let is_captured = |phase: &str| experiment.capture.as_ref().is_some_and(|capture| capture.is_in(phase));
-    for (index, claim) in experiment.claims.iter().enumerate() {
-        let of_whole_phase = [
-            ("difference", claim.difference().map(|claim| (claim.metric, &claim.phase))),
-            ("interaction", claim.interaction().map(|claim| (claim.metric, &claim.phase))),
-        ];
-        for (kind, of) in of_whole_phase {
-            if of.is_some_and(|(metric, phase)| metric == Metric::StallShare && !is_captured(phase)) {
-                return Err(problem(
-                    path!["claims", index, kind, "metric"],
-                    "`stall_share` comes from packets, and none are captured in this phase",
-                    "[capture] in the file, with this phase among its `phases`",
-                ));
-            }
-        }
-        let of_slices = [
-            ("recovery", claim.recovery().map(|claim| claim.metric)),
-            ("hysteresis", claim.hysteresis().map(|claim| claim.metric)),
-        ];
-        for (kind, metric) in of_slices {
-            if metric == Some(Metric::StallShare) {
-                return Err(problem(
-                    path!["claims", index, kind, "metric"],
-                    "`stall_share` is known of a whole phase, and not of its parts",
-                    "another metric, or a claim of kind `difference` or `interaction`",
-                ));
-            }
-            if metric.is_some_and(Metric::is_share) {
-                return Err(problem(
-                    path!["claims", index, kind, "metric"],
-                    "this claim compares by ratio, and a share may be 0",
-                    "a metric that is not a share, or a claim of kind `difference` or `interaction`",
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

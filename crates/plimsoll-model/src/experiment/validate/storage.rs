@@ -1,14 +1,10 @@
-//! What must hold of volumes, of the loads that aim at them, of background loads, and of claims on them.
+//! What must hold of volumes, of the loads that aim at them, and of background loads.
 
 use std::collections::BTreeMap;
 
-use super::super::problem::within;
-use super::{Checked, declared, in_range, margin, measured, measured_load, one_of, problem};
+use super::{Checked, declared, in_range, one_of, problem};
 use crate::experiment::problem::Part;
-use crate::experiment::{
-    BackgroundLoad, Experiment, Filesystem, HostKind, LoopVolume, ModesClaim, SourceClaim, Volume,
-    WinnerClaim,
-};
+use crate::experiment::{BackgroundLoad, Experiment, Filesystem, HostKind, LoopVolume, Volume};
 
 /// The smallest XFS that its mkfs makes, in bytes.
 const LEAST_XFS: u64 = 300 << 20;
@@ -142,51 +138,6 @@ fn comes_and_goes(background: &BackgroundLoad, here: impl Fn(&str) -> [Part; 3])
             Err(problem(here("stays"), "it does not say how often it comes", "`every` beside it"))
         }
     }
-}
-
-pub(super) fn check_modes(
-    claim: &ModesClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    measured(&claim.phase, names, path!["claims", index, "modes", "phase"])?;
-    let here = path!["claims", index, "modes", "apart"];
-    within(claim.apart.0, 0.0..1.0, here, "a share from 0 to less than 1")
-}
-
-pub(super) fn check_source(
-    experiment: &Experiment,
-    claim: &SourceClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = path!["claims", index, "source", "phase"];
-    let load = measured_load(experiment, &claim.phase, names, here.clone())?;
-    if load.and_then(|load| load.kind.storage()).is_none_or(|storage| storage.reads.0 == 0.0) {
-        return Err(problem(
-            here,
-            "nothing is read from a volume in this phase",
-            "a phase that measures a storage load with `reads`",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn check_winner(
-    experiment: &Experiment,
-    claim: &WinnerClaim,
-    index: usize,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let here = |key: &str| path!["claims", index, "winner", key];
-    if claim.phases.is_empty() {
-        return Err(problem(here("phases"), "nothing is compared", "at least one measured phase"));
-    }
-    for (place, phase) in claim.phases.iter().enumerate() {
-        measured(phase, names, path!["claims", index, "winner", "phases", place])?;
-    }
-    declared(&claim.factor, &experiment.factors, "factor", here("factor"))?;
-    margin(claim.margin.0, here("margin"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::problem::{Checked, problem};
 use crate::units::Share;
 
 /// The hops of a path can be told apart: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
@@ -20,5 +22,19 @@ pub struct HopsClaim {
 impl HopsClaim {
     fn default_within() -> Share {
         Share(0.05)
+    }
+}
+
+impl ClaimKind for HopsClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        if at.load(&self.phase)?.is_none_or(|load| load.kind.hops().is_none()) {
+            let message = "this phase does not probe a path";
+            return Err(problem(at.key("phase"), message, "a load with `hops`"));
+        }
+        at.margin("within", self.within)
+    }
+
+    fn describe(&self) -> String {
+        format!("the hops that {} probes can be told apart, each rate within {}", self.phase, self.within)
     }
 }

@@ -3,8 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Metric, RecoveryExpect};
+use super::{ClaimKind, ClaimPlace, RecoveryExpect};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, problem};
 use crate::units::Share;
+use crate::verdict::Expected;
 
 /// At the same offered load the figure is as good on the way down as it was on the way up. The measured load has `open.steps` that rise
 /// and then fall.
@@ -39,6 +42,44 @@ pub fn ways<T>(steps: &[T], rate: impl Fn(&T) -> f64) -> (&[T], &[T]) {
     let higher = |best: usize, n: usize| if rate(&steps[n]) > rate(&steps[best]) { n } else { best };
     let top = (0..steps.len()).reduce(higher).unwrap_or(0);
     (&steps[..steps.len().min(top + 1)], &steps[top..])
+}
+
+impl ClaimKind for HysteresisClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        let load = at.load(&self.phase)?;
+        let steps = load.and_then(|load| Some(&load.kind.http()?.open.as_ref()?.steps[..])).unwrap_or(&[]);
+        let (up, down) = ways(steps, |rate| *rate);
+        if up.len() < 2 || down.len() < 2 {
+            return Err(problem(
+                at.key("phase"),
+                "the load of this phase does not go up and down",
+                "a load with `open.steps` that rise and then fall",
+            ));
+        }
+        at.margin("margin", self.margin)?;
+        at.of_slices(self.metric)
+    }
+
+    fn describe(&self) -> String {
+        let does = match self.expect {
+            RecoveryExpect::Recovered => "takes the same way down the load as up, within",
+            RecoveryExpect::NotRecovered => "comes down the load another way than up, by more than",
+        };
+        format!("{} in {} {does} {}", self.metric.name(), self.phase, self.margin)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        vec![(&self.phase, self.metric)]
+    }
+
+    /// A loop has two ways: no single figure of it stands for a run.
+    fn between_runs(&self) -> Vec<(&str, Metric)> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::problem::{Checked, problem};
+
 /// Datagrams are lost from an offered rate on: the knee is the rate that the path carries. The measured load is `udp`; every cell becomes a point,
 /// of what was offered and the share that did not arrive. Bits are those of datagrams, without headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,4 +16,18 @@ pub struct KneeClaim {
     /// The factors whose levels are points of one curve, such as the rate of the load. Every combination of levels of the others is a
     /// curve of its own.
     pub over: Vec<String>,
+}
+
+impl ClaimKind for KneeClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        if at.load(&self.phase)?.is_none_or(|load| load.kind.udp().is_none()) {
+            let message = "this phase does not send datagrams";
+            return Err(problem(at.key("phase"), message, "a load with `udp`"));
+        }
+        at.points(&self.over)
+    }
+
+    fn describe(&self) -> String {
+        format!("datagrams of {} are lost from a rate on, over {}", self.phase, self.over.join(" and "))
+    }
 }

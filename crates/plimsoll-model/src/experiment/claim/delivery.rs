@@ -1,0 +1,65 @@
+//! The claim that mail which was acknowledged arrives.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::problem::{Checked, mail_sink};
+use crate::units::Span;
+use crate::verdict::Expected;
+
+/// All mail that was acknowledged arrives at a sink, and none of it is spoiled. Mail that arrives twice is counted; that a relay delivers
+/// a message again after a crash is allowed (RFC 5321, section 4.1.1.4), unless the claim says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveryClaim {
+    /// The sink.
+    pub sink: String,
+    /// How long to wait for it after the last phase.
+    #[serde(default = "DeliveryClaim::default_within")]
+    pub within: Span,
+    /// Whether a message may arrive more than once.
+    #[serde(default = "DeliveryClaim::default_doubles")]
+    pub doubles: bool,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: DeliveryExpect,
+}
+
+impl DeliveryClaim {
+    fn default_within() -> Span {
+        Span::secs(30)
+    }
+    fn default_doubles() -> bool {
+        true
+    }
+}
+
+expectations! {
+    /// What is expected of mail.
+    DeliveryExpect {
+        /// All that was acknowledged arrives.
+        Delivered "delivered": Delivered,
+        /// Some of it does not.
+        NotDelivered "not_delivered": NotDelivered,
+    }
+}
+
+impl ClaimKind for DeliveryClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        mail_sink(at.experiment, &self.sink, at.key("sink"))
+    }
+
+    fn describe(&self) -> String {
+        let (sink, within) = (&self.sink, self.within);
+        let does = match self.expect {
+            DeliveryExpect::Delivered => "all mail that is acknowledged arrives",
+            DeliveryExpect::NotDelivered => "some mail that is acknowledged does not arrive",
+        };
+        format!("{does} whole at {sink} within {within} after the last phase")
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+}

@@ -1,0 +1,117 @@
+//! The claim that two levels of a factor, or two cells, compare as expected.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace, usual_metric};
+use crate::experiment::problem::{Checked, check_cell, one_of, problem};
+use crate::experiment::{Experiment, Metric, forget_default};
+use crate::units::Share;
+use crate::verdict::Expected;
+
+/// Every other level of a factor is compared with its first, or every other cell with one of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DifferenceClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The factor. Give this or `against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<String>,
+    /// The cell that all others are compared with: a level for every factor. Give this or `factor`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub against: BTreeMap<String, serde_json::Value>,
+    /// How small a difference counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
+    #[serde(default = "DifferenceClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
+    #[serde(default)]
+    #[schemars(transform = forget_default)]
+    pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: DifferenceExpect,
+}
+
+impl DifferenceClaim {
+    pub(crate) fn default_margin() -> Share {
+        Share(0.02)
+    }
+}
+
+expectations! {
+    /// What is expected of B against A.
+    DifferenceExpect {
+        /// B is as good as A, or better.
+        NotSlower "not_slower": Same | Faster,
+        /// B is as good as A, within the margin.
+        Same "same": Same,
+        /// B is better than A, by more than the margin can hide.
+        Faster "faster": Faster,
+        /// B is worse than A.
+        Slower "slower": Slower,
+        /// Whichever it is: the claim holds when it is known.
+        Any "any": Same | Faster | Slower,
+    }
+}
+
+impl ClaimKind for DifferenceClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        at.phase("phase", &self.phase)?;
+        let sides = [("factor", self.factor.is_some()), ("against", !self.against.is_empty())];
+        one_of(&sides, "the difference", at.here())?;
+        if let Some(factor) = &self.factor {
+            at.factor(factor, at.key("factor"))?;
+        } else {
+            check_cell(at.experiment, &self.against, &at.key("against"))?;
+            let cells = &at.experiment.cells;
+            if !cells.is_empty() && !cells.contains(&self.against) {
+                return Err(problem(at.key("against"), "this cell is not run", "one of the `cells`"));
+            }
+        }
+        at.margin("margin", self.margin)?;
+        at.of_whole_phase(&self.phase, self.metric)
+    }
+
+    fn describe(&self) -> String {
+        let (metric, phase, margin) = (self.metric.name(), &self.phase, self.margin);
+        let against = match &self.factor {
+            Some(factor) => format!("at every other level of {factor} against the first"),
+            None => "in every other cell against the one that is named".to_owned(),
+        };
+        match self.expect {
+            DifferenceExpect::NotSlower => {
+                format!("{metric} in {phase} is not worse, {against}: better, or worse by less than {margin}")
+            }
+            DifferenceExpect::Same => {
+                format!("{metric} in {phase} is the same, {against}: neither better nor worse by {margin}")
+            }
+            DifferenceExpect::Faster => format!("{metric} in {phase} is better, {against}"),
+            DifferenceExpect::Slower => format!("{metric} in {phase} is worse, {against}"),
+            DifferenceExpect::Any => {
+                format!(
+                    "{metric} in {phase} is better, worse or the same (within {margin}), {against}: whichever it is"
+                )
+            }
+        }
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        vec![(&self.phase, self.metric)]
+    }
+
+    fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
+        usual_metric(&mut self.metric, &self.phase, experiment, says);
+    }
+
+    fn compares_cells(&self) -> bool {
+        true
+    }
+}

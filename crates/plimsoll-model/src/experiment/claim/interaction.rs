@@ -1,0 +1,96 @@
+//! The claim that factors do not act on each other, or do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace, usual_metric};
+use crate::experiment::problem::{Checked, problem};
+use crate::experiment::{Experiment, Metric, forget_default};
+use crate::units::Share;
+use crate::verdict::Expected;
+
+/// Whether the effect of one factor depends on the level of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InteractionClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The factors.
+    pub factors: Vec<String>,
+    /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
+    #[serde(default = "InteractionClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
+    #[serde(default)]
+    #[schemars(transform = forget_default)]
+    pub metric: Metric,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: InteractionExpect,
+}
+
+impl InteractionClaim {
+    fn default_margin() -> Share {
+        Share(0.05)
+    }
+}
+
+expectations! {
+    /// What is expected of factors.
+    InteractionExpect {
+        /// They do not act on each other.
+        Additive "additive": Additive,
+        /// The effect of one depends on the level of another.
+        Interaction "interaction": Interaction,
+        /// Whichever it is: the claim holds when it is known.
+        Any "any": Additive | Interaction,
+    }
+}
+
+impl ClaimKind for InteractionClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        at.margin("margin", self.margin)?;
+        at.phase("phase", &self.phase)?;
+        if self.factors.len() < 2 {
+            let expected = "the names of at least two factors";
+            return Err(problem(at.key("factors"), "an interaction needs two factors", expected));
+        }
+        (0..)
+            .zip(&self.factors)
+            .try_for_each(|(place, factor)| at.factor(factor, at.element("factors", place)))?;
+        at.of_whole_phase(&self.phase, self.metric)
+    }
+
+    fn describe(&self) -> String {
+        let (metric, phase, margin) = (self.metric.name(), &self.phase, self.margin);
+        let factors = self.factors.join(" and ");
+        match self.expect {
+            InteractionExpect::Additive => {
+                format!("{metric} in {phase}: {factors} do not act on each other, within {margin}")
+            }
+            InteractionExpect::Interaction => format!("{metric} in {phase}: {factors} act on each other"),
+            InteractionExpect::Any => {
+                format!(
+                    "{metric} in {phase}: {factors} act on each other, or do not (within {margin}): whichever it is"
+                )
+            }
+        }
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        vec![(&self.phase, self.metric)]
+    }
+
+    fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
+        usual_metric(&mut self.metric, &self.phase, experiment, says);
+    }
+
+    fn compares_cells(&self) -> bool {
+        true
+    }
+}

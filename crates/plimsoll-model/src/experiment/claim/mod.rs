@@ -1,0 +1,335 @@
+//! What is to be judged.
+//!
+//! What is asked of every kind is `ClaimKind`; each kind specifies, checks and describes itself in the file of its name. What it judges by, and how
+//! a report shows it, stand in files of the same name in the crates for that.
+
+use std::collections::BTreeMap;
+
+use super::open_loop::Arrivals;
+use super::problem::{Checked, Part, Problem, declared, margin, measured, nearest, problem};
+use super::{Experiment, Load, Metric};
+use crate::units::Share;
+use crate::verdict::Expected;
+
+/// The list of all kinds of claims, handed to a macro of one's own: what has to know them all is made from it.
+#[macro_export]
+macro_rules! each_claim {
+    ($then:ident) => {
+        $then! {
+            /// The figure comes back, or does not: after against baseline, adjusted by the control.
+            recovery: Recovery(RecoveryClaim),
+            /// Two levels of a factor, or two cells, compare as expected.
+            difference: Difference(DifferenceClaim),
+            /// Two factors act on each other, or do not.
+            interaction: Interaction(InteractionClaim),
+            /// A load that rises and falls meets the same figures on its way down as on its way up.
+            hysteresis: Hysteresis(HysteresisClaim),
+            /// All mail that was acknowledged arrives, and none is spoiled.
+            delivery: Delivery(DeliveryClaim),
+            /// The CPUs of a host behave as a queue that theory knows.
+            load_curve: LoadCurve(LoadCurveClaim),
+            /// TCP's rate over the loss of a path keeps to the formulas.
+            loss_curve: LossCurve(LossCurveClaim),
+            /// The hops of a path can be told apart.
+            hops: Hops(HopsClaim),
+            /// A path is good enough for TCP at a rate and a round-trip time.
+            diagnose: Diagnose(DiagnoseClaim),
+            /// Datagrams are lost from an offered rate on.
+            knee: Knee(KneeClaim),
+            /// A figure keeps to a bound; or so many requests per second are the most that hold a bound of latency.
+            limit: Limit(LimitClaim),
+            /// Measurements gather in one place, or in several.
+            modes: Modes(ModesClaim),
+            /// What was read came from memory, or from the device.
+            source: Source(SourceClaim),
+            /// The time of a messaging load grows in a known way with the number of its workers.
+            growth: Growth(GrowthClaim),
+            /// One level of a factor is the best, for each phase and each combination of the others' levels.
+            winner: Winner(WinnerClaim),
+        }
+    };
+}
+
+/// The modules of the kinds, the claim as a file has it, and the way from it to its kind.
+macro_rules! define {
+    ($($(#[$of_kind:meta])* $key:ident: $kind:ident($claim:ident),)+) => {
+        $(pub mod $key;)+
+
+        $(pub use $key::*;)+
+
+        kinds! {
+            /// Something to be judged. Exactly one of the kinds is given.
+            pub enum Claim, a table that is "the claim", read as ClaimTable {
+                $($(#[$of_kind])* $key: $kind($claim),)+
+            }
+        }
+
+        impl Claim {
+            /// The name of its kind, as in the file.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => stringify!($key),)+
+                }
+            }
+
+            fn as_dyn(&self) -> &dyn ClaimKind {
+                match self {
+                    $(Self::$kind(it) => it,)+
+                }
+            }
+
+            fn as_dyn_mut(&mut self) -> &mut dyn ClaimKind {
+                match self {
+                    $(Self::$kind(it) => it,)+
+                }
+            }
+        }
+    };
+}
+
+each_claim!(define);
+
+/// What is asked of every kind of claim.
+trait ClaimKind {
+    /// Whether it makes sense in its experiment.
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked;
+
+    /// It in a sentence, with what is expected, so that a reader knows when it holds.
+    fn describe(&self) -> String;
+
+    /// What is expected; nothing for a kind whose outcome has no sides.
+    fn expected(&self) -> Option<Expected> {
+        None
+    }
+
+    /// The measured phases that it is about, each with the figure.
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        Vec::new()
+    }
+
+    /// The figures by which two runs can be compared.
+    fn between_runs(&self) -> Vec<(&str, Metric)> {
+        self.figures()
+    }
+
+    /// Fills in what the file leaves out because it follows from the rest of it. `says` tells whether the file has a key of this claim.
+    fn complete(&mut self, _experiment: &Experiment, _says: &dyn Fn(&str) -> bool) {}
+
+    /// Whether it compares cells with each other.
+    fn compares_cells(&self) -> bool {
+        false
+    }
+}
+
+impl Claim {
+    /// It in a sentence, with what is expected, so that a reader knows when it holds.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.as_dyn().describe()
+    }
+
+    /// What is expected; nothing for a kind whose outcome has no sides.
+    #[must_use]
+    pub fn expected(&self) -> Option<Expected> {
+        self.as_dyn().expected()
+    }
+
+    /// The figures by which two runs of it can be compared, each with the phase that measures it.
+    #[must_use]
+    pub fn between_runs(&self) -> Vec<(&str, Metric)> {
+        self.as_dyn().between_runs()
+    }
+
+    /// Whether it compares cells with each other.
+    #[must_use]
+    pub fn compares_cells(&self) -> bool {
+        self.as_dyn().compares_cells()
+    }
+
+    pub(super) fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
+        self.as_dyn_mut().complete(experiment, says);
+    }
+
+    /// Whether it makes sense as the claim of this number, from 0.
+    pub(super) fn check(
+        &self,
+        experiment: &Experiment,
+        index: usize,
+        phases: &BTreeMap<String, Option<&str>>,
+    ) -> Checked {
+        let at = ClaimPlace { experiment, phases, index, kind: self.name() };
+        self.as_dyn().check(&at)?;
+        self.as_dyn().figures().into_iter().try_for_each(|(phase, metric)| at.has_figure(phase, metric))
+    }
+}
+
+/// Where a claim stands.
+struct ClaimPlace<'e> {
+    experiment: &'e Experiment,
+    /// The phases, each with the load that it measures.
+    phases: &'e BTreeMap<String, Option<&'e str>>,
+    index: usize,
+    kind: &'static str,
+}
+
+impl<'e> ClaimPlace<'e> {
+    /// The claim itself.
+    fn here(&self) -> [Part; 3] {
+        path!["claims", self.index, self.kind]
+    }
+
+    /// One of its keys.
+    fn key(&self, key: &str) -> [Part; 4] {
+        path!["claims", self.index, self.kind, key]
+    }
+
+    /// An element of a list.
+    fn element(&self, key: &str, place: usize) -> [Part; 5] {
+        path!["claims", self.index, self.kind, key, place]
+    }
+
+    /// A phase that measures, named by a key.
+    fn phase(&self, key: &str, phase: &str) -> Checked {
+        measured(phase, self.phases, self.key(key))
+    }
+
+    /// The load of a phase that measures, named by the key `phase`.
+    fn load(&self, phase: &str) -> Result<Option<&'e Load>, Problem> {
+        self.phase("phase", phase)?;
+        Ok(self.load_of(phase))
+    }
+
+    fn load_of(&self, phase: &str) -> Option<&'e Load> {
+        self.experiment.loads.get(self.phases.get(phase).copied().flatten()?)
+    }
+
+    /// A share of more than 0 and less than 1.
+    fn margin(&self, key: &str, share: Share) -> Checked {
+        margin(share.0, self.key(key))
+    }
+
+    /// A factor that is declared.
+    fn factor(&self, factor: &str, here: impl Into<Vec<Part>>) -> Checked {
+        declared(factor, &self.experiment.factors, "factor", here)
+    }
+
+    /// The factors, by the key `over`, whose levels are points of a curve.
+    fn points(&self, over: &[String]) -> Checked {
+        if over.is_empty() {
+            let expected = "the name of at least one factor";
+            return Err(problem(self.key("over"), "a curve needs points", expected));
+        }
+        (0..).zip(over).try_for_each(|(place, factor)| self.factor(factor, self.element("over", place)))
+    }
+
+    /// What is known of a whole phase can be compared; a share of stalls only where packets are captured.
+    fn of_whole_phase(&self, phase: &str, metric: Metric) -> Checked {
+        let is_captured = || self.experiment.capture.as_ref().is_some_and(|capture| capture.is_in(phase));
+        if metric != Metric::StallShare || is_captured() {
+            return Ok(());
+        }
+        Err(problem(
+            self.key("metric"),
+            "`stall_share` comes from packets, and none are captured in this phase",
+            "[capture] in the file, with this phase among its `phases`",
+        ))
+    }
+
+    /// What is known of parts of a phase can be compared by ratio.
+    fn of_slices(&self, metric: Metric) -> Checked {
+        let (message, expected) = if metric == Metric::StallShare {
+            ("`stall_share` is known of a whole phase, and not of its parts", "another metric")
+        } else if metric.is_share() {
+            ("this claim compares by ratio, and a share may be 0", "a metric that is not a share")
+        } else {
+            return Ok(());
+        };
+        let expected = format!("{expected}, or a claim of kind `difference` or `interaction`");
+        Err(problem(self.key("metric"), message, expected))
+    }
+
+    /// The load of the phase has the figure.
+    fn has_figure(&self, phase: &str, metric: Metric) -> Checked {
+        let Some((name, load)) = self.phases.get(phase).copied().flatten().zip(self.load_of(phase)) else {
+            return Ok(());
+        };
+        if load.kind.has(metric) {
+            return Ok(());
+        }
+        let all = Metric::ALL.into_iter();
+        let has: Vec<&str> = all.filter(|metric| load.kind.has(*metric)).map(Metric::name).collect();
+        let expected = has.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let found = problem(
+            self.key("metric"),
+            format!("the load `{name}` of the phase `{phase}` has no `{}`", metric.name()),
+            format!("one of {expected}"),
+        );
+        Err(Problem { nearest: nearest(metric.name(), has), ..found })
+    }
+}
+
+/// Takes what is usually asked of the load of a phase, unless the file says what is compared.
+fn usual_metric(metric: &mut Metric, phase: &str, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
+    if !says("metric") {
+        *metric = experiment.usual_metric(phase).unwrap_or(*metric);
+    }
+}
+
+/// How many different steps a load has whose requests come at random.
+fn random_steps(load: Option<&Load>) -> usize {
+    let open = load.and_then(|load| load.kind.http()?.open.as_ref());
+    let random = open.filter(|open| open.arrivals == Arrivals::Poisson);
+    let mut steps = random.map_or_else(Vec::new, |open| open.steps.clone());
+    steps.sort_unstable_by(f64::total_cmp);
+    steps.dedup();
+    steps.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Plan, Settings};
+
+    const TEXT: &str = r#"
+question = "which?"
+[hosts.a]
+[services.web]
+on = "a"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 10 }
+[factors.clients]
+set = "services.web.web.clients"
+levels = [1, 2]
+[[phases]]
+name = "all"
+measure = "some"
+[[claims]]
+"#;
+
+    fn words(claim: &str) -> String {
+        let plan = Plan::read("test", &format!("{TEXT}{claim}\n"), &Settings::default()).unwrap();
+        plan.experiment.claims[0].describe()
+    }
+
+    #[test]
+    fn each_expectation_has_words_of_its_own() {
+        let difference =
+            |more: &str| words(&format!("difference = {{ phase = \"all\", factor = \"clients\"{more} }}"));
+        let default = "connections_per_second in all is not worse, at every other level of clients against the first: \
+                       better, or worse by less than 2 %";
+        assert_eq!(difference(""), default);
+        let all = ["not_slower", "same", "faster", "slower", "any"];
+        let told: std::collections::BTreeSet<String> =
+            all.iter().map(|expect| difference(&format!(", expect = \"{expect}\""))).collect();
+        assert_eq!(told.len(), all.len(), "{told:?}");
+    }
+
+    #[test]
+    fn a_bound_is_told_as_the_file_has_it() {
+        let told = words(r#"limit = { metric = "p99_ms", below = "50ms" }"#);
+        assert_eq!(told, "p99_ms in all lies below 50ms");
+    }
+}

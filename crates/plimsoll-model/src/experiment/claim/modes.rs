@@ -1,0 +1,75 @@
+//! The claim that measurements gather in one place, or in several.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, within};
+use crate::units::Share;
+use crate::verdict::Expected;
+
+/// The measurements of a phase, its slices, gather in one place, or in several. 100 are made unless the phase says how many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModesClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// What is looked at.
+    #[serde(default = "ModesClaim::default_metric")]
+    pub metric: Metric,
+    /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
+    #[serde(default = "ModesClaim::default_apart")]
+    pub apart: Share,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: ModesExpect,
+}
+
+impl ModesClaim {
+    /// How many measurements are made unless the phase says.
+    pub const MEASUREMENTS: u32 = 100;
+
+    fn default_apart() -> Share {
+        Share(0.02)
+    }
+    fn default_metric() -> Metric {
+        Metric::MegabytesPerSecond
+    }
+}
+
+expectations! {
+    /// What is expected of measurements.
+    ModesExpect {
+        /// They gather in one place.
+        OneMode "one_mode": OneMode,
+        /// They gather in two places or more.
+        SeveralModes "several_modes": SeveralModes,
+        /// Whichever it is: the claim holds when it is known.
+        Any "any": OneMode | SeveralModes,
+    }
+}
+
+impl ClaimKind for ModesClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        at.phase("phase", &self.phase)?;
+        within(self.apart.0, 0.0..1.0, at.key("apart"), "a share from 0 to less than 1")
+    }
+
+    fn describe(&self) -> String {
+        let gathers = match self.expect {
+            ModesExpect::OneMode => "in one place",
+            ModesExpect::SeveralModes => "in two places or more",
+            ModesExpect::Any => "in one place, or in several: whichever it is",
+        };
+        format!("{} in {} gathers {gathers}", self.metric.name(), self.phase)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        vec![(&self.phase, self.metric)]
+    }
+}

@@ -1,0 +1,56 @@
+//! The claim that one level of a factor is the best.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::Metric;
+use crate::experiment::problem::{Checked, measured, problem};
+use crate::units::Share;
+
+/// Which level of a factor is best, for each phase and each combination of the other factors' levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WinnerClaim {
+    /// The measured phases.
+    pub phases: Vec<String>,
+    /// The factor whose levels compete.
+    pub factor: String,
+    /// How small a lead counts as none (more than 0, less than 1).
+    #[serde(default = "WinnerClaim::default_margin")]
+    pub margin: Share,
+    /// What is compared.
+    #[serde(default = "WinnerClaim::default_metric")]
+    pub metric: Metric,
+}
+
+impl WinnerClaim {
+    fn default_margin() -> Share {
+        Share(0.05)
+    }
+    fn default_metric() -> Metric {
+        Metric::MegabytesPerSecond
+    }
+}
+
+impl ClaimKind for WinnerClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        if self.phases.is_empty() {
+            return Err(problem(at.key("phases"), "nothing is compared", "at least one measured phase"));
+        }
+        for (place, phase) in (0..).zip(&self.phases) {
+            measured(phase, at.phases, at.element("phases", place))?;
+        }
+        at.factor(&self.factor, at.key("factor"))?;
+        at.margin("margin", self.margin)
+    }
+
+    fn describe(&self) -> String {
+        let (factor, phases, metric) = (&self.factor, self.phases.join(", "), self.metric.name());
+        format!("one {factor} is the best in {phases}, by {metric}")
+    }
+
+    fn figures(&self) -> Vec<(&str, Metric)> {
+        self.phases.iter().map(|phase| (phase.as_str(), self.metric)).collect()
+    }
+}
