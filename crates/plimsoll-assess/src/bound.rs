@@ -147,7 +147,7 @@ impl Sample {
                 FEWEST as u64 * enough(quantile)
             ),
             None => format!(
-                "{} measurements tell no interval: `slices = 10` of the phase, or {ENOUGH_TRIALS} trials",
+                "too few measurements ({}) to tell an interval: `slices = 10` of the phase, or {ENOUGH_TRIALS} trials",
                 self.figures.len()
             ),
         }

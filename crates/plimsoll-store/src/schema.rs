@@ -63,6 +63,70 @@ create table if not exists versions (
 ) strict;
 ";
 
+/// What is said of runs, which came later too.
+const LABELS: &str = "
+create table if not exists tags (
+    run text not null references runs (id),
+    tag text not null,
+    primary key (run, tag)
+) strict, without rowid;
+create table if not exists remarks (
+    run text primary key references runs (id),
+    remark text not null
+) strict;
+create table if not exists baselines (
+    name text primary key,
+    run text not null references runs (id)
+) strict;
+create table if not exists outcomes (
+    run text primary key references runs (id),
+    outcomes text not null
+) strict;
+";
+
+/// What is stored of a run, and the run itself at last. Phases and series go with their trials.
+pub(crate) const REMOVE_RUN: [&str; 8] = [
+    "delete from trials where run = ?1",
+    "delete from inventories where run = ?1",
+    "delete from versions where run = ?1",
+    "delete from tags where run = ?1",
+    "delete from remarks where run = ?1",
+    "delete from baselines where run = ?1",
+    "delete from outcomes where run = ?1",
+    "delete from runs where id = ?1",
+];
+
+pub(crate) const BYTES: &str = "
+select run, sum(bytes) from (
+    select run, octet_length(record) as bytes from phases
+    union all select run, octet_length(samples) from series
+    union all select run, coalesce(octet_length(record), 0) from trials
+    union all select id, octet_length(source) from runs
+) group by run";
+
+pub(crate) const PUT_TAG: &str = "insert or ignore into tags values (?1, ?2)";
+
+pub(crate) const REMOVE_TAG: &str = "delete from tags where run = ?1 and tag = ?2";
+
+pub(crate) const TAGS: &str = "select run, tag from tags order by run, tag";
+
+pub(crate) const PUT_REMARK: &str = "insert or replace into remarks values (?1, ?2)";
+
+pub(crate) const REMARKS: &str = "select run, remark from remarks";
+
+pub(crate) const PUT_OUTCOMES: &str = "insert or replace into outcomes values (?1, ?2)";
+
+pub(crate) const OUTCOMES: &str = "select run, outcomes from outcomes";
+
+pub(crate) const PUT_BASELINE: &str = "insert or replace into baselines values (?1, ?2)";
+
+pub(crate) const FORGET_BASELINE: &str = "delete from baselines where name = ?1";
+
+pub(crate) const BASELINE: &str = "select run from baselines where name = ?1";
+
+pub(crate) const BASELINES: &str = "
+select name, run, experiment from baselines join runs on runs.id = baselines.run order by name";
+
 pub(crate) const PUT_VERSIONS: &str = "insert or replace into versions values (?1, ?2)";
 
 pub(crate) const VERSIONS_OF: &str = "select versions from versions where run = ?1";
@@ -130,5 +194,6 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     }
     connection.execute_batch(INVENTORIES)?;
     connection.execute_batch(VERSIONS)?;
+    connection.execute_batch(LABELS)?;
     Ok(FORMAT)
 }

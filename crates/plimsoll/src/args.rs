@@ -1,10 +1,12 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
 mod environment;
+mod life;
 mod measuring;
 mod model;
 
 pub use environment::parse;
+pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 
@@ -12,6 +14,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
@@ -27,13 +30,31 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Colours in text: `auto` has them on a terminal where NO_COLOR is not set.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", env = "PLIMSOLL_COLOR")]
+    pub color: ColorChoice,
+    /// Say nothing on stderr but warnings and errors: no progress, no places of files.
+    #[arg(long, short, global = true, env = "PLIMSOLL_QUIET", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub quiet: bool,
+}
+
+/// Whether text has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always, whatever the stream is.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Carry out an experiment, and judge it.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// List the shipped experiments.
     List(ListArgs),
     /// Tell what an experiment does.
@@ -46,6 +67,14 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the stored runs, the newest first.
     History(HistoryArgs),
+    /// Give a run tags to find it by, and a note.
+    Tag(TagArgs),
+    /// Name runs that others are compared with.
+    Baseline(BaselineArgs),
+    /// Remove stored runs, with their pages and the packets that they captured.
+    Rm(RmArgs),
+    /// Remove old runs: all but the newest of each experiment, and those that have a tag or are a baseline.
+    Prune(PruneArgs),
     /// Give a stored run's verdicts to a CI job: as exit status, and as JUnit or Markdown.
     Gate(GateArgs),
     /// Compare commands that are measured in turns, or two stored runs.
@@ -62,6 +91,13 @@ pub enum Command {
     Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
     Doctor(DoctorArgs),
+    /// Print a shell's completions of this command line.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page, as man(1) reads it (`plimsoll man | man -l -`).
+    Man,
 }
 
 /// Where runs are kept.
@@ -131,6 +167,16 @@ pub struct RunArgs {
     /// Where the page with the charts goes [default: beside the file of runs].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_HTML")]
     pub html: Option<PathBuf>,
+    /// Give the run this tag, a word to find it by. May be given several times.
+    #[arg(long, value_name = "TAG", value_parser = life::label)]
+    pub tag: Vec<String>,
+    /// Write this down with the run.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// Compare the run with this one when it is over: a baseline by its name, or a run by its id. The exit status is then that of both the
+    /// claims and the comparison.
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     /// How to print the results.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: Format,
@@ -266,19 +312,6 @@ pub struct ExplainArgs {
 fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "a number was expected".to_owned())?;
     (number > 0.0 && number.is_finite()).then_some(number).ok_or_else(|| "it must be above 0".to_owned())
-}
-
-/// Arguments of `history`.
-#[derive(Debug, clap::Args)]
-pub struct HistoryArgs {
-    /// Only runs of this experiment.
-    pub experiment: Option<String>,
-    /// How to print the list.
-    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
-    pub format: PlainFormat,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub store: StoreArgs,
 }
 
 /// Arguments of `gate`.

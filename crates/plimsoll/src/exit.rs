@@ -33,6 +33,15 @@ impl Exit {
         }
     }
 
+    /// The worse of two: what fails outweighs what is open.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Holds, worse) | (worse, Self::Holds) => worse,
+            (Self::Open, worse) | (worse, Self::Open) => worse,
+            (first, _) => first,
+        }
+    }
+
     /// The exit status of a set of verdicts: a claim that fails outweighs one that is open.
     pub(crate) fn of(verdicts: &[Verdict]) -> Self {
         let standing = |which| verdicts.iter().any(|verdict| verdict.standing() == which);

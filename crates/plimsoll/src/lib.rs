@@ -48,6 +48,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refused(&error, &args),
     };
+    messages::choose(args.color, args.quiet);
     let result = match args.command {
         Command::Run(args) => command::run::run(&args),
         Command::List(args) => command::list::run(&args),
@@ -56,6 +57,10 @@ pub fn main() -> ExitCode {
         Command::Show(args) => command::show::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::History(args) => command::history::run(&args),
+        Command::Tag(args) => command::tag::run(&args),
+        Command::Baseline(args) => command::baseline::run(&args),
+        Command::Rm(args) => command::remove::rm(&args),
+        Command::Prune(args) => command::remove::prune(&args),
         Command::Gate(args) => command::gate::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Bisect(args) => command::bisect::run(&args),
@@ -64,6 +69,8 @@ pub fn main() -> ExitCode {
         Command::Trace(args) => command::trace::run(&args),
         Command::Inventory(args) => command::inventory::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
+        Command::Completions { shell } => command::manual::completions(shell),
+        Command::Man => command::manual::man(),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -32,11 +32,12 @@ pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Store, Failure> {
     Ok(Store::open_to_read(&store_path(named)?)?)
 }
 
-/// A run by its id, the start of its id, or `latest`.
+/// A run by its id, the start of its id, the name of a baseline, or `latest`.
 pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
-    store.run(id)?.ok_or_else(|| {
+    let named = store.baseline(id)?;
+    store.run(named.as_deref().unwrap_or(id))?.ok_or_else(|| {
         Failure::Usage(format!(
-            "there is no run `{id}` in {}, or several start like it (`plimsoll history` shows them)",
+            "there is no run and no baseline `{id}` in {}, or several runs start like it (`plimsoll history` shows them)",
             store.path().display()
         ))
     })

@@ -1,6 +1,7 @@
 //! One module per command.
 
 pub(crate) mod agent;
+pub(crate) mod baseline;
 pub(crate) mod bisect;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -12,9 +13,12 @@ pub(crate) mod history;
 pub(crate) mod inventory;
 pub(crate) mod judge;
 pub(crate) mod list;
+pub(crate) mod manual;
 pub(crate) mod model;
+pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod tag;
 pub(crate) mod trace;
 
 use plimsoll_model::experiment::{Override, parse_value};

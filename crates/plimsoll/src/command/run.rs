@@ -11,10 +11,12 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
-use plimsoll_store::{RunEntry, Store};
+use plimsoll_store::{RunEntry, ShortOutcome, Store, StoreError};
 
-use crate::args::{Format, PlanArgs, RunArgs};
+use crate::args::{Format, PlainFormat, PlanArgs, RunArgs};
+use crate::command::compare::runs;
 use crate::command::show;
 use crate::environment::{self, Noted};
 use crate::exit::Exit;
@@ -29,6 +31,9 @@ use crate::{captures, command, effects, messages, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
 const LONG: usize = 20;
+/// How much less is still as good as a baseline, and the chance to call a difference that is none: as `compare` has them.
+const AGAINST_MARGIN: f64 = 0.01;
+const AGAINST_ALPHA: f64 = 0.01;
 /// So many trials of the same cell are carried out to tell.
 const AA_TRIALS: u32 = 4;
 
@@ -36,6 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
     let access = plimsoll_host::enter()?;
     let store = state::open(args.store.store.as_deref())?;
+    against(args, &store)?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
     let ((plan, entry), _claim) = match &args.resume {
         Some(id) => {
@@ -127,6 +133,9 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         // It belongs to the run, which is stored by now unless its store is of no use.
         ended.error = ended.error.or(noted.keep(store, &id).err().map(Into::into));
     }
+    if let Err(error) = label(args, store, &id) {
+        ended.error = ended.error.or(Some(error.into()));
+    }
     if let Some(note) = others.note() {
         ended.entry.notes.push(note);
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
@@ -177,13 +186,57 @@ fn finish(
         return Err(error.into());
     }
     told?;
+    store.put_outcomes(&report.run, &in_short(&report))?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
             messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
             Exit::Interrupted
         }
-        RunStatus::Running | RunStatus::Complete | RunStatus::Failed => Exit::of_run(&report),
+        RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {
+            let exit = Exit::of_run(&report);
+            match against(args, store)? {
+                Some(baseline) => exit.and(compare(args, &baseline, &report.run)?),
+                None => exit,
+            }
+        }
     })
+}
+
+/// Stores the tags and the note that the run was given.
+fn label(args: &RunArgs, store: &Store, run: &str) -> Result<(), StoreError> {
+    store.add_tags(run, &args.tag)?;
+    args.note.as_ref().map_or(Ok(()), |note| store.put_remark(run, note))
+}
+
+/// What was found, for lists of runs.
+fn in_short(report: &RunReport) -> Vec<ShortOutcome> {
+    let outcome = |verdict: &Verdict| ShortOutcome {
+        claim: verdict.claim.clone(),
+        outcome: verdict.outcome.name().to_owned(),
+        holds: verdict.standing() == Standing::Holds,
+    };
+    report.verdicts.iter().map(outcome).collect()
+}
+
+/// The id of the run that this one is to be compared with. That there is one is seen to before anything is measured.
+fn against(args: &RunArgs, store: &Store) -> Result<Option<String>, Failure> {
+    let Some(name) = &args.against else { return Ok(None) };
+    if args.format != Format::Text {
+        return Err(Failure::Usage(
+            "--against adds a comparison in text; with other formats, run `plimsoll compare BASELINE RUN --format json` afterwards".into(),
+        ));
+    }
+    Ok(Some(state::find(store, name)?.id))
+}
+
+fn compare(args: &RunArgs, baseline: &str, run: &str) -> Result<Exit, Failure> {
+    let question = runs::Question {
+        store: args.store.store.as_deref(),
+        margin: AGAINST_MARGIN,
+        alpha: AGAINST_ALPHA,
+        format: PlainFormat::Text,
+    };
+    runs::run(&question, baseline, run)
 }
 
 /// Prints what was measured, and draws the page.
@@ -199,9 +252,9 @@ fn tell(
     page.write(|out| show::page(out, store, plan, report, trials))
         .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
-        messages::say(format_args!("charts: {}", path.display()));
+        messages::note(format_args!("charts: {}", path.display()));
         if let Some(captured) = captures::of_run(store, &report.run) {
-            messages::say(format_args!("packets: {captured}"));
+            messages::note(format_args!("packets: {captured}"));
         }
     }
     Ok(())

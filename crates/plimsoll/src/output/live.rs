@@ -6,6 +6,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use plimsoll_report::escape::terminal;
 
+use crate::messages::is_quiet;
+
 /// The line, where there is a terminal.
 pub(crate) struct LiveLine {
     bar: Option<ProgressBar>,
@@ -14,7 +16,7 @@ pub(crate) struct LiveLine {
 impl LiveLine {
     /// A line; with a `tick`, a sign of life turns in it that often.
     pub(crate) fn new(tick: Option<Duration>) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !is_quiet()).then(|| {
             // What does not fit is cut off: a line that wraps cannot be taken back.
             let style = ProgressStyle::with_template("{spinner} {wide_msg}");
             let bar = ProgressBar::new_spinner()

@@ -17,6 +17,7 @@ mod flooded;
 mod interactions;
 mod interrupted;
 mod judging;
+mod kept;
 mod killed;
 mod leaking;
 mod limits;

@@ -1,0 +1,225 @@
+//! What people say of runs, and what runs found in short: tags, remarks, baselines, outcomes. A run that goes takes its own along.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+
+use super::{Store, StoreError, failed, schema};
+
+/// The outcome of one verdict, as it was when the run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortOutcome {
+    /// The claim, such as `recovery`.
+    pub claim: String,
+    /// What was found, such as `recovered`.
+    pub outcome: String,
+    /// Whether the claim holds.
+    pub holds: bool,
+}
+
+/// What is said of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// Words to find it by, in alphabetical order.
+    pub tags: Vec<String>,
+    /// What somebody wrote about it.
+    pub remark: Option<String>,
+    /// The names under which it is a baseline, in alphabetical order.
+    pub baselines: Vec<String>,
+    /// What it found; nothing where that was not stored.
+    pub outcomes: Vec<ShortOutcome>,
+}
+
+/// A run that others are compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Baseline {
+    /// Its name.
+    pub name: String,
+    /// The run's id.
+    pub run: String,
+    /// The run's experiment.
+    pub experiment: String,
+}
+
+impl Store {
+    /// Adds tags to a run; those that it has stay.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn add_tags(&self, run: &str, tags: &[String]) -> Result<(), StoreError> {
+        tags.iter().try_for_each(|tag| self.change("store a tag", schema::PUT_TAG, run, tag))
+    }
+
+    /// Takes tags from a run.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn remove_tags(&self, run: &str, tags: &[String]) -> Result<(), StoreError> {
+        tags.iter().try_for_each(|tag| self.change("remove a tag", schema::REMOVE_TAG, run, tag))
+    }
+
+    /// Writes down a remark on a run, in place of the one that it had.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_remark(&self, run: &str, remark: &str) -> Result<(), StoreError> {
+        self.change("store a remark", schema::PUT_REMARK, run, remark)
+    }
+
+    /// Stores what a run found, in short.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_outcomes(&self, run: &str, outcomes: &[ShortOutcome]) -> Result<(), StoreError> {
+        let text = self.json(&outcomes, || "outcomes".into())?;
+        self.change("store the outcomes", schema::PUT_OUTCOMES, run, &text)
+    }
+
+    /// Makes a run the baseline of this name, in place of any other.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_baseline(&self, name: &str, run: &str) -> Result<(), StoreError> {
+        self.change("store a baseline", schema::PUT_BASELINE, name, run)
+    }
+
+    /// Forgets a baseline; its run stays. Tells whether there was one of this name.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn forget_baseline(&self, name: &str) -> Result<bool, StoreError> {
+        let changed = self.connection.execute(schema::FORGET_BASELINE, [name]);
+        changed.map(|rows| rows > 0).map_err(|source| failed(&self.path, "forget a baseline", source))
+    }
+
+    /// The id of the run that is the baseline of this name.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn baseline(&self, name: &str) -> Result<Option<String>, StoreError> {
+        if !self.has_labels()? {
+            return Ok(None);
+        }
+        let found = self.connection.query_row(schema::BASELINE, [name], |row| row.get(0)).optional();
+        found.map_err(|source| failed(&self.path, "find a baseline", source))
+    }
+
+    /// All baselines, by name.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
+        if !self.has_labels()? {
+            return Ok(Vec::new());
+        }
+        let doing = |source| failed(&self.path, "list the baselines", source);
+        let mut statement = self.connection.prepare(schema::BASELINES).map_err(doing)?;
+        let rows = statement.query_map([], |row| {
+            Ok(Baseline { name: row.get(0)?, run: row.get(1)?, experiment: row.get(2)? })
+        });
+        rows.map_err(doing)?.collect::<Result<_, _>>().map_err(doing)
+    }
+
+    /// What is said of all runs, by id. A run of which nothing is said is not in it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn labels(&self) -> Result<BTreeMap<String, Labels>, StoreError> {
+        let mut all: BTreeMap<String, Labels> = BTreeMap::new();
+        if !self.has_labels()? {
+            return Ok(all);
+        }
+        for (run, tag) in self.pairs(schema::TAGS)? {
+            all.entry(run).or_default().tags.push(tag);
+        }
+        for (run, remark) in self.pairs(schema::REMARKS)? {
+            all.entry(run).or_default().remark = Some(remark);
+        }
+        for baseline in self.baselines()? {
+            all.entry(baseline.run).or_default().baselines.push(baseline.name);
+        }
+        for (run, text) in self.pairs(schema::OUTCOMES)? {
+            let outcomes = self.read(&text, || format!("the outcomes of run {run}"))?;
+            all.entry(run).or_default().outcomes = outcomes;
+        }
+        Ok(all)
+    }
+
+    fn change(
+        &self,
+        operation: &'static str,
+        query: &str,
+        first: &str,
+        second: &str,
+    ) -> Result<(), StoreError> {
+        let changed = self.connection.execute(query, params![first, second]);
+        changed.map(drop).map_err(|source| failed(&self.path, operation, source))
+    }
+
+    fn pairs(&self, query: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let doing = |source| failed(&self.path, "read what is said of runs", source);
+        let mut statement = self.connection.prepare(query).map_err(doing)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(doing)?;
+        rows.collect::<Result<_, _>>().map_err(doing)
+    }
+
+    /// Whether the file has these tables. An older version may have made it, and this one may not write to it.
+    fn has_labels(&self) -> Result<bool, StoreError> {
+        let found = self.connection.table_exists(None, "outcomes");
+        found.map_err(|source| failed(&self.path, "read what is said of runs", source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::entry;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_a_run_is_kept_and_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        store.put_run(&entry("aaaa", 10)).unwrap();
+        assert!(store.labels().unwrap().is_empty());
+        store.add_tags("aaaa", &words(&["slow", "6.12", "slow"])).unwrap();
+        store.remove_tags("aaaa", &words(&["slow", "never"])).unwrap();
+        store.put_remark("aaaa", "first").unwrap();
+        store.put_remark("aaaa", "second").unwrap();
+        store.put_baseline("release", "aaaa").unwrap();
+        let outcomes = [ShortOutcome { claim: "recovery".into(), outcome: "recovered".into(), holds: true }];
+        store.put_outcomes("aaaa", &outcomes).unwrap();
+        let labels = &store.labels().unwrap()["aaaa"];
+        assert_eq!(labels.tags, ["6.12"]);
+        assert_eq!(labels.remark.as_deref(), Some("second"));
+        assert_eq!(labels.baselines, ["release"]);
+        assert_eq!(labels.outcomes, outcomes);
+    }
+
+    #[test]
+    fn a_baseline_moves_to_another_run_and_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        for run in ["aaaa", "bbbb"] {
+            store.put_run(&entry(run, 10)).unwrap();
+            store.put_baseline("release", run).unwrap();
+        }
+        assert_eq!(store.baseline("release").unwrap().as_deref(), Some("bbbb"));
+        assert_eq!(store.baselines().unwrap().len(), 1);
+        assert!(store.forget_baseline("release").unwrap());
+        assert!(!store.forget_baseline("release").unwrap());
+        assert_eq!(store.baseline("release").unwrap(), None);
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_run_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        assert!(store.add_tags("none", &words(&["tag"])).is_err());
+        assert!(store.put_baseline("release", "none").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! Runs that are stored, read, and cut short.
+
+use super::*;
+use std::collections::BTreeMap;
+
+use plimsoll_model::observation::{PhaseKind, Snapshot};
+
+pub(crate) fn entry(id: &str, started_unix_s: u64) -> RunEntry {
+    RunEntry {
+        id: id.into(),
+        experiment: "flood-relay".into(),
+        source: "question = \"?\"".into(),
+        settings: serde_json::json!({"quick": true}),
+        seed: u64::MAX,
+        started_unix_s,
+        elapsed: Duration::from_millis(1500),
+        status: RunStatus::Interrupted,
+        notes: vec!["a note".into()],
+    }
+}
+
+pub(crate) fn phase(name: &str, cycle: u32) -> PhaseRecord {
+    PhaseRecord {
+        name: name.into(),
+        kind: PhaseKind::Measure,
+        cycle,
+        rung: None,
+        start_ns: 1,
+        end_ns: 2,
+        slices: Vec::new(),
+        notes: Vec::new(),
+        captures: Vec::new(),
+        profiles: Vec::new(),
+    }
+}
+
+pub(crate) fn trial(number: u32) -> TrialRecord {
+    let sample = Snapshot { at_ns: 5, values: BTreeMap::from([("stat.cpu.user".into(), 0.1)]) };
+    TrialRecord {
+        number,
+        block: 1,
+        cell: BTreeMap::from([("clients".into(), "2".into())]),
+        phases: vec![phase("baseline", 0), phase("after", 1)],
+        series: BTreeMap::from([("firewall'".into(), vec![sample])]),
+        setup_us: 7,
+        ..TrialRecord::default()
+    }
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("state/runs.sqlite")).unwrap();
+    (folder, store)
+}
+
+#[test]
+fn a_run_and_its_trials_come_back_as_they_were_stored() {
+    let (_folder, store) = store();
+    store.put_run(&entry("abc", 10)).unwrap();
+    store.put_trial("abc", &trial(1)).unwrap();
+    assert_eq!(store.run("abc").unwrap(), Some(entry("abc", 10)));
+    assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
+    assert_eq!(store.ended("abc").unwrap(), [1]);
+}
+
+#[test]
+fn of_two_runs_that_began_in_one_second_the_later_is_the_latest() {
+    let (_folder, store) = store();
+    for id in ["zzz", "aaa", "mmm"] {
+        store.put_run(&entry(id, 10)).unwrap();
+    }
+    assert_eq!(store.run("latest").unwrap().unwrap().id, "mmm");
+    let ids: Vec<String> = store.runs(None).unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(ids, ["mmm", "aaa", "zzz"]);
+}
+
+#[test]
+fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest() {
+    let (_folder, store) = store();
+    for (id, started) in [("abc", 10), ("def", 30), ("deg", 20)] {
+        store.put_run(&entry(id, started)).unwrap();
+    }
+    assert_eq!(store.run("ab").unwrap().unwrap().id, "abc");
+    assert_eq!(store.run("latest").unwrap().unwrap().id, "def");
+    assert_eq!(store.run("%").unwrap().map(|run| run.id), None, "no wildcard of SQL's gets through");
+    assert_eq!(store.run("de").unwrap().map(|run| run.id), None, "two runs start like this");
+    let ids: Vec<String> = store.runs(Some("flood-relay")).unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(ids, ["def", "deg", "abc"]);
+    assert!(store.runs(Some("other")).unwrap().is_empty());
+}
+
+#[test]
+fn phases_of_a_trial_that_never_ended_are_kept_until_it_is_carried_out_again() {
+    let (_folder, store) = store();
+    store.put_run(&entry("abc", 10)).unwrap();
+    store.put_phase("abc", &trial(1), 0, &phase("baseline", 0)).unwrap();
+    assert_eq!(store.trials("abc").unwrap()[0].phases, [phase("baseline", 0)]);
+    assert!(store.ended("abc").unwrap().is_empty());
+    assert_eq!(store.forget_unended("abc").unwrap(), 1);
+    assert!(store.trials("abc").unwrap().is_empty());
+}
+
+#[test]
+fn what_is_read_needs_no_file_and_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state/runs.sqlite");
+    assert!(Store::open_to_read(&path).unwrap().runs(None).unwrap().is_empty());
+    assert!(!folder.path().join("state").exists());
+}
+
+#[test]
+fn a_store_is_read_while_a_run_writes_to_it() {
+    let (folder, store) = store();
+    store.put_run(&entry("abc", 10)).unwrap();
+    let reader = Store::open_to_read(&folder.path().join("state/runs.sqlite")).unwrap();
+    assert_eq!(reader.runs(None).unwrap().len(), 1);
+    store.put_run(&entry("def", 20)).unwrap();
+    assert_eq!(reader.runs(None).unwrap().len(), 2);
+    assert!(reader.inventories("abc").unwrap().is_empty());
+}
+
+#[test]
+fn a_file_of_a_newer_format_is_refused() {
+    let (folder, store) = store();
+    store.connection.pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
+    drop(store);
+    let error = Store::open(&folder.path().join("state/runs.sqlite")).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+    let error = Store::open_to_read(&folder.path().join("state/runs.sqlite")).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let text = "shopping list: ".repeat(100);
+    std::fs::write(&path, &text).unwrap();
+    assert!(matches!(Store::open(&path).unwrap_err(), StoreError::Sqlite { .. }));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn a_full_disk_is_told_apart_and_spoils_nothing() {
+    let (_folder, store) = store();
+    store.put_run(&entry("abc", 10)).unwrap();
+    store.put_trial("abc", &trial(1)).unwrap();
+    let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    store.connection.pragma_update(None, "max_page_count", pages).unwrap();
+    let mut large = trial(2);
+    large.phases[0].notes = vec!["x".repeat(1 << 20)];
+    let error = store.put_trial("abc", &large).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
+}

@@ -1,0 +1,142 @@
+//! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `rm`, `prune`.
+
+use clap::Subcommand;
+use plimsoll_model::units::Span;
+
+use super::{PlainFormat, StoreArgs};
+
+/// Arguments of `history`.
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// Only runs of this experiment.
+    pub experiment: Option<String>,
+    /// Only runs with this tag.
+    #[arg(long, value_name = "TAG")]
+    pub tag: Option<String>,
+    /// Only so many, the newest.
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// How to print the list.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PlainFormat,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `tag`.
+#[derive(Debug, clap::Args)]
+pub struct TagArgs {
+    /// The run: its id, the start of its id, the name of a baseline, or `latest`.
+    pub run: String,
+    /// Tags to add: words to find the run by.
+    #[arg(required_unless_present_any = ["remove", "note"], value_parser = label)]
+    pub tags: Vec<String>,
+    /// Take this tag away. May be given several times.
+    #[arg(long, value_name = "TAG")]
+    pub remove: Vec<String>,
+    /// Write this about the run, in place of what was written before.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `baseline`.
+#[derive(Debug, clap::Args)]
+pub struct BaselineArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub what: BaselineCommand,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// What to do with baselines.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Make a run the baseline of a name: the name then stands for the run in every command.
+    Set {
+        /// The run: its id, the start of its id, or `latest`.
+        run: String,
+        /// The name. A baseline that has it already is replaced; its run stays.
+        #[arg(value_parser = label)]
+        name: String,
+    },
+    /// List the baselines.
+    List {
+        /// How to print the list.
+        #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+        format: PlainFormat,
+    },
+    /// Forget a baseline; its run stays.
+    Rm {
+        /// The name.
+        name: String,
+    },
+}
+
+/// Arguments of `rm`.
+#[derive(Debug, clap::Args)]
+pub struct RmArgs {
+    /// The runs: ids, starts of ids, or `latest`.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Only tell what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `prune`.
+#[derive(Debug, clap::Args)]
+pub struct PruneArgs {
+    /// Keep so many runs of each experiment, the newest.
+    #[arg(long, value_name = "N", required_unless_present = "older_than")]
+    pub keep: Option<usize>,
+    /// Remove only what began longer ago than this (720h). With `--keep`, a run must be both to go.
+    #[arg(long, value_name = "TIME")]
+    pub older_than: Option<Span>,
+    /// Only runs of this experiment.
+    #[arg(long, value_name = "NAME")]
+    pub experiment: Option<String>,
+    /// Only tell what would be removed.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// A word that names something: it must not be taken for an option or for `latest`.
+pub(super) fn label(text: &str) -> Result<String, String> {
+    let fits = |letter: char| letter.is_alphanumeric() || "._-+:/".contains(letter);
+    match text {
+        "" => Err("a name was expected".into()),
+        "latest" => Err("`latest` stands for the newest run".into()),
+        _ if text.starts_with('-') || !text.chars().all(fits) => {
+            Err("letters, digits and any of . _ - + : / were expected, and no - at the start".into())
+        }
+        _ if text.chars().count() > 60 => Err("at most 60 letters were expected".into()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_that_a_command_line_can_hold() {
+        for good in ["release", "6.12", "v1.2+rc:3", "team/a", "größer"] {
+            assert_eq!(label(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "latest", "-x", "two words", "a\u{1b}[31m", &"x".repeat(61)] {
+            assert!(label(bad).is_err(), "{bad:?}");
+        }
+    }
+}
