@@ -79,6 +79,11 @@ pub fn read<R: Read, V: FnMut(&Packet)>(input: R, visit: V) -> Result<CaptureSum
     Ok(sink.finish())
 }
 
+/// Whether an input that begins so is a packet file of the pcap family.
+pub(crate) fn is_packets(head: &[u8]) -> bool {
+    matches!(Format::of(head), Ok(Format::Pcap | Format::Pcapng) | Err(ReadError::Unsupported(_)))
+}
+
 /// The formats read here.
 enum Format {
     Pcap,

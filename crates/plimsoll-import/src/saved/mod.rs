@@ -5,7 +5,7 @@
 mod sar;
 mod stacks;
 mod table;
-mod vmstat;
+pub(crate) mod vmstat;
 
 use thiserror::Error;
 

@@ -33,15 +33,20 @@ pub(super) fn is_header(text: &str) -> bool {
 
 /// The line above the figures.
 #[derive(PartialEq)]
-struct Header<'t> {
+pub(crate) struct Header<'t> {
     /// The names of the columns of figures.
-    names: Vec<&'t str>,
+    pub(crate) names: Vec<&'t str>,
     /// Whether a date stands behind them, as with `-t`: its column is called by the time zone.
-    has_date: bool,
+    pub(crate) has_date: bool,
+}
+
+/// The unit of a column; that of memory where it is not known.
+pub(crate) fn unit(name: &str) -> &'static str {
+    KNOWN.iter().find(|(known, ..)| *known == name).map_or("KiB", |(.., unit)| unit)
 }
 
 /// The names of the columns, where a line has them.
-fn header(line: &str) -> Option<Header<'_>> {
+pub(crate) fn header(line: &str) -> Option<Header<'_>> {
     let mut words = line.split_ascii_whitespace().peekable();
     let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
     let names: Vec<&str> = std::iter::from_fn(|| words.next_if(is_figure)).collect();

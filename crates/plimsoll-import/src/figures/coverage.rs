@@ -1,0 +1,105 @@
+//! Which lines were read, and which were not.
+
+use serde::Serialize;
+
+/// So many stretches are kept one by one.
+const MOST: usize = 1000;
+/// So much of a line that was not read is quoted.
+const QUOTED: usize = 60;
+
+/// What became of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "part")]
+pub enum Part {
+    /// It is of a format that is known.
+    Read {
+        /// The format.
+        format: &'static str,
+        /// Which call of the tool, from 1.
+        run: u32,
+    },
+    /// It is of a format that another command reads.
+    Elsewhere {
+        /// The format.
+        format: &'static str,
+        /// The command.
+        command: &'static str,
+    },
+    /// It is of no format that is known here.
+    Skipped {
+        /// How the first of these lines begins, or what is wrong with it.
+        what: String,
+    },
+}
+
+/// Lines that follow one another, with the same fate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stretch {
+    /// The first line, from 1.
+    pub from: u64,
+    /// The last line.
+    pub to: u64,
+    /// What became of them.
+    #[serde(flatten)]
+    pub part: Part,
+    /// How many figures were read from them.
+    pub figures: u64,
+}
+
+/// What became of every line that is not blank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// How many lines there are.
+    pub lines: u64,
+    /// How many figures were read.
+    pub figures: u64,
+    /// How many lines that say something were not read.
+    pub skipped: u64,
+    /// The lines, in order.
+    pub stretches: Vec<Stretch>,
+    /// How many further stretches there are, which are not told one by one.
+    pub more: u64,
+}
+
+impl Coverage {
+    /// Notes the fate of a line.
+    pub(super) fn note(&mut self, line: u64, part: impl FnOnce() -> Part, same: impl Fn(&Part) -> bool, figures: u64) {
+        self.figures += figures;
+        if let Some(last) = self.stretches.last_mut()
+            && self.more == 0
+            && same(&last.part)
+        {
+            last.to = line;
+            last.figures += figures;
+        } else if self.stretches.len() < MOST {
+            self.stretches.push(Stretch { from: line, to: line, part: part(), figures });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Notes a line that is of no format.
+    pub(super) fn skip(&mut self, line: u64, text: &str) {
+        self.skipped += 1;
+        self.note(
+            line,
+            || Part::Skipped { what: text.chars().take(QUOTED).collect() },
+            |part| matches!(part, Part::Skipped { .. }),
+            0,
+        );
+    }
+
+    /// The formats that were read, each once, in the order of the text.
+    #[must_use]
+    pub fn formats(&self) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        for stretch in &self.stretches {
+            if let Part::Read { format, .. } = stretch.part
+                && !found.contains(&format)
+            {
+                found.push(format);
+            }
+        }
+        found
+    }
+}

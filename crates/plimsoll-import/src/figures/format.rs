@@ -1,0 +1,238 @@
+//! What a format says of itself, and what its reader is given.
+
+use std::fmt;
+
+use super::figure::{Better, Figure};
+use super::json::Json;
+use super::line::Line;
+
+/// A format: what it is called, how it is recognised, what is read from it.
+pub struct Format {
+    /// Its name, for `--as`.
+    pub name: &'static str,
+    /// The tool that writes it.
+    pub tool: &'static str,
+    /// A call of the tool that writes it.
+    pub command: &'static str,
+    /// What is read from it.
+    pub measured: &'static [Measured],
+    /// The figure that is judged unless another is named: the first of these that is there.
+    pub main: &'static [&'static str],
+    /// How it is known that it is read as the tool writes it.
+    pub checked: Checked,
+    /// How text is recognised and read; nothing for formats that are JSON only.
+    pub(super) text: Option<Text>,
+    /// How a JSON document is recognised and read.
+    pub(super) json: Option<Document>,
+    /// The command that reads it, where that is another.
+    pub(super) elsewhere: Option<&'static str>,
+}
+
+impl Format {
+    /// A format that says nothing yet.
+    pub(super) const EMPTY: Self = Self {
+        name: "",
+        tool: "",
+        command: "",
+        measured: &[],
+        main: &[],
+        checked: Checked::Documented(""),
+        text: None,
+        json: None,
+        elsewhere: None,
+    };
+
+    /// What is known of a metric of this format.
+    #[must_use]
+    pub fn about(&self, metric: &str) -> Option<&'static Measured> {
+        let exact = self.measured.iter().find(|measured| measured.metric == metric);
+        exact.or_else(|| self.measured.iter().find(|measured| measured.metric == "*"))
+    }
+
+    /// The command that reads it, where `import` does not.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<&'static str> {
+        self.elsewhere
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// How it is known that a format is read as the tool writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// Tests read output of the tool itself, of this version.
+    Tool(&'static str),
+    /// The tool could not be had; this documentation says how it writes.
+    Documented(&'static str),
+}
+
+/// A metric that is read from a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Its name; `*` stands for the columns, which keep the names that the tool gives them.
+    pub metric: &'static str,
+    /// Its usual unit; where the tool chooses one, that is kept.
+    pub unit: &'static str,
+    /// Which way it is better.
+    pub better: Better,
+    /// Its labels.
+    pub labels: &'static [&'static str],
+    /// Where it stands, in words.
+    pub what: &'static str,
+}
+
+impl Measured {
+    /// More is better.
+    pub(super) const fn higher(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+        Self { metric, unit, better: Better::Higher, labels, what }
+    }
+
+    /// Less is better.
+    pub(super) const fn lower(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+        Self { metric, unit, better: Better::Lower, labels, what }
+    }
+
+    /// Neither, or it depends.
+    pub(super) const fn plain(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+        Self { metric, unit, better: Better::Unknown, labels, what }
+    }
+}
+
+/// What stands before the decimals of a number in a list or a table that no known tool wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decimal {
+    /// `108.43`
+    Point,
+    /// `108,43`
+    Comma,
+}
+
+/// What the reader of an input is told.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The only format to read, by its name.
+    pub only: Option<String>,
+    /// The columns of a CSV file that are read; all that have numbers where there are none.
+    pub columns: Vec<String>,
+    /// What stands before the decimals of numbers in CSV and in bare lists; without it, `1,234` alone is refused.
+    pub decimal: Option<Decimal>,
+}
+
+/// How a format is recognised in text, and read.
+pub(super) struct Text {
+    /// Words, one of which a line has that may be the first of the tool's output.
+    pub(super) marks: &'static [&'static str],
+    /// Whether a line with such a word is one of the tool.
+    pub(super) start: fn(&Line<'_>) -> Option<Start>,
+    /// Whether the first two lines of an input that say something show it, for formats that no word marks.
+    pub(super) opening: Option<Opening>,
+    /// A reader for one call of the tool.
+    pub(super) reader: fn(&Options) -> Box<dyn Reader>,
+}
+
+/// How a format is recognised by the beginning of an input: the first line that says something, and the second.
+pub(super) type Opening = fn(&Line<'_>, Option<&Line<'_>>) -> bool;
+
+/// Where in the tool's output a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At its beginning: what follows is another call of the tool.
+    Head,
+    /// Somewhere in it: people paste the lines that matter.
+    Within,
+}
+
+/// How a JSON document is recognised, and read.
+pub(super) struct Document {
+    /// Whether it is of the tool.
+    pub(super) is: fn(&Json<'_>) -> bool,
+    /// Reads it.
+    pub(super) read: fn(&Json<'_>, &mut Out<'_>),
+    /// Whether a document is only a line of many, all of one call of the tool.
+    pub(super) by_line: bool,
+}
+
+/// What a line is to the reader that it is given to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is of this call of the tool.
+    Mine,
+    /// It is of the tool, but of its next call.
+    Next,
+    /// It is something else.
+    Foreign,
+}
+
+/// Reads the text of one call of a tool, line by line.
+pub(super) trait Reader {
+    /// Reads a line, which is not blank.
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit;
+
+    /// Is told of a blank line.
+    fn blank(&mut self) {}
+
+    /// Whether a line that begins a call of the tool is still one of this call: a heading that is repeated.
+    fn goes_on(&self, _line: &Line<'_>) -> bool {
+        false
+    }
+}
+
+/// Where a reader hands figures to.
+pub(super) struct Out<'s> {
+    pub(super) format: &'static str,
+    pub(super) run: u32,
+    pub(super) line: u64,
+    pub(super) given: u64,
+    pub(super) sink: &'s mut dyn FnMut(&Figure<'_>),
+}
+
+impl Out<'_> {
+    /// Hands a figure on.
+    pub(super) fn put(&mut self, metric: &str, value: f64, unit: &str, labels: &[(&'static str, &str)]) {
+        self.put_at(None, metric, value, unit, labels);
+    }
+
+    /// Hands a figure of some moment on.
+    pub(super) fn put_at(
+        &mut self,
+        at_s: Option<f64>,
+        metric: &str,
+        value: f64,
+        unit: &str,
+        labels: &[(&'static str, &str)],
+    ) {
+        if !value.is_finite() {
+            return;
+        }
+        self.given += 1;
+        let (format, run, line) = (self.format, self.run, self.line);
+        (self.sink)(&Figure { format, run, metric, labels, value, unit, at_s, line });
+    }
+
+    /// Hands a number of a JSON document on, where there is one.
+    pub(super) fn json(&mut self, metric: &str, value: Option<Json<'_>>, unit: &str, labels: &[(&'static str, &str)]) {
+        self.json_at(None, metric, value, unit, labels);
+    }
+
+    /// Hands a number of a JSON document that is of some moment on, where there is one.
+    pub(super) fn json_at(
+        &mut self,
+        at_s: Option<f64>,
+        metric: &str,
+        value: Option<Json<'_>>,
+        unit: &str,
+        labels: &[(&'static str, &str)],
+    ) {
+        if let Some(value) = value
+            && let Some(number) = value.number()
+        {
+            self.line = value.line();
+            self.put_at(at_s, metric, number, unit, labels);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The output of `ab` (ApacheBench, apache2-utils).
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{leading, number};
+
+pub(super) const FORMAT: Format = Format {
+    name: "ab",
+    tool: "ApacheBench",
+    command: "ab -n 2000 -c 8 URL",
+    measured: &[
+        Measured::higher("requests_per_second", "1/s", &[], "`Requests per second`"),
+        Measured::lower("latency", "ms", &["stat"], "`Time per request`, the mean; not the one across all concurrent requests, which is the rate again"),
+        Measured::lower("latency", "ms", &["percentile"], "`Percentage of the requests served within a certain time`"),
+        Measured::lower("connection_time", "ms", &["phase", "stat"], "`Connection Times`: the rows `Connect` to `Total`"),
+        Measured::higher("throughput", "KiB/s", &[], "`Transfer rate`, received"),
+        Measured::plain("requests", "", &[], "`Complete requests`"),
+        Measured::lower("errors", "", &[], "`Failed requests`"),
+        Measured::lower("errors_not_2xx", "", &[], "`Non-2xx responses`"),
+        Measured::plain("duration", "s", &[], "`Time taken for tests`"),
+        Measured::plain("concurrency", "", &[], "`Concurrency Level`"),
+    ],
+    main: &["requests_per_second"],
+    checked: Checked::Tool("2.3"),
+    text: Some(Text {
+        marks: &["ApacheBench", "Requests per second:", "Time per request:"],
+        start: |line| {
+            if line.text.starts_with("This is ApacheBench") {
+                Some(Start::Head)
+            } else {
+                ["Requests per second:", "Time per request:"]
+                    .iter()
+                    .any(|key| line.after(key).is_some_and(|rest| rest.contains('[')))
+                    .then_some(Start::Within)
+            }
+        },
+        opening: None,
+        reader: |_| Box::<Ab>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+/// `key: value unit`, what it is called, and its unit.
+const KEYS: [(&str, &str, &str); 8] = [
+    ("Requests per second:", "requests_per_second", "1/s"),
+    ("Transfer rate:", "throughput", "KiB/s"),
+    ("Complete requests:", "requests", ""),
+    ("Failed requests:", "errors", ""),
+    ("Non-2xx responses:", "errors_not_2xx", ""),
+    ("Time taken for tests:", "duration", "s"),
+    ("Concurrency Level:", "concurrency", ""),
+    ("Time per request:", "latency", "ms"),
+];
+/// Lines that have no figures worth keeping.
+const KNOWN: [&str; 21] = [
+    "This is ApacheBench",
+    "Copyright",
+    "Licensed to",
+    "Benchmarking",
+    "Completed",
+    "Finished",
+    "Server Software:",
+    "Server Hostname:",
+    "Server Port:",
+    "Document Path:",
+    "Document Length:",
+    "Total transferred:",
+    "HTML transferred:",
+    "Keep-Alive requests:",
+    "Write errors:",
+    "Connection Times (ms)",
+    "min",
+    "Percentage of the requests",
+    "(Connect:",
+    "SSL/TLS Protocol:",
+    "..done",
+];
+const PHASES: [&str; 4] = ["Connect:", "Processing:", "Waiting:", "Total:"];
+const STATS: [&str; 5] = ["min", "mean", "stdev", "median", "max"];
+
+#[derive(Default)]
+struct Ab {
+    seen: Vec<&'static str>,
+}
+
+impl Reader for Ab {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        for (key, metric, its_unit) in KEYS {
+            let Some(rest) = line.after(key) else { continue };
+            let mut words = rest.split_whitespace();
+            let Some(value) = words.next().and_then(number) else { return Fit::Foreign };
+            if rest.contains("across all concurrent") {
+                return Fit::Mine;
+            }
+            if self.seen.contains(&key) {
+                return Fit::Next;
+            }
+            self.seen.push(key);
+            let labels: &[(&str, &str)] = if metric == "latency" { &[("stat", "mean")] } else { &[] };
+            // `[ms]`, `[Kbytes/sec]` and `[#/sec]` are always so.
+            out.put(metric, value, its_unit, labels);
+            return Fit::Mine;
+        }
+        if let Some(phase) = PHASES.iter().find(|phase| line.text.starts_with(**phase)) {
+            return times(line, phase, out);
+        }
+        if let Some((percent, rest)) = leading(line.text)
+            && let Some(value) = rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
+        {
+            out.put("latency", value, "ms", &[("percentile", &percent.to_string())]);
+            return Fit::Mine;
+        }
+        if KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
+    }
+}
+
+/// `Processing:     0    0   0.1      0       1`.
+fn times(line: &Line<'_>, phase: &str, out: &mut Out<'_>) -> Fit {
+    let values: Vec<f64> = line.words().skip(1).map_while(number).collect();
+    if values.len() != STATS.len() || line.words().count() != STATS.len() + 1 {
+        return Fit::Foreign;
+    }
+    let phase = phase.trim_end_matches(':').to_lowercase();
+    for (stat, value) in STATS.iter().zip(values) {
+        out.put("connection_time", value, "ms", &[("phase", &phase), ("stat", stat)]);
+    }
+    Fit::Mine
+}

@@ -1,0 +1,42 @@
+//! The formats: each is one file here and one line in this list.
+
+use super::error::ReadError;
+use super::format::Format;
+
+/// Declares a module for each format, and the list of them.
+macro_rules! formats {
+    ($($name:ident,)+) => {
+        $(mod $name;)+
+
+        /// Every format, in the order in which they are tried.
+        pub const ALL: &[&Format] = &[$(&$name::FORMAT,)+];
+    };
+}
+
+formats! {
+    ab,
+    fio,
+    hackbench,
+    hdparm,
+    hyperfine,
+    iperf3,
+    iperf,
+    numbers,
+    pgbench,
+    postal,
+    redis_benchmark,
+    sysbench,
+    vmstat,
+    wrk,
+}
+
+/// The format of this name.
+///
+/// # Errors
+/// There is none.
+pub fn named(name: &str) -> Result<&'static Format, ReadError> {
+    ALL.iter().copied().find(|format| format.name == name).ok_or_else(|| {
+        let known: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+        ReadError::NoFormat { name: name.to_owned(), known: known.join(", ") }
+    })
+}

@@ -1,0 +1,175 @@
+//! The output of `sysbench` (1.0): cpu, memory, threads, mutex, fileio and the OLTP scripts.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{leading, number};
+
+pub(super) const FORMAT: Format = Format {
+    name: "sysbench",
+    tool: "sysbench",
+    command: "sysbench cpu --time=10 run",
+    measured: &[
+        Measured::higher("events_per_second", "1/s", &[], "`events per second` of the cpu test"),
+        Measured::higher("operations_per_second", "1/s", &["operation"], "`Total operations` of memory; `reads/s`, `writes/s`, `fsyncs/s` of fileio"),
+        Measured::higher("throughput", "MiB/s", &["operation"], "`MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio"),
+        Measured::higher("transactions_per_second", "1/s", &[], "`transactions` of the OLTP scripts"),
+        Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
+        Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
+        Measured::lower("latency", "ms", &["percentile"], "`Latency`: the percentile of `--percentile`"),
+        Measured::plain("events", "", &[], "`total number of events`"),
+        Measured::plain("duration", "s", &[], "`total time`"),
+        Measured::higher("interval_events_per_second", "1/s", &[], "`eps` or `tps`, with `--report-interval`"),
+        Measured::lower("interval_latency", "ms", &["percentile"], "`lat`, with `--report-interval`"),
+    ],
+    main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
+    checked: Checked::Tool("1.0.20"),
+    text: Some(Text {
+        marks: &["sysbench 1.", "events per second:", "General statistics:", "] thds: "],
+        start: |line| {
+            if line.text.starts_with("sysbench 1.") {
+                return Some(Start::Head);
+            }
+            let within = ["events per second:", "General statistics:"].iter().any(|key| line.text.starts_with(key))
+                || interval(line.text).is_some();
+            within.then_some(Start::Within)
+        },
+        opening: None,
+        reader: |_| Box::<Sysbench>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+/// `[ 1s ] thds: 2 eps: 1666.60 lat (ms,95%): 8.28`: the second, and the rest.
+fn interval(text: &str) -> Option<(f64, &str)> {
+    let (at, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let (at, behind) = leading(at.trim())?;
+    let rest = rest.trim();
+    (behind == "s" && rest.starts_with("thds:")).then_some((at, rest))
+}
+
+const KNOWN: [&str; 36] = [
+    "sysbench 1.",
+    "Running the test",
+    "Running memory",
+    "Number of threads:",
+    "Report intermediate",
+    "Initializing",
+    "Prime numbers",
+    "Threads started",
+    "CPU speed:",
+    "General statistics:",
+    "Latency (ms):",
+    "Threads fairness:",
+    "events (avg/stddev):",
+    "execution time (avg/stddev):",
+    "Extra file open",
+    "Number of IO",
+    "Read/Write ratio",
+    "Periodic FSYNC",
+    "Calling fsync",
+    "Using ",
+    "Doing ",
+    "File operations:",
+    "Throughput:",
+    "Block size",
+    "block size:",
+    "total size:",
+    "operation:",
+    "scope:",
+    "SQL statistics:",
+    "queries performed:",
+    "read:",
+    "write:",
+    "other:",
+    "total:",
+    "sum:",
+    "Target transaction rate",
+];
+
+#[derive(Default)]
+struct Sysbench {
+    /// Whether the lines below `Latency (ms):` are read.
+    latency: bool,
+}
+
+impl Reader for Sysbench {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some((at, rest)) = interval(line.text) {
+            return progress(at, rest, out);
+        }
+        if let Some((key, rest)) = line.text.split_once(':')
+            && self.key(key.trim(), rest.trim(), out)
+        {
+            return Fit::Mine;
+        }
+        if let Some((_, rate)) = line.text.split_once(" MiB transferred (")
+            && let Some(value) = rate.strip_suffix(" MiB/sec)").and_then(number)
+        {
+            out.put("throughput", value, "MiB/s", &[("operation", "memory")]);
+            return Fit::Mine;
+        }
+        if line.text.starts_with("Latency (ms)") {
+            self.latency = true;
+        }
+        let sizes = line.text.contains("total file size") || line.text.contains(" files, ");
+        if sizes || KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
+    }
+}
+
+impl Sysbench {
+    /// Reads `key: value`, if it is one of those that are figures.
+    fn key(&mut self, key: &str, rest: &str, out: &mut Out<'_>) -> bool {
+        let first = rest.split_whitespace().next().unwrap_or_default();
+        // `48 (47.90 per sec.)`
+        let rate = || rest.split_once('(').and_then(|(_, rate)| number(rate.split_whitespace().next()?));
+        let operation = |name| [("operation", name)];
+        match key {
+            "events per second" => put(out, "events_per_second", number(first), "1/s", &[]),
+            "transactions" => put(out, "transactions_per_second", rate(), "1/s", &[]),
+            "queries" => put(out, "queries_per_second", rate(), "1/s", &[]),
+            "Total operations" => put(out, "operations_per_second", rate(), "1/s", &operation("memory")),
+            "reads/s" => put(out, "operations_per_second", number(first), "1/s", &operation("read")),
+            "writes/s" => put(out, "operations_per_second", number(first), "1/s", &operation("write")),
+            "fsyncs/s" => put(out, "operations_per_second", number(first), "1/s", &operation("fsync")),
+            "read, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("read")),
+            "written, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("write")),
+            "total number of events" => put(out, "events", number(first), "", &[]),
+            "total time" => {
+                let time = leading(first).filter(|(_, behind)| *behind == "s").map(|(value, _)| value);
+                put(out, "duration", time, "s", &[])
+            }
+            "min" | "max" if self.latency => put(out, "latency", number(first), "ms", &[("stat", key)]),
+            "avg" if self.latency => put(out, "latency", number(first), "ms", &[("stat", "mean")]),
+            _ => match key.strip_suffix("th percentile") {
+                Some(percent) if self.latency => {
+                    put(out, "latency", number(first), "ms", &[("percentile", percent.trim())])
+                }
+                _ => false,
+            },
+        }
+    }
+}
+
+fn put(out: &mut Out<'_>, metric: &str, value: Option<f64>, unit: &str, labels: &[(&'static str, &str)]) -> bool {
+    if let Some(value) = value {
+        out.put(metric, value, unit, labels);
+    }
+    value.is_some()
+}
+
+/// `thds: 2 eps: 1666.60 lat (ms,95%): 8.28`, or `tps: 47.90 qps: ...`.
+fn progress(at: f64, rest: &str, out: &mut Out<'_>) -> Fit {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    for pair in words.windows(2) {
+        let Some(value) = number(pair[1]) else { continue };
+        match pair[0] {
+            "eps:" | "tps:" => out.put_at(Some(at), "interval_events_per_second", value, "1/s", &[]),
+            name => {
+                if let Some(percent) = name.strip_prefix("(ms,").and_then(|name| name.strip_suffix("%):")) {
+                    out.put_at(Some(at), "interval_latency", value, "ms", &[("percentile", percent)]);
+                }
+            }
+        }
+    }
+    Fit::Mine
+}

@@ -1,0 +1,147 @@
+//! The output of `wrk` and `wrk2`.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{count, leading};
+use super::super::unit;
+
+pub(super) const FORMAT: Format = Format {
+    name: "wrk",
+    tool: "wrk, wrk2",
+    command: "wrk -t 2 -c 8 -d 10 --latency URL",
+    measured: &[
+        Measured::higher("requests_per_second", "1/s", &[], "`Requests/sec`"),
+        Measured::higher("throughput", "MiB/s", &[], "`Transfer/sec`"),
+        Measured::lower("latency", "ms", &["stat"], "`Latency` of the thread statistics: mean, stdev, max"),
+        Measured::lower("latency", "ms", &["percentile"], "`Latency Distribution`, with `--latency`"),
+        Measured::higher("thread_requests_per_second", "1/s", &["stat"], "`Req/Sec` of the thread statistics: mean, stdev, max"),
+        Measured::plain("requests", "", &[], "`N requests in T`"),
+        Measured::plain("duration", "s", &[], "`N requests in T`"),
+        Measured::lower("errors", "", &["kind"], "`Socket errors`: connect, read, write, timeout; `Non-2xx or 3xx responses`"),
+    ],
+    main: &["requests_per_second"],
+    checked: Checked::Tool("4.1.0"),
+    text: Some(Text {
+        marks: &["test @ http", "Requests/sec:", "Thread Stats"],
+        start: |line| {
+            if line.text.starts_with("Running ") && line.text.contains("test @ http") {
+                return Some(Start::Head);
+            }
+            // hey and oha have the first with another number of blanks behind it.
+            let within = line.text.starts_with("Thread Stats   Avg") || line.text.starts_with("Requests/sec: ");
+            within.then_some(Start::Within)
+        },
+        opening: None,
+        reader: |_| Box::<Wrk>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+const STATS: [&str; 3] = ["mean", "stdev", "max"];
+
+#[derive(Default)]
+struct Wrk {
+    /// Whether the rate has been read, which is the last but one of a run's lines.
+    rate: bool,
+    /// Whether the rows are those of wrk2's spectrum, which has thousands of lines.
+    spectrum: bool,
+}
+
+impl Reader for Wrk {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let mut words = line.words();
+        let first = words.next().unwrap_or_default();
+        match first {
+            "Running" | "Thread" | "Initialised" => Fit::Mine,
+            "Latency" if line.text.starts_with("Latency Distribution") => Fit::Mine,
+            "Latency" => latency(words, out),
+            "Req/Sec" => {
+                let values: Option<Vec<f64>> = words.take(STATS.len()).map(count).collect();
+                let Some(values) = values.filter(|values| values.len() == STATS.len()) else { return Fit::Foreign };
+                for (stat, value) in STATS.iter().zip(values) {
+                    out.put("thread_requests_per_second", value, "1/s", &[("stat", stat)]);
+                }
+                Fit::Mine
+            }
+            "Requests/sec:" => {
+                let Some(value) = words.next().and_then(count) else { return Fit::Foreign };
+                if std::mem::replace(&mut self.rate, true) {
+                    return Fit::Next;
+                }
+                self.spectrum = false;
+                out.put("requests_per_second", value, "1/s", &[]);
+                Fit::Mine
+            }
+            "Transfer/sec:" => {
+                let Some((value, behind)) = words.next().and_then(leading) else { return Fit::Foreign };
+                let Some(its_unit) = unit::bytes_per_second(&format!("{behind}/s")) else { return Fit::Foreign };
+                out.put("throughput", value, its_unit, &[]);
+                Fit::Mine
+            }
+            "Socket" => errors(line, out),
+            "Non-2xx" => {
+                let Some(value) = line.text.rsplit(' ').next().and_then(count) else { return Fit::Foreign };
+                out.put("errors", value, "", &[("kind", "not 2xx or 3xx")]);
+                Fit::Mine
+            }
+            "Detailed" | "Value" => {
+                self.spectrum = true;
+                Fit::Mine
+            }
+            _ => self.row(line, out),
+        }
+    }
+}
+
+impl Wrk {
+    /// What begins with a number: a percentile, the total, the threads, or a row of the spectrum.
+    fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let words: Vec<&str> = line.words().collect();
+        match words.as_slice() {
+            [_, "threads", "and", _, "connections"] => Fit::Mine,
+            [requests, "requests", "in", time, _, "read"] => {
+                let time = time.trim_end_matches(',');
+                let (Some(requests), Some((time, behind))) = (count(requests), leading(time)) else {
+                    return Fit::Foreign;
+                };
+                let Some(its_unit) = unit::time(behind) else { return Fit::Foreign };
+                out.put("requests", requests, "", &[]);
+                out.put("duration", time, its_unit, &[]);
+                Fit::Mine
+            }
+            [percent, time] if percent.ends_with('%') => {
+                let (Some((percent, _)), Some((time, behind))) = (leading(percent), leading(time)) else {
+                    return Fit::Foreign;
+                };
+                let Some(its_unit) = unit::time(behind) else { return Fit::Foreign };
+                out.put("latency", time, its_unit, &[("percentile", &percent.to_string())]);
+                Fit::Mine
+            }
+            [first, ..] if self.spectrum && (leading(first).is_some() || first.starts_with("#[")) => Fit::Mine,
+            _ => Fit::Foreign,
+        }
+    }
+}
+
+/// `Latency   560.43us    1.04ms  15.87ms   90.12%`.
+fn latency<'t>(words: impl Iterator<Item = &'t str>, out: &mut Out<'_>) -> Fit {
+    let time = |word: &'t str| leading(word).and_then(|(value, behind)| Some((value, unit::time(behind)?)));
+    let values: Option<Vec<(f64, &str)>> = words.take(STATS.len()).map(time).collect();
+    let Some(values) = values.filter(|values| values.len() == STATS.len()) else { return Fit::Foreign };
+    for (stat, (value, its_unit)) in STATS.iter().zip(values) {
+        out.put("latency", value, its_unit, &[("stat", stat)]);
+    }
+    Fit::Mine
+}
+
+/// `Socket errors: connect 0, read 12, write 0, timeout 3`.
+fn errors(line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+    let Some(rest) = line.after("Socket errors:") else { return Fit::Foreign };
+    for part in rest.split(',') {
+        let mut words = part.split_whitespace();
+        if let (Some(kind), Some(value)) = (words.next(), words.next().and_then(count)) {
+            out.put("errors", value, "", &[("kind", kind)]);
+        }
+    }
+    Fit::Mine
+}

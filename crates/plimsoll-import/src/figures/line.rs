@@ -1,0 +1,64 @@
+//! A line as it was meant: without the quotation marks of a mail, and as a terminal would have shown it.
+
+/// A line of text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'t> {
+    /// Its number, from 1.
+    pub(super) number: u64,
+    /// What it says, without blanks at its ends and without marks of quotation.
+    pub(super) text: &'t str,
+}
+
+impl<'t> Line<'t> {
+    /// The line as it was meant. Of what overwrote itself (progress that ends in a carriage return), the last is what stood there.
+    pub(super) fn new(number: u64, raw: &'t str) -> Self {
+        let mut text = raw.trim_end();
+        if let Some(place) = memchr::memrchr(b'\r', text.as_bytes()) {
+            text = &text[place + 1..];
+        }
+        text = text.trim_start_matches('\u{feff}').trim_start();
+        while let Some(rest) = text.strip_prefix('>') {
+            text = rest.trim_start();
+        }
+        Self { number, text }
+    }
+
+    /// Its words.
+    pub(super) fn words(&self) -> std::str::SplitWhitespace<'t> {
+        self.text.split_whitespace()
+    }
+
+    /// What stands behind a beginning, without blanks around it.
+    pub(super) fn after(&self, beginning: &str) -> Option<&'t str> {
+        self.text.strip_prefix(beginning).map(str::trim)
+    }
+
+    /// Whether it says nothing.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether it is drawn: dashes and the like, to tell parts apart.
+    pub(super) fn is_rule(&self) -> bool {
+        !self.text.is_empty()
+            && self.text.bytes().all(|byte| matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotation_and_what_overwrote_itself_are_taken_away() {
+        for (raw, text) in [
+            ("> > Requests per second: 5\r", "Requests per second: 5"),
+            (">>  a\tb ", "a\tb"),
+            ("SET: rps=0.0\r      \rSET: 52083.33 requests per second", "SET: 52083.33 requests per second"),
+            ("\u{feff}{", "{"),
+            ("   ", ""),
+        ] {
+            assert_eq!(Line::new(1, raw).text, text);
+        }
+    }
+}

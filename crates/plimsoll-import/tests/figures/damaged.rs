@@ -1,0 +1,140 @@
+//! Damaged samples: read or refused, never a panic, and never a value that does not stand in the line that it is said to stand in.
+
+use plimsoll_import::figures::{self, Options};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::{names, text};
+
+/// What may stand where something else was.
+const ODD: [&str; 22] = [
+    "", "-1", "1e999", "NaN", "inf", "0,5", "1.2.3", "größe", "\u{202e}", "[000]", "all", ":", "21:24:05", "us", "{", "]", "\"",
+    "99999999999999999999999999", "-0", "1e-320", "%", "=",
+];
+
+/// Something that is done to a text.
+#[derive(Clone, Debug)]
+enum Damage {
+    Drop(usize),
+    Twice(usize),
+    Swap(usize, usize),
+    Word(usize, usize, usize),
+    Cut(usize),
+    /// A byte of another encoding.
+    Byte(usize, u8),
+    /// All of it again.
+    Repeat,
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        any::<usize>().prop_map(Damage::Drop),
+        any::<usize>().prop_map(Damage::Twice),
+        any::<(usize, usize)>().prop_map(|(a, b)| Damage::Swap(a, b)),
+        any::<(usize, usize, usize)>().prop_map(|(line, word, odd)| Damage::Word(line, word, odd)),
+        any::<usize>().prop_map(Damage::Cut),
+        any::<(usize, u8)>().prop_map(|(at, byte)| Damage::Byte(at, byte)),
+        Just(Damage::Repeat),
+    ]
+}
+
+fn damaged(text: &[u8], all: &[Damage]) -> Vec<u8> {
+    let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    for one in all {
+        let n = lines.len();
+        match *one {
+            Damage::Drop(at) if n > 1 => drop(lines.remove(at % n)),
+            Damage::Drop(_) => {}
+            Damage::Twice(at) => lines.insert(at % n, lines[at % n].clone()),
+            Damage::Swap(a, b) => lines.swap(a % n, b % n),
+            Damage::Word(line, word, odd) => {
+                let line = &mut lines[line % n];
+                let mut words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+                let at = word % words.len();
+                words[at] = ODD[odd % ODD.len()].as_bytes();
+                *line = words.join(&b' ');
+            }
+            Damage::Cut(at) => {
+                let all = lines.join(&b'\n');
+                lines = all[..at % (all.len() + 1)].split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+            }
+            Damage::Byte(line, byte) if byte != 0 => {
+                let line = &mut lines[line % n];
+                let at = usize::from(byte) % (line.len() + 1);
+                line.insert(at, byte);
+            }
+            Damage::Byte(..) => {}
+            Damage::Repeat if n < 5000 => lines.extend(lines.clone()),
+            Damage::Repeat => {}
+        }
+    }
+    lines.join(&b'\n')
+}
+
+/// Whether a value stands in a line: one of its numbers is that, with any decimal mark, or times a thousand, a million or more where `k`, `M` or
+/// `G` stands behind it; or a time of day is. Written without any of the readers' code.
+fn stands_in(line: &str, value: f64) -> bool {
+    let bytes = line.as_bytes();
+    let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'+' | b'-' | b'e' | b'E');
+    (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit() || bytes[*at] == b'.').any(|digit| {
+        let starts = [digit.checked_sub(1).filter(|sign| matches!(bytes[*sign], b'-' | b'+')), Some(digit)];
+        starts.into_iter().flatten().any(|start| {
+            let longest = digit + bytes[digit..].iter().take_while(|byte| is_part(**byte)).count();
+            (digit + 1..=longest).any(|end| {
+                let word = &line[start..end];
+                let commas = word.matches(',').count();
+                let grouped = || word.replace(',', "").parse::<f64>().ok();
+                let found = match commas {
+                    0 => word.parse::<f64>().ok(),
+                    1 if !word.contains('.') => word.replace(',', ".").parse().ok(),
+                    _ => grouped(),
+                };
+                let factor = match bytes.get(end) {
+                    Some(b'k' | b'K') => 1e3,
+                    Some(b'M') => 1e6,
+                    Some(b'G') => 1e9,
+                    _ => 1.0,
+                };
+                found.is_some_and(|found| found == value || found * factor == value)
+            })
+        })
+    })
+}
+
+#[test]
+fn damaged_samples_never_panic_and_never_yield_a_value_that_is_not_there() {
+    let all: Vec<(String, String)> = names("samples").into_iter().map(|name| (name.clone(), text("samples", &name))).collect();
+    for (name, sample) in &all {
+        let mut runner = TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
+        let strategy = proptest::collection::vec(damage(), 1..6);
+        runner
+            .run(&strategy, |damage| {
+                let bytes = damaged(sample.as_bytes(), &damage);
+                let lossy = String::from_utf8_lossy(&bytes);
+                let lines: Vec<&str> = lossy.split('\n').collect();
+                let mut wrong = None;
+                let read = figures::stream(bytes.as_slice(), &Options::default(), &mut |figure| {
+                    let line = lines.get(usize::try_from(figure.line).unwrap_or(0).wrapping_sub(1)).copied();
+                    if !line.is_some_and(|line| stands_in(line, figure.value)) {
+                        wrong = Some(format!("{figure:?} in {line:?}"));
+                    }
+                });
+                prop_assert!(read.is_ok(), "{read:?}");
+                prop_assert!(wrong.is_none(), "{wrong:?}");
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 500, ..Config::default() })]
+
+    #[test]
+    fn anything_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let mut figures = 0;
+        if let Ok(coverage) = figures::stream(bytes.as_slice(), &Options::default(), &mut |_| figures += 1) {
+            prop_assert_eq!(coverage.figures, figures);
+        }
+    }
+}

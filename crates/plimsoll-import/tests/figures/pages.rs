@@ -1,0 +1,45 @@
+//! Pages as people post them: tools' output in prose, quoted, several tools one after another.
+
+use super::{read, text, value, values};
+
+#[test]
+fn a_report_of_a_flooded_firewall_has_its_rates_and_both_pages_of_vmstat() {
+    let found = read(&text("pages", "floods-2001.txt"));
+    assert_eq!(values(&found, "requests_per_second"), [219.43, 48.12]);
+    let kernel = found.one("sy").unwrap();
+    let of_run = |run| -> Vec<f64> {
+        kernel.points.iter().filter(|point| point.run == run).map(|point| point.value).collect()
+    };
+    assert_eq!(of_run(1), [9.0, 11.0, 10.0, 12.0]);
+    assert_eq!(of_run(2), [61.0, 65.0, 63.0, 66.0]);
+    assert!(found.coverage.skipped > 5, "prose is told to be skipped");
+}
+
+#[test]
+fn eleven_figures_of_hdparm_are_one_series() {
+    let found = read(&text("pages", "hdparm-eleven.txt"));
+    let reads = values(&found, "buffered_read");
+    assert_eq!(reads.len(), 11);
+    assert_eq!((reads[0], reads[10]), (27.83, 28.07));
+    assert_eq!(values(&read(&text("pages", "hdparm-bare.txt")), "value").len(), 11);
+}
+
+#[test]
+fn minutes_of_postal_before_and_after_are_two_runs() {
+    let found = read(&text("pages", "postal-minutes.txt"));
+    let minutes = found.one("messages_per_minute").unwrap();
+    let runs: Vec<u32> = minutes.points.iter().map(|point| point.run).collect();
+    assert_eq!(runs, [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(minutes.values()[..2], [1043.0, 1061.0]);
+}
+
+#[test]
+fn two_values_of_a_mail_keep_their_line() {
+    let text = "Hi,\n\n> Requests per second:    219.43 [#/sec] (mean)\n\nand now\n\n> Requests per second:    48,12 [#/sec] (mean)\n";
+    let found = read(text);
+    let rate = found.one("requests_per_second").unwrap();
+    let lines: Vec<u64> = rate.points.iter().map(|point| point.line).collect();
+    assert_eq!((rate.values(), lines), (vec![219.43, 48.12], vec![3, 7]));
+    assert_eq!(found.coverage.skipped, 2);
+    assert_eq!(value(&read("Requests per second: 5 [#/sec]"), "requests_per_second"), (5.0, "1/s"));
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# Makes the samples of this folder with the real tools, on loopback and on a file of its own: ./make.sh FOLDER.
+# Needs the Debian packages that each line names. `commands.tsv` has, for each sample, the version of the tool and its command.
+set -u
+folder=$(realpath "${1:?the folder for the samples}")
+scratch=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export LC_ALL=C S_TIME_FORMAT=
+
+# keep NAME VERSION COMMAND: the standard output and error of a command, under that name.
+keep() {
+    local name=$1 version=$2
+    shift 2
+    echo "$name: $*"
+    # The kernel's release and the folder are of no interest.
+    timeout 130 bash -c "$*" 2>&1 | sed "s|$(uname -r)|$(uname -r | cut -d- -f1)|; s|$scratch|/tmp|g" >"$folder/$name"
+    printf '%s\t%s\t%s\n' "$name" "$version" "$*" >>"$folder/commands.tsv"
+}
+version() { "$@" 2>&1 | head -n 1 | tr -d '\r' | cut -c 1-60; }
+
+: >"$folder/commands.tsv"
+head -c 4096 /dev/urandom | base64 >page.html
+python3 -m http.server 8931 --bind 127.0.0.1 >/dev/null 2>&1 &
+# apache2-utils, wrk, hey, nghttp2-client; nginx-light
+cat >nginx.conf <<NGINX
+pid $scratch/nginx.pid; error_log stderr crit; events { worker_connections 512; } daemon off; worker_processes 1;
+http { access_log off; server { listen 127.0.0.1:8930; root $scratch; } }
+NGINX
+chmod 755 "$scratch"
+nginx -p "$scratch" -c "$scratch/nginx.conf" 2>/dev/null &
+# iperf, iperf3, redis-server, postgresql-15
+iperf -s -p 8932 >/dev/null 2>&1 &
+iperf -s -u -p 8932 >/dev/null 2>&1 &
+iperf3 -s -p 8933 >/dev/null 2>&1 &
+redis-server --port 8934 --bind 127.0.0.1 --save "" >/dev/null 2>&1 &
+sleep 1
+keep ab.txt "$(version ab -V)" ab -n 2000 -c 8 http://127.0.0.1:8930/page.html
+keep ab-failed.txt "$(version ab -V)" ab -n 200 -c 8 http://127.0.0.1:8930/none.html
+keep wrk.txt "$(version wrk -v)" wrk -t 2 -c 8 -d 2 --latency http://127.0.0.1:8930/page.html
+keep wrk-plain.txt "$(version wrk -v)" wrk -t 1 -c 4 -d 1 http://127.0.0.1:8930/none.html
+keep hey.txt "hey $(dpkg-query -W -f '${Version}' hey)" hey -n 2000 -c 8 http://127.0.0.1:8930/page.html
+keep h2load.txt "$(version h2load --version)" h2load --h1 -n 2000 -c 8 http://127.0.0.1:8930/page.html
+keep iperf2.txt "$(version iperf -v)" iperf -c 127.0.0.1 -p 8932 -t 3 -i 1
+keep iperf2-parallel.txt "$(version iperf -v)" iperf -c 127.0.0.1 -p 8932 -t 2 -P 2
+keep iperf2-udp.txt "$(version iperf -v)" iperf -u -c 127.0.0.1 -p 8932 -t 2 -i 1 -b 10M
+keep iperf3.txt "$(version iperf3 -v)" iperf3 -c 127.0.0.1 -p 8933 -t 3 -i 1
+keep iperf3-parallel.txt "$(version iperf3 -v)" iperf3 -c 127.0.0.1 -p 8933 -t 2 -P 2 --forceflush
+keep iperf3-udp.txt "$(version iperf3 -v)" iperf3 -c 127.0.0.1 -p 8933 -t 2 -u -b 10M
+keep iperf3.json "$(version iperf3 -v)" iperf3 -c 127.0.0.1 -p 8933 -t 2 -J
+keep iperf3-udp.json "$(version iperf3 -v)" iperf3 -c 127.0.0.1 -p 8933 -t 2 -u -b 10M -J
+keep redis-benchmark.txt "$(version redis-benchmark --version)" redis-benchmark -p 8934 -n 20000 -t set,get
+keep redis-benchmark-quiet.txt "$(version redis-benchmark --version)" redis-benchmark -p 8934 -n 20000 -t set,get,lpush -q
+keep redis-benchmark.csv "$(version redis-benchmark --version)" redis-benchmark -p 8934 -n 20000 -t set,get --csv
+# fio, sysbench, hdparm
+head -c 67108864 /dev/zero >disk
+keep fio.json "$(version fio --version)" fio --name=mixed --filename=$scratch/disk --size=64m --rw=randrw --bs=4k --runtime=2 --time_based --ioengine=psync --output-format=json
+keep sysbench-cpu.txt "$(version sysbench --version)" sysbench cpu --time=2 --threads=2 --report-interval=1 run
+keep sysbench-memory.txt "$(version sysbench --version)" sysbench memory --time=1 run
+keep sysbench-threads.txt "$(version sysbench --version)" sysbench threads --time=1 --threads=4 run
+keep sysbench-fileio.txt "$(version sysbench --version)" "sysbench fileio --file-total-size=16M --file-num=4 prepare >/dev/null && sysbench fileio --file-total-size=16M --file-num=4 --file-test-mode=rndrw --time=1 run"
+loop=$(losetup -f --show disk) && {
+    keep hdparm.txt "$(version hdparm -V)" hdparm -tT $loop $loop
+    losetup -d "$loop"
+}
+# postgresql-15
+pg=/usr/lib/postgresql/15/bin
+mkdir pg && chown postgres pg && su postgres -c "$pg/initdb -D $scratch/pg -A trust >/dev/null && $pg/pg_ctl -D $scratch/pg -o '-p 8935 -k $scratch/pg' -l $scratch/pg/log start >/dev/null" && {
+    su postgres -c "$pg/pgbench -h 127.0.0.1 -p 8935 -i -q postgres" >/dev/null 2>&1
+    keep pgbench.txt "$(version $pg/pgbench --version)" $pg/pgbench -h 127.0.0.1 -p 8935 -U postgres -c 4 -T 3 -P 1 postgres
+    keep pgbench-reports.txt "$(version $pg/pgbench --version)" $pg/pgbench -h 127.0.0.1 -p 8935 -U postgres -c 2 -t 100 -r postgres
+    oltp="sysbench oltp_read_write --db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port=8935 --pgsql-user=postgres --pgsql-db=postgres --table-size=1000"
+    $oltp prepare >/dev/null 2>&1
+    keep sysbench-oltp.txt "$(version sysbench --version)" $oltp --time=2 --threads=2 --report-interval=1 run
+    su postgres -c "$pg/pg_ctl -D $scratch/pg stop -m fast >/dev/null"
+}
+# procps, sysstat
+timeout 40 sha256sum /dev/zero &
+busy=$(pgrep -n sha256sum)
+keep vmstat.txt "$(version vmstat -V)" vmstat 1 4
+keep vmstat-t.txt "$(version vmstat -V)" vmstat -w -t 1 3
+keep top.txt "$(version vmstat -V)" top -b -n 2 -d 1 -p $busy
+keep sar.txt "$(version sar -V)" sar 1 3
+keep sar-all.txt "$(version sar -V)" sar -u ALL -q -w -n DEV -d -r -P ALL 1 3
+sar -A -o data 1 3 >/dev/null 2>&1
+keep sadf.json "$(version sadf -V)" sadf -j data -- -u -w -q -n DEV
+keep sadf-p.txt "$(version sadf -V)" sadf -p data -- -u
+keep iostat.txt "$(version iostat -V)" iostat -x 1 3
+keep iostat-plain.txt "$(version iostat -V)" iostat 1 2
+keep iostat.json "$(version iostat -V)" iostat -x -o JSON 1 2
+keep mpstat.txt "$(version mpstat -V)" mpstat -P ALL 1 2
+keep mpstat.json "$(version mpstat -V)" mpstat -o JSON 1 2
+keep pidstat.txt "$(version pidstat -V)" pidstat -u -r -C sha256sum 1 2
+# iproute2, rt-tests, hyperfine, mtr-tiny, pchar, linux-perf
+keep nstat.txt "$(version nstat -V)" nstat -a
+keep nstat.json "$(version nstat -V)" nstat -a -j
+keep ss.txt "$(version ss -V)" "iperf3 -c 127.0.0.1 -p 8933 -t 2 >/dev/null & sleep 1; ss -tin state established '( dport = :8933 )'; wait"
+keep hackbench.txt "$(version hackbench --help | head -n 1) $(dpkg-query -W -f '${Version}' rt-tests)" "hackbench -g 2 -l 200; hackbench -T -g 4 -l 200"
+keep hyperfine.json "$(version hyperfine --version)" "hyperfine --style none --warmup 1 --runs 10 'sleep 0.01' 'sleep 0.02' --export-json out.json >/dev/null 2>&1; cat out.json"
+keep hyperfine.txt "$(version hyperfine --version)" "hyperfine --style basic --runs 10 'sleep 0.01' 'sleep 0.02'"
+keep mtr.json "$(version mtr --version)" mtr -j -n -c 3 -i 0.2 127.0.0.1
+keep mtr.txt "$(version mtr --version)" mtr -r -n -c 3 -i 0.2 127.0.0.1
+keep perf-stat.json "$(version perf --version)" perf stat -j sleep 0.1
+keep perf-stat-I.json "$(version perf --version)" perf stat -j -I 100 sleep 0.35
+keep pchar.txt "$(version pchar -V)" pchar -n -R 2 -I 600 -p ipv4udp 127.0.0.1
+# postal, which prints once a minute; python3's own SMTP server until 3.12
+python3 -W ignore -c 'import smtpd, asyncore
+class Sink(smtpd.SMTPServer):
+    def process_message(self, *args, **kwargs): pass
+sink = Sink(("127.0.0.1", 8936), None)
+asyncore.loop()' &
+echo user@localhost >users
+sleep 1
+keep postal.txt "postal $(dpkg-query -W -f '${Version}' postal)" timeout 125 postal -t 2 -r 120 -p 8936 127.0.0.1 users
+# libbenchmark-dev and g++; python3-pytest-benchmark
+cat >bench.cc <<'CODE'
+#include <benchmark/benchmark.h>
+static void sum(benchmark::State& state) {
+  for (auto _ : state) { long all = 0; for (long i = 0; i < state.range(0); i++) benchmark::DoNotOptimize(all += i); }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(sum)->Arg(100)->Arg(1000);
+BENCHMARK_MAIN();
+CODE
+g++ -O1 bench.cc -o bench -lbenchmark -lpthread 2>/dev/null &&
+    keep google-benchmark.json "libbenchmark $(dpkg-query -W -f '${Version}' libbenchmark-dev)" ./bench --benchmark_format=json --benchmark_min_time=0.05 --benchmark_repetitions=3 2\>/dev/null
+cat >test_sum.py <<'CODE'
+def test_sum(benchmark):
+    benchmark.pedantic(sum, args=(range(1000),), rounds=5, iterations=10)
+CODE
+keep pytest-benchmark.json "pytest-benchmark $(dpkg-query -W -f '${Version}' python3-pytest-benchmark)" "python3 -m pytest -q -p no:cacheprovider test_sum.py --benchmark-json out.json >/dev/null 2>&1; cat out.json"
