@@ -63,7 +63,13 @@ pub struct Coverage {
 
 impl Coverage {
     /// Notes the fate of a line.
-    pub(super) fn note(&mut self, line: u64, part: impl FnOnce() -> Part, same: impl Fn(&Part) -> bool, figures: u64) {
+    pub(super) fn note(
+        &mut self,
+        line: u64,
+        part: impl FnOnce() -> Part,
+        same: impl Fn(&Part) -> bool,
+        figures: u64,
+    ) {
         self.figures += figures;
         if let Some(last) = self.stretches.last_mut()
             && self.more == 0
@@ -75,6 +81,15 @@ impl Coverage {
             self.stretches.push(Stretch { from: line, to: line, part: part(), figures });
         } else {
             self.more += 1;
+        }
+    }
+
+    /// Notes figures that were kept back until the end of a call.
+    pub(super) fn late(&mut self, format: &str, run: u32, figures: u64) {
+        self.figures += figures;
+        let of_it = |part: &Part| matches!(part, Part::Read { format: of, run: which } if *of == format && *which == run);
+        if let Some(stretch) = self.stretches.iter_mut().rev().find(|stretch| of_it(&stretch.part)) {
+            stretch.figures += figures;
         }
     }
 

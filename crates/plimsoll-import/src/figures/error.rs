@@ -19,7 +19,9 @@ pub enum ReadError {
     #[error("this is a packet file; use `plimsoll trace`")]
     Packets,
     /// It is compressed.
-    #[error("the file is compressed with {0}; unpack it first, for example `{0} -dc FILE | plimsoll import -`")]
+    #[error(
+        "the file is compressed with {0}; unpack it first, for example `{0} -dc FILE | plimsoll import -`"
+    )]
     Compressed(&'static str),
     /// It is text of two bytes for each character.
     #[error("this is UTF-16; `iconv -f UTF-16 -t UTF-8 FILE` makes text of it that can be read")]

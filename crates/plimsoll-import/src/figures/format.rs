@@ -88,17 +88,32 @@ pub struct Measured {
 
 impl Measured {
     /// More is better.
-    pub(super) const fn higher(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+    pub(super) const fn higher(
+        metric: &'static str,
+        unit: &'static str,
+        labels: &'static [&'static str],
+        what: &'static str,
+    ) -> Self {
         Self { metric, unit, better: Better::Higher, labels, what }
     }
 
     /// Less is better.
-    pub(super) const fn lower(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+    pub(super) const fn lower(
+        metric: &'static str,
+        unit: &'static str,
+        labels: &'static [&'static str],
+        what: &'static str,
+    ) -> Self {
         Self { metric, unit, better: Better::Lower, labels, what }
     }
 
     /// Neither, or it depends.
-    pub(super) const fn plain(metric: &'static str, unit: &'static str, labels: &'static [&'static str], what: &'static str) -> Self {
+    pub(super) const fn plain(
+        metric: &'static str,
+        unit: &'static str,
+        labels: &'static [&'static str],
+        what: &'static str,
+    ) -> Self {
         Self { metric, unit, better: Better::Unknown, labels, what }
     }
 }
@@ -176,6 +191,9 @@ pub(super) trait Reader {
     /// Is told of a blank line.
     fn blank(&mut self) {}
 
+    /// Hands on what it has kept back, because no further line is of this call.
+    fn end(&mut self, _out: &mut Out<'_>) {}
+
     /// Whether a line that begins a call of the tool is still one of this call: a heading that is repeated.
     fn goes_on(&self, _line: &Line<'_>) -> bool {
         false
@@ -215,7 +233,13 @@ impl Out<'_> {
     }
 
     /// Hands a number of a JSON document on, where there is one.
-    pub(super) fn json(&mut self, metric: &str, value: Option<Json<'_>>, unit: &str, labels: &[(&'static str, &str)]) {
+    pub(super) fn json(
+        &mut self,
+        metric: &str,
+        value: Option<Json<'_>>,
+        unit: &str,
+        labels: &[(&'static str, &str)],
+    ) {
         self.json_at(None, metric, value, unit, labels);
     }
 

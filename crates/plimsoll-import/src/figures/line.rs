@@ -41,7 +41,10 @@ impl<'t> Line<'t> {
     /// Whether it is drawn: dashes and the like, to tell parts apart.
     pub(super) fn is_rule(&self) -> bool {
         !self.text.is_empty()
-            && self.text.bytes().all(|byte| matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.'))
+            && self
+                .text
+                .bytes()
+                .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.'))
     }
 }
 

@@ -50,7 +50,11 @@ pub(super) fn plain(word: &str, decimal: Option<Decimal>) -> Option<f64> {
     };
     match decimal {
         Some(Decimal::Comma) => {
-            let whole = if whole.contains('.') { without_thousands(&whole.replace('.', ","))? } else { whole.to_owned() };
+            let whole = if whole.contains('.') {
+                without_thousands(&whole.replace('.', ","))?
+            } else {
+                whole.to_owned()
+            };
             number(&format!("{whole}.{rest}"))
         }
         Some(Decimal::Point) => number(&without_thousands(word)?),
@@ -167,7 +171,11 @@ mod tests {
             ("12", Some(12.0), Some(12.0), Some(12.0)),
         ] {
             let read = |decimal| plain(word, decimal);
-            assert_eq!((read(None), read(Some(Decimal::Point)), read(Some(Decimal::Comma))), (none, point, comma), "{word}");
+            assert_eq!(
+                (read(None), read(Some(Decimal::Point)), read(Some(Decimal::Comma))),
+                (none, point, comma),
+                "{word}"
+            );
         }
     }
 

@@ -42,7 +42,8 @@ pub fn stream(
     let mut number = 0;
     loop {
         bytes.clear();
-        let taken = input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut bytes).map_err(io_error(number))?;
+        let taken =
+            input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut bytes).map_err(io_error(number))?;
         if taken == 0 {
             return Ok(scanner.finish(number));
         }
@@ -130,7 +131,8 @@ impl<'s> Scanner<'s> {
             None => formats::ALL.to_vec(),
         };
         let marks = || {
-            let texts = formats.iter().enumerate().filter_map(|(index, format)| Some((index, format.text.as_ref()?)));
+            let texts =
+                formats.iter().enumerate().filter_map(|(index, format)| Some((index, format.text.as_ref()?)));
             texts.flat_map(|(index, text)| text.marks.iter().map(move |mark| (index, *mark)))
         };
         let owners = marks().map(|(index, _)| index).collect();
@@ -172,8 +174,18 @@ impl<'s> Scanner<'s> {
     /// Begins with the next call of a tool.
     fn begin(&mut self, format: &'static Format) {
         let Some(text) = &format.text else { return };
+        self.end();
         let reader = (text.reader)(self.options);
         self.active = Some(Active { format, run: self.next_run(format), reader, foreign: 0 });
+    }
+
+    /// Ends with the reader at work.
+    fn end(&mut self) {
+        let Some(mut active) = self.active.take() else { return };
+        let mut out =
+            Out { format: active.format.name, run: active.run, line: 0, given: 0, sink: &mut *self.sink };
+        active.reader.end(&mut out);
+        self.coverage.late(active.format.name, active.run, out.given);
     }
 
     fn next_run(&mut self, format: &'static Format) -> u32 {
@@ -217,7 +229,7 @@ impl<'s> Scanner<'s> {
             _ => self.feed(line),
         };
         if !fits && !self.braces_are_text && begins_document(line.text) {
-            self.active = None;
+            self.end();
             self.gather = Some(Gather::default());
             self.gathered(line);
         } else if !fits {
@@ -227,7 +239,9 @@ impl<'s> Scanner<'s> {
 
     /// Whether the reader at work takes this beginning for a heading that is repeated.
     fn goes_on(&self, format: &Format, line: &Line<'_>) -> bool {
-        self.active.as_ref().is_some_and(|active| active.format.name == format.name && active.reader.goes_on(line))
+        self.active
+            .as_ref()
+            .is_some_and(|active| active.format.name == format.name && active.reader.goes_on(line))
     }
 
     /// Whose output this line may begin: that of the reader at work before others.
@@ -295,6 +309,10 @@ impl<'s> Scanner<'s> {
 
     /// Notes a line that is of no tool that is known here.
     fn foreign(&mut self, line: &Line<'_>) {
+        // What is drawn says nothing.
+        if line.is_rule() {
+            return;
+        }
         self.document = None;
         self.coverage.skip(line.number, line.text);
         if self.options.only.is_none()
@@ -302,7 +320,7 @@ impl<'s> Scanner<'s> {
         {
             active.foreign += 1;
             if active.foreign >= PATIENCE {
-                self.active = None;
+                self.end();
             }
         }
     }
@@ -373,6 +391,7 @@ impl<'s> Scanner<'s> {
 
     fn finish(mut self, lines: u64) -> Coverage {
         self.give_up();
+        self.end();
         self.coverage.lines = lines;
         self.coverage
     }

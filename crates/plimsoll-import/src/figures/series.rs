@@ -92,7 +92,8 @@ impl Figures {
     pub fn all(&self, wanted: &str) -> Vec<&Series> {
         let found: Vec<&Series> = self.series.iter().filter(|series| series.is(wanted)).collect();
         let labels = wanted.matches('=').count();
-        let exact: Vec<&Series> = found.iter().filter(|series| series.labels.len() == labels).copied().collect();
+        let exact: Vec<&Series> =
+            found.iter().filter(|series| series.labels.len() == labels).copied().collect();
         if exact.is_empty() { found } else { exact }
     }
 
@@ -219,7 +220,11 @@ fn is_same(series: &Series, figure: &Figure<'_>) -> bool {
     series.format == figure.format
         && series.metric == figure.metric
         && series.labels.len() == figure.labels.len()
-        && series.labels.iter().zip(figure.labels).all(|((name, value), (other, is))| name == other && value == is)
+        && series
+            .labels
+            .iter()
+            .zip(figure.labels)
+            .all(|((name, value), (other, is))| name == other && value == is)
 }
 
 /// Which way a figure is better: as its format says. How much times scatter is no time that something took.

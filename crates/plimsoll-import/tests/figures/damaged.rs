@@ -8,8 +8,28 @@ use super::{names, text};
 
 /// What may stand where something else was.
 const ODD: [&str; 22] = [
-    "", "-1", "1e999", "NaN", "inf", "0,5", "1.2.3", "größe", "\u{202e}", "[000]", "all", ":", "21:24:05", "us", "{", "]", "\"",
-    "99999999999999999999999999", "-0", "1e-320", "%", "=",
+    "",
+    "-1",
+    "1e999",
+    "NaN",
+    "inf",
+    "0,5",
+    "1.2.3",
+    "größe",
+    "\u{202e}",
+    "[000]",
+    "all",
+    ":",
+    "21:24:05",
+    "us",
+    "{",
+    "]",
+    "\"",
+    "99999999999999999999999999",
+    "-0",
+    "1e-320",
+    "%",
+    "=",
 ];
 
 /// Something that is done to a text.
@@ -56,7 +76,8 @@ fn damaged(text: &[u8], all: &[Damage]) -> Vec<u8> {
             }
             Damage::Cut(at) => {
                 let all = lines.join(&b'\n');
-                lines = all[..at % (all.len() + 1)].split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+                lines =
+                    all[..at % (all.len() + 1)].split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
             }
             Damage::Byte(line, byte) if byte != 0 => {
                 let line = &mut lines[line % n];
@@ -103,9 +124,11 @@ fn stands_in(line: &str, value: f64) -> bool {
 
 #[test]
 fn damaged_samples_never_panic_and_never_yield_a_value_that_is_not_there() {
-    let all: Vec<(String, String)> = names("samples").into_iter().map(|name| (name.clone(), text("samples", &name))).collect();
+    let all: Vec<(String, String)> =
+        names("samples").into_iter().map(|name| (name.clone(), text("samples", &name))).collect();
     for (name, sample) in &all {
-        let mut runner = TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
+        let mut runner =
+            TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
         let strategy = proptest::collection::vec(damage(), 1..6);
         runner
             .run(&strategy, |damage| {

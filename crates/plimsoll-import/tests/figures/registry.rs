@@ -10,7 +10,9 @@ use super::{names, read, text};
 fn names_are_unique_and_fit_a_command_line() {
     let all: BTreeSet<&str> = formats::ALL.iter().map(|format| format.name).collect();
     assert_eq!(all.len(), formats::ALL.len());
-    assert!(all.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')));
+    assert!(
+        all.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'))
+    );
     assert!(formats::named("ab").is_ok());
     assert!(formats::named("abc").unwrap_err().to_string().contains("expected one of ab, "));
 }
@@ -23,7 +25,9 @@ fn what_a_format_documents_is_what_it_reads() {
         for name in names(folder) {
             for series in read(&text(folder, &name)).series {
                 let about = formats::named(series.format).unwrap().about(&series.metric);
-                let about = about.unwrap_or_else(|| panic!("{name}: {} of {} is not documented", series.metric, series.format));
+                let about = about.unwrap_or_else(|| {
+                    panic!("{name}: {} of {} is not documented", series.metric, series.format)
+                });
                 read_of.insert((series.format, about.metric.to_owned()));
             }
         }

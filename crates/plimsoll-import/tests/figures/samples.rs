@@ -11,7 +11,8 @@ use super::{names, read, text, value};
 fn listed(text: &str) -> String {
     let mut out = String::new();
     let coverage = figures::stream(text.as_bytes(), &Options::default(), &mut |figure| {
-        let labels: Vec<String> = figure.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let labels: Vec<String> =
+            figure.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let at = figure.at_s.map_or_else(String::new, |at| format!(" at {at} s"));
         let (line, run, metric) = (figure.line, figure.run, figure.metric);
         writeln!(
@@ -26,7 +27,8 @@ fn listed(text: &str) -> String {
     })
     .unwrap();
     for stretch in &coverage.stretches {
-        writeln!(out, "{}-{}: {:?}, {} figures", stretch.from, stretch.to, stretch.part, stretch.figures).unwrap();
+        writeln!(out, "{}-{}: {:?}, {} figures", stretch.from, stretch.to, stretch.part, stretch.figures)
+            .unwrap();
     }
     out
 }
@@ -67,7 +69,9 @@ fn a_value_reads_the_same_quoted_indented_and_with_tabs() {
             found
         };
         let expected = all(&plain);
-        let each = |change: &dyn Fn(&str) -> String| -> String { plain.lines().map(|line| change(line) + "\n").collect() };
+        let each = |change: &dyn Fn(&str) -> String| -> String {
+            plain.lines().map(|line| change(line) + "\n").collect()
+        };
         assert_eq!(all(&each(&|line| format!("> {line}"))), expected, "{name}, quoted");
         assert_eq!(all(&each(&|line| format!("    {line}"))), expected, "{name}, indented");
         assert_eq!(all(&each(&|line| format!("{line}\r"))), expected, "{name}, with carriage returns");
@@ -89,5 +93,8 @@ fn values_are_those_that_the_tool_says() {
     let wrk = text("samples", "wrk.txt");
     assert_eq!(value(&read(&wrk), "requests_per_second"), (by_hand(&wrk, "Requests/sec:"), "1/s"));
     let pgbench = text("samples", "pgbench.txt");
-    assert_eq!(value(&read(&pgbench), "transactions_per_second"), (by_hand(&pgbench, "\ntps = ".trim()), "1/s"));
+    assert_eq!(
+        value(&read(&pgbench), "transactions_per_second"),
+        (by_hand(&pgbench, "\ntps = ".trim()), "1/s")
+    );
 }

@@ -65,8 +65,7 @@ fn time(text: &str) -> Option<(f64, &'static str)> {
 impl Hyperfine {
     fn put(&self, text: &str, signs: &[char], stats: [&str; 2], out: &mut Out<'_>) -> Fit {
         let Some((_, values)) = text.split_once(':') else { return Fit::Foreign };
-        let values = values.split("   ").find(|part| !part.trim().is_empty() && part.contains(signs)).or(Some(values));
-        let both: Vec<_> = values.into_iter().flat_map(|values| values.split(signs)).map(time).collect();
+        let both: Vec<_> = values.split(signs).map(time).collect();
         for (stat, found) in stats.iter().zip(both) {
             let Some((value, its_unit)) = found else { return Fit::Foreign };
             out.put("run_time", value, its_unit, &[("command", &self.command), ("stat", stat)]);

@@ -21,13 +21,13 @@ pub(super) const FORMAT: Format = Format {
     main: &["bits_per_second,stream=SUM", "bits_per_second,side=server", "bits_per_second"],
     checked: Checked::Tool("2.1.8"),
     text: Some(Text {
-        marks: &["Client connecting to", "Server listening on", " sec "],
+        marks: &["Client connecting to", "Server listening on", " connected with ", " sec "],
         start: |line| {
             let head = line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
             if head && !line.text.contains("port 5201") {
                 return Some(Start::Head);
             }
-            row(line).map(|_| Start::Within)
+            (row(line).is_some() || is_connection(line)).then_some(Start::Within)
         },
         opening: None,
         reader: |_| Box::<Iperf>::default(),
@@ -73,14 +73,51 @@ pub(super) fn datagrams(rest: &[&str]) -> Option<(f64, f64, f64)> {
     (*ms == "ms").then_some((number(jitter)?, number(lost)?, number(all)?))
 }
 
+/// The first line of figures of a stream, of which only the next tells whether it is about an interval or about the whole time.
+struct First {
+    line: u64,
+    stream: String,
+    to: f64,
+    rate: (f64, &'static str),
+    transfer: (f64, &'static str),
+    datagrams: Option<(f64, f64, f64)>,
+}
+
+impl First {
+    fn of(line: u64, row: &Row<'_>) -> Self {
+        let Row { to, transfer, rate, .. } = *row;
+        Self { line, stream: row.stream.to_owned(), to, rate, transfer, datagrams: datagrams(&row.rest) }
+    }
+
+    fn interval(&self, out: &mut Out<'_>) {
+        out.line = self.line;
+        out.put_at(Some(self.to), "interval_bits_per_second", self.rate.0, self.rate.1, &[("stream", &self.stream)]);
+    }
+
+    fn whole(&self, server: bool, out: &mut Out<'_>) {
+        out.line = self.line;
+        let both = [("stream", self.stream.as_str()), ("side", "server")];
+        let labels = if server { &both[..] } else { &both[..1] };
+        out.put("bits_per_second", self.rate.0, self.rate.1, labels);
+        out.put("transfer", self.transfer.0, self.transfer.1, labels);
+        out.put("duration", self.to, "s", labels);
+        if let Some((jitter, lost, all)) = self.datagrams {
+            out.put("jitter", jitter, "ms", labels);
+            out.put("lost", lost, "", labels);
+            out.put("datagrams", all, "", labels);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Iperf {
     /// Whether the next figures are those that the server reported.
     server: bool,
-    /// Whether figures over the whole time have been read.
-    whole: Vec<(String, bool)>,
-    /// Streams of which intervals have been read, and the end of the last.
-    intervals: Vec<(String, f64)>,
+    first: Vec<First>,
+    /// Streams that intervals were read of.
+    intervals: Vec<String>,
+    /// Streams whose figures over the whole time have been read.
+    whole: Vec<String>,
 }
 
 impl Reader for Iperf {
@@ -90,40 +127,44 @@ impl Reader for Iperf {
             return Fit::Mine;
         }
         let Some(row) = row(line) else { return if is_known(line) { Fit::Mine } else { Fit::Foreign } };
-        let last = self.intervals.iter_mut().find(|(stream, _)| stream == row.stream);
-        // With -i, the line over the whole time begins at 0 again; without, it is the only one of its stream.
-        let whole = row.from == 0.0 && (last.is_some() || self.server || is_long(&row));
-        if !whole {
-            match last {
-                Some((_, end)) => *end = row.to,
-                None => self.intervals.push((row.stream.to_owned(), row.to)),
-            }
-            let labels = [("stream", row.stream)];
-            out.put_at(Some(row.to), "interval_bits_per_second", row.rate.0, row.rate.1, &labels);
+        let this = First::of(line.number, &row);
+        if std::mem::take(&mut self.server) {
+            this.whole(true, out);
             return Fit::Mine;
         }
-        let key = (row.stream.to_owned(), self.server);
-        if self.whole.contains(&key) {
+        if row.from > 0.0 {
+            if let Some(at) = self.first.iter().position(|first| first.stream == row.stream) {
+                self.first.remove(at).interval(out);
+            }
+            if !self.intervals.contains(&this.stream) {
+                self.intervals.push(this.stream.clone());
+            }
+            this.interval(out);
+            return Fit::Mine;
+        }
+        if self.whole.contains(&this.stream) || self.first.iter().any(|first| first.stream == this.stream) {
             return Fit::Next;
         }
-        self.whole.push(key);
-        let labels: &[(&str, &str)] =
-            if self.server { &[("stream", row.stream), ("side", "server")] } else { &[("stream", row.stream)] };
-        out.put("bits_per_second", row.rate.0, row.rate.1, labels);
-        out.put("transfer", row.transfer.0, row.transfer.1, labels);
-        out.put("duration", row.to, "s", labels);
-        if let Some((jitter, lost, all)) = datagrams(&row.rest) {
-            out.put("jitter", jitter, "ms", labels);
-            out.put("lost", lost, "", labels);
-            out.put("datagrams", all, "", labels);
+        if self.intervals.contains(&this.stream) {
+            this.whole(false, out);
+            self.whole.push(this.stream);
+        } else {
+            self.first.push(this);
         }
         Fit::Mine
     }
+
+    fn end(&mut self, out: &mut Out<'_>) {
+        self.first.drain(..).for_each(|first| first.whole(false, out));
+    }
 }
 
-/// Whether a line that begins at 0 is about the whole time: an interval is 1 s unless told otherwise, and ends on a round number.
-fn is_long(row: &Row<'_>) -> bool {
-    row.to > 1.5
+/// `[  3] local 10.0.0.1 port 4711 connected with 10.0.0.2 port 5001`.
+fn is_connection(line: &Line<'_>) -> bool {
+    line.text.starts_with('[')
+        && leading(line.text.trim_start_matches(['[', ' '])).is_some()
+        && line.text.contains("] local ")
+        && line.text.contains(" connected with ")
 }
 
 fn is_known(line: &Line<'_>) -> bool {
@@ -139,8 +180,6 @@ fn is_known(line: &Line<'_>) -> bool {
         "Connecting to",
         "[ ID]",
     ];
-    let in_brackets = line.text.starts_with('[')
-        && leading(line.text.trim_start_matches(['[', ' '])).is_some()
-        && (line.text.contains("local ") || line.text.contains("Sent ") || line.text.contains("datagrams"));
-    in_brackets || line.is_rule() || BEGIN.iter().any(|begin| line.text.starts_with(begin))
+    let counts = line.text.starts_with('[') && line.text.contains("datagrams");
+    is_connection(line) || counts || line.is_rule() || BEGIN.iter().any(|begin| line.text.starts_with(begin))
 }

@@ -16,6 +16,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
         Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
         Measured::lower("latency", "ms", &["percentile"], "`Latency`: the percentile of `--percentile`"),
+        Measured::lower("errors", "", &[], "`ignored errors` of the OLTP scripts"),
         Measured::plain("events", "", &[], "`total number of events`"),
         Measured::plain("duration", "s", &[], "`total time`"),
         Measured::higher("interval_events_per_second", "1/s", &[], "`eps` or `tps`, with `--report-interval`"),
@@ -47,7 +48,8 @@ fn interval(text: &str) -> Option<(f64, &str)> {
     (behind == "s" && rest.starts_with("thds:")).then_some((at, rest))
 }
 
-const KNOWN: [&str; 36] = [
+const KNOWN: [&str; 37] = [
+    "reconnects:",
     "sysbench 1.",
     "Running the test",
     "Running memory",
@@ -133,6 +135,7 @@ impl Sysbench {
             "fsyncs/s" => put(out, "operations_per_second", number(first), "1/s", &operation("fsync")),
             "read, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("read")),
             "written, MiB/s" => put(out, "throughput", number(first), "MiB/s", &operation("write")),
+            "ignored errors" => put(out, "errors", number(first), "", &[]),
             "total number of events" => put(out, "events", number(first), "", &[]),
             "total time" => {
                 let time = leading(first).filter(|(_, behind)| *behind == "s").map(|(value, _)| value);
