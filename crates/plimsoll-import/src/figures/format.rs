@@ -5,6 +5,7 @@ use std::fmt;
 use super::figure::{Better, Figure};
 use super::json::Json;
 use super::line::Line;
+use super::number::Decimal;
 
 /// A format: what it is called, how it is recognised, what is read from it.
 pub struct Format {
@@ -116,15 +117,6 @@ impl Measured {
     ) -> Self {
         Self { metric, unit, better: Better::Unknown, labels, what }
     }
-}
-
-/// What stands before the decimals of a number in a list or a table that no known tool wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decimal {
-    /// `108.43`
-    Point,
-    /// `108,43`
-    Comma,
 }
 
 /// What the reader of an input is told.

@@ -29,6 +29,7 @@ mod unit;
 pub use coverage::{Coverage, Part, Stretch};
 pub use error::ReadError;
 pub use figure::{Better, Figure};
-pub use format::{Checked, Decimal, Format, Measured, Options};
+pub use format::{Checked, Format, Measured, Options};
+pub use number::Decimal;
 pub use scan::stream;
 pub use series::{Figures, Point, Series, read, read_from};

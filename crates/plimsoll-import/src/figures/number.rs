@@ -1,6 +1,13 @@
 //! Numbers as tools print them.
 
-use super::format::Decimal;
+/// What stands before the decimals of a number in a list or a table that no known tool wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decimal {
+    /// `108.43`
+    Point,
+    /// `108,43`
+    Comma,
+}
 
 /// A whole word as a number: `12`, `-3.5`, `1e-3`, `12,50` as tools print it where the language has decimal commas, and `1,234,567` or `1,234.5` with
 /// separated thousands. A single comma stands before decimals: no tool that is read here separates thousands in numbers that could be meant.

@@ -1,8 +1,8 @@
 //! Bare numbers: one figure after the other, between blanks, on one line or on many.
 
-use super::super::format::{Checked, Decimal, Fit, Format, Measured, Out, Reader, Text};
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Text};
 use super::super::line::Line;
-use super::super::number::plain;
+use super::super::number::{Decimal, plain};
 
 pub(super) const FORMAT: Format = Format {
     name: "numbers",
