@@ -1,7 +1,7 @@
 //! How many files a new kind of something touches: counted by the files that name one of the kinds that there are.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::sources::sources;
 
@@ -18,22 +18,40 @@ struct Kind {
     words: &'static [&'static str],
     /// So many files at most is what we aim at.
     aim: usize,
+    /// Where it is counted; everywhere where this is empty.
+    within: &'static [&'static str],
 }
 
 const fn kind(name: &'static str, example: &'static str, words: &'static [&'static str], aim: usize) -> Kind {
-    Kind { name, example, words, aim }
+    Kind { name, example, words, aim, within: &[] }
 }
+
+impl Kind {
+    /// The same, counted in these folders alone.
+    const fn within(self, within: &'static [&'static str]) -> Self {
+        Self { within, ..self }
+    }
+
+    fn is_in(&self, file: &Path) -> bool {
+        self.within.is_empty() || self.within.iter().any(|folder| file.starts_with(folder))
+    }
+}
+
+/// Where claims are made; what the command `judge` takes by the same name is a kind of its own.
+const CLAIMED: &[&str] =
+    &["crates/plimsoll-model", "crates/plimsoll-assess", "crates/plimsoll-report", "crates/plimsoll"];
 
 const KINDS: &[Kind] = &[
     kind("load", "messaging", &["messaging", "Messaging"], 5),
-    kind("claim", "growth", &["growth", "Growth"], 5),
+    kind("claim", "growth", &["growth", "Growth"], 5).within(CLAIMED),
+    kind("test of the judge", "growth", &["growth", "Growth"], 4).within(&["crates/plimsoll-judge"]),
     kind("built-in service", "tcp_proxy", &["tcp_proxy", "TcpProxy"], 4),
     kind("server program", "apache", &["apache", "Apache"], 3),
     kind("host transport", "local", &["HostKind::Local", "local::"], 3),
     kind("phase step", "settle", &["settle", "Settle"], 5),
     kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
     kind("packet format", "pcapng", &["pcapng"], 2),
-    kind("chart", "cycles", &["cycles::", "mod cycles", "chart::cycles"], 3),
+    kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),
 ];
 
 /// Writes the table into the page, or fails where it is not what stands there.
@@ -52,9 +70,10 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
 fn table(sources: &[(PathBuf, String)]) -> String {
     let mut rows = String::from("\n| kind | counted by | files | aim |\n| --- | --- | --- | --- |\n");
     let mut lists = String::new();
-    for Kind { name, example, words, aim } in KINDS {
-        let named: Vec<_> =
-            sources.iter().filter(|(_, text)| words.iter().any(|word| text.contains(word))).collect();
+    for kind in KINDS {
+        let Kind { name, example, words, aim, .. } = kind;
+        let names = |text: &str| words.iter().any(|word| text.contains(word));
+        let named: Vec<_> = sources.iter().filter(|(file, text)| kind.is_in(file) && names(text)).collect();
         rows += &format!("| {name} | `{example}` | {} | {aim} |\n", named.len());
         lists += &format!("\n**{name}**, as `{example}`:\n\n");
         named.iter().for_each(|(file, _)| lists += &format!("- `{}`\n", file.display()));

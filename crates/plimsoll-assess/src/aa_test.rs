@@ -143,7 +143,7 @@ max_trials = 20
         let found = of(&plan, &trials).unwrap();
         assert!(found.fit && found.smallest_difference.unwrap() < 1.02, "{found:?}");
         assert_eq!(found.figures.len(), 4);
-        assert_eq!(super::super::verdicts(&plan, &trials)[0].outcome, Outcome::Slower);
+        assert_eq!(crate::findings(&plan, &trials)[0].verdict.outcome, Outcome::Slower);
     }
 
     #[test]
@@ -152,7 +152,7 @@ max_trials = 20
         let trials = trials(&plan, [1000, 30, 9000, 200]);
         let found = of(&plan, &trials).unwrap();
         assert!(!found.fit, "{found:?}");
-        let verdict = &super::super::verdicts(&plan, &trials)[0];
+        let verdict = &crate::findings(&plan, &trials)[0].verdict;
         assert_eq!(verdict.outcome, Outcome::Invalid);
         assert!(
             verdict.reason.contains("comparison of the machine with itself failed"),

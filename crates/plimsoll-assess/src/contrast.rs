@@ -1,18 +1,16 @@
-//! Claims about factors: differences between two levels, and interactions.
+//! What claims about factors rest on: figures of trials, and the two sides that are compared.
 
 use std::collections::BTreeMap;
 
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings};
-use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
-use plimsoll_judge::input::JudgeError;
-use plimsoll_model::experiment::{Claim, DifferenceClaim, InteractionClaim, Metric};
+use plimsoll_model::experiment::{Claim, DifferenceClaim, Metric};
 use plimsoll_model::observation::{Arm, TrialRecord};
 pub(super) use plimsoll_model::plan::is_of;
 use plimsoll_model::plan::{Plan, cell_text, level_text};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{packets, slices, validity, windows};
+use super::{in_words, packets, slices, validity, windows};
 
 /// The phase and the figure that a claim about factors rests on.
 pub(super) fn about(claim: &Claim) -> Option<(&str, Metric)> {
@@ -26,11 +24,7 @@ pub(super) fn scale(metric: Metric) -> Scale {
 }
 
 /// Every level of the factor against its first one, or every cell against the one that is named.
-pub(super) fn differences(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    comparisons(plan, claim).iter().map(|comparison| difference(claim, comparison, trials)).collect()
-}
-
-fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
+pub(super) fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
     match &claim.factor {
         Some(factor) => of_levels(plan, factor),
         None => of_cells(plan, claim),
@@ -70,10 +64,10 @@ fn pairs_in_a_block(plan: &Plan, of: &Comparison) -> usize {
 }
 
 /// Two sets of cells that are compared: they differ in nothing but this.
-struct Comparison {
+pub(super) struct Comparison {
     what: String,
-    a: BTreeMap<String, String>,
-    b: BTreeMap<String, String>,
+    pub(super) a: BTreeMap<String, String>,
+    pub(super) b: BTreeMap<String, String>,
 }
 
 fn of_levels(plan: &Plan, factor: &str) -> Vec<Comparison> {
@@ -110,12 +104,12 @@ fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
     others.iter().map(comparison).collect()
 }
 
-/// How the comparisons of a factor's levels begin in the reason of their verdicts.
-pub(super) fn against_first(plan: &Plan, factor: &str) -> Vec<String> {
-    of_levels(plan, factor).into_iter().map(|comparison| comparison.what).collect()
-}
-
-fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialRecord]) -> Verdict {
+/// The verdict on B against A.
+pub(super) fn difference(
+    claim: &DifferenceClaim,
+    comparison: &Comparison,
+    trials: &[TrialRecord],
+) -> Verdict {
     let metric = claim.metric.name();
     if let Some(reason) = objection(claim.metric, &claim.phase, trials) {
         return Verdict::bare("difference", metric, Outcome::Invalid, 0, reason);
@@ -132,14 +126,12 @@ fn difference(claim: &DifferenceClaim, comparison: &Comparison, trials: &[TrialR
             let reason = format!("{}: {}", comparison.what, found.verdict.reason);
             Verdict { claim: "difference".into(), reason, ..found.verdict }
         }
-        Err(error) => {
-            Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), super::in_words(&error))
-        }
+        Err(error) => Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), in_words(&error)),
     }
 }
 
 /// Why a figure of these trials cannot be judged; nothing where it can.
-fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
+pub(super) fn objection(metric: Metric, phase: &str, trials: &[TrialRecord]) -> Option<String> {
     let all: Vec<&TrialRecord> = trials.iter().collect();
     let of_packets = || (metric == Metric::StallShare).then(|| packets::objection(trials, phase))?;
     validity::objection_to_comparison(&all).or_else(of_packets)
@@ -177,66 +169,9 @@ pub(super) fn figure(trial: &TrialRecord, phase: &str, metric: Metric) -> Option
     figures.get(figures.len() / 2).copied()
 }
 
-/// The verdict on an interaction.
-pub(super) fn interaction(claim: &InteractionClaim, trials: &[TrialRecord]) -> Verdict {
-    let metric = claim.metric.name();
-    if let Some(reason) = objection(claim.metric, &claim.phase, trials) {
-        return Verdict::bare("interaction", metric, Outcome::Invalid, 0, reason);
-    }
-    match judged(claim, trials) {
-        Ok(found) => found.verdict,
-        Err(error) => {
-            Verdict::bare("interaction", metric, Outcome::Undecided, trials.len(), super::in_words(&error))
-        }
-    }
-}
-
-/// The cell that is slower or faster than its factors explain, where there is one for sure.
-pub(super) fn odd_cell(claim: &InteractionClaim, trials: &[TrialRecord]) -> Option<BTreeMap<String, String>> {
-    let found = judged(claim, trials).ok()?;
-    (found.verdict.outcome == Outcome::Interaction).then_some(found.interaction.cell)
-}
-
-fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVerdict, JudgeError> {
-    let rows = trials.iter().filter_map(|trial| {
-        let levels =
-            claim.factors.iter().map(|factor| trial.cell.get(factor).cloned()).collect::<Option<Vec<_>>>()?;
-        let value = figure(trial, &claim.phase, claim.metric)?;
-        Some(FactorRow { levels, block: Some(trial.block.to_string()), value })
-    });
-    let table = FactorTable { factors: claim.factors.clone(), rows: rows.collect() };
-    let settings =
-        FactorSettings { margin: claim.margin.0, scale: scale(claim.metric), ..FactorSettings::default() };
-    factors::judge(claim.metric.name(), &table, &settings)
-}
-
-/// The two sides of the comparison whose figures lie furthest apart, the better one first; nothing where no difference is sure.
-pub(super) fn better_and_worse(
-    plan: &Plan,
-    claim: &DifferenceClaim,
-    trials: &[TrialRecord],
-) -> Option<[BTreeMap<String, String>; 2]> {
-    let mut furthest: Option<(f64, [BTreeMap<String, String>; 2])> = None;
-    for comparison in comparisons(plan, claim) {
-        let verdict = difference(claim, &comparison, trials);
-        let apart = match (verdict.estimate, scale(claim.metric)) {
-            (Some(ratio), Scale::Ratio) if ratio > 0.0 => ratio.ln().abs(),
-            (estimate, _) => estimate.unwrap_or(0.0).abs(),
-        };
-        let sides = match verdict.outcome {
-            Outcome::Slower => [comparison.a, comparison.b],
-            Outcome::Faster => [comparison.b, comparison.a],
-            _ => continue,
-        };
-        if furthest.as_ref().is_none_or(|(most, _)| apart > *most) {
-            furthest = Some((apart, sides));
-        }
-    }
-    furthest.map(|(_, sides)| sides)
-}
-
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::experiment::claim::Details;
     use plimsoll_model::observation::LoadResult;
     use plimsoll_model::plan::Settings;
 
@@ -291,12 +226,13 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
     fn every_other_cell_is_compared_with_the_one_that_is_named() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
         let trials = trials(&plan, |clients, _| if clients == "2" { 2.0 } else { 1.0 });
-        let claim = plan.experiment.claims[0].difference().unwrap();
-        let verdicts = differences(&plan, claim, &trials);
-        let told: Vec<_> =
-            verdicts.iter().map(|v| (v.outcome, v.reason.split(':').next().unwrap())).collect();
+        let findings = crate::findings(&plan, &trials);
+        let told: Vec<_> = findings[..3]
+            .iter()
+            .map(|finding| (finding.verdict.outcome, finding.verdict.reason.split(':').next().unwrap()))
+            .collect();
         let against = "against backlog = 10, clients = 1";
-        assert_eq!(told.len(), 3);
+        assert_eq!(findings.len(), 4);
         assert!(told.contains(&(Outcome::Faster, format!("backlog = 10, clients = 2 {against}").as_str())));
         assert!(told.contains(&(Outcome::Faster, format!("backlog = 20, clients = 2 {against}").as_str())));
         assert!(told.contains(&(Outcome::Same, format!("backlog = 20, clients = 1 {against}").as_str())));
@@ -305,17 +241,20 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
     #[test]
     fn only_the_odd_cell_is_named() {
         let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
-        let claim = plan.experiment.claims[1].interaction().unwrap();
+        let odd_cell = |trials: &[TrialRecord]| match crate::findings(&plan, trials).remove(3).details {
+            Some(Details::Interaction(found)) => found.odd_cell,
+            other => panic!("{other:?}"),
+        };
         let one_slow =
             |clients: &str, backlog: &str| if (clients, backlog) == ("2", "20") { 0.1 } else { 1.0 };
-        let odd = odd_cell(claim, &trials(&plan, one_slow)).unwrap();
+        let odd = odd_cell(&trials(&plan, one_slow)).unwrap();
         assert_eq!(cell_text(&odd), "backlog = 20, clients = 2");
         let both = |clients: &str, backlog: &str| {
             (if clients == "2" { 2.0 } else { 1.0 }) * (if backlog == "20" { 0.5 } else { 1.0 })
         };
         let additive = trials(&plan, both);
-        assert_eq!(odd_cell(claim, &additive), None);
-        assert_eq!(interaction(claim, &additive).outcome, Outcome::Additive);
+        assert_eq!(odd_cell(&additive), None);
+        assert_eq!(crate::findings(&plan, &additive)[3].verdict.outcome, Outcome::Additive);
     }
 
     #[test]

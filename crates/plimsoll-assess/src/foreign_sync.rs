@@ -7,21 +7,22 @@ use plimsoll_model::experiment::DifferenceClaim;
 use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::{DiskPerMessage, FlushReport};
-use plimsoll_model::verdict::Outcome;
+use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{contrast, mail, slices};
 
-/// The background loads that made a figure of mail worse by making the disk flush.
-pub(super) fn causes(plan: &Plan, trials: &[TrialRecord]) -> Vec<Cause> {
-    let claims = plan.experiment.claims.iter().filter_map(|claim| claim.difference());
-    claims.filter_map(|claim| of_claim(plan, claim, trials)).collect()
-}
-
-fn of_claim(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Option<Cause> {
+/// The background load that made a figure of mail worse by making the disk flush, as this verdict says.
+pub(super) fn cause(
+    plan: &Plan,
+    claim: &DifferenceClaim,
+    trials: &[TrialRecord],
+    verdict: &Verdict,
+) -> Option<Cause> {
     let factor = claim.factor.as_ref()?;
     let background = switched(plan, factor)?;
-    let verdicts = contrast::differences(plan, claim, trials);
-    let slower = verdicts.iter().find(|verdict| verdict.outcome == Outcome::Slower)?;
+    if verdict.outcome != Outcome::Slower {
+        return None;
+    }
     let side = |level: &str| -> Vec<&TrialRecord> {
         let of_level = |trial: &&TrialRecord| trial.cell.get(factor).is_some_and(|of| of == level);
         trials.iter().filter(of_level).filter(|trial| trial.faults.is_empty()).collect()
@@ -47,7 +48,7 @@ fn of_claim(plan: &Plan, claim: &DifferenceClaim, trials: &[TrialRecord]) -> Opt
         own: Some(own).filter(|own| own.before > 0.0),
         waiting: waiting.into_iter().flatten().collect(),
     };
-    causes::of_flushing(background, slower.confidence, what)
+    causes::of_flushing(background, verdict.confidence, what)
 }
 
 /// The table of background loads in an experiment file, by its name and the one that it had before.

@@ -5,45 +5,33 @@
 #![forbid(unsafe_code)]
 
 mod aa_test;
-mod bound;
 pub mod capture;
+mod claims;
 pub mod commands;
 mod confirm;
 mod contrast;
 mod curve;
-mod diagnose;
 mod evidence;
 mod figures;
 #[cfg(test)]
 mod fixture;
 mod foreign_sync;
-mod growth;
-mod hops;
-mod hysteresis;
-mod knee;
-mod limit;
-mod load_curve;
-mod loss_curve;
 mod mail;
-mod modes;
 mod packets;
 mod pooled;
 mod probes;
 mod profile;
 pub mod quantiles;
-mod recovery;
 mod remedies;
 mod runs;
 pub mod saved;
 mod sides;
 mod slices;
 mod soundness;
-mod source;
 pub mod under_way;
 mod validity;
 mod vmstat;
 mod windows;
-mod winner;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -51,18 +39,14 @@ use std::time::Duration;
 use plimsoll_explain::causes::{self, Measured};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::{Claim, Experiment, Host, LimitClaim};
+use plimsoll_model::experiment::{Experiment, Host};
+use plimsoll_model::note::{Note, NoteKind};
 use plimsoll_model::observation::{SamplingCost, TrialRecord};
 use plimsoll_model::plan::{Plan, cell_text};
 use plimsoll_model::report::{
-    AaTest, Environment, Evidence, HostReport, ProfileReport, RUN_SCHEMA, RunReport, RunStatus,
+    AaTest, Environment, Evidence, Finding, HostReport, ProfileReport, RUN_SCHEMA, RunReport, RunStatus,
 };
 use plimsoll_model::verdict::{Outcome, Verdict};
-/// How a note on other processes that used the CPUs begins.
-pub const OTHERS: &str = "others used ";
-
-/// How notes on counters that cannot be read begin.
-const NOT_SEEN: &str = "not seen: ";
 
 pub use confirm::intervention;
 pub use contrast::shortfalls;
@@ -115,36 +99,35 @@ pub struct Run<'a> {
     /// How far it came.
     pub status: RunStatus,
     /// What a reader must know to read the figures.
-    pub notes: &'a [String],
+    pub notes: &'a [Note],
 }
 
 /// The report of a run.
 #[must_use]
 pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
-    let mut verdicts = verdicts(plan, all);
-    if let Some(crowd) = run.notes.iter().find(|note| note.starts_with(OTHERS)) {
-        for verdict in &mut verdicts {
-            load_curve::doubt(verdict);
-            if verdict.outcome == Outcome::Invalid {
-                verdict.reason = format!("{}; {crowd}", verdict.reason);
-            }
+    let (first, trials) = aa_test::split(all);
+    let judged = judged(plan, trials);
+    let mut findings = judged.clone();
+    object(plan, all, &mut findings);
+    if let Some(crowd) = run.notes.iter().find(|note| note.kind == NoteKind::OtherProcesses) {
+        for finding in &mut findings {
+            doubt(plan, finding, &crowd.text);
         }
     }
     let troubles = soundness::of(plan, all);
-    soundness::object(&troubles, run.status, all.len(), &mut verdicts);
+    soundness::object(&troubles, run.status, all.len(), &mut findings);
     let aa_test = aa_test::of(plan, all);
-    let (first, trials) = aa_test::split(all);
     // A run that ends after its first block has no other figures to show.
     let shown = if trials.is_empty() { first } else { trials };
     let remedies = remedies::results(plan, trials);
-    let state_lives_in = remedies::state_lives_in(plan, trials, &verdicts);
-    let compared = if plan.intervention.is_none() { sides::of(plan, trials) } else { None };
+    let state_lives_in = remedies::state_lives_in(plan, trials, &findings);
+    let compared = if plan.intervention.is_none() { sides::of(plan, trials, &judged) } else { None };
     let moved = compared.as_ref().map(|sides| evidence::of(plan, sides, trials)).unwrap_or_default();
     let profile = compared.as_ref().and_then(|sides| profile::of(&sides.phases));
     // Where a figure came back, nothing holds it down.
-    let explained = verdicts.iter().any(|verdict| {
+    let explained = findings.iter().any(|finding| {
         matches!(
-            verdict.outcome,
+            finding.verdict.outcome,
             Outcome::NotRecovered | Outcome::Slower | Outcome::Faster | Outcome::Interaction
         )
     });
@@ -156,9 +139,8 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
         causes::of_profile(to_explain, &moved),
         causes::of_counters(&moved),
-        probes::causes(plan, &verdicts),
-        modes::causes(plan, trials),
-        foreign_sync::causes(plan, trials),
+        probes::causes(plan, &findings),
+        claims::causes(plan, trials, &judged),
         causes::of_calls(calls, &measured, &moved),
         causes::of_stalls(&packets::cells(trials)),
     ]);
@@ -178,21 +160,11 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         troubles: troubles.into_iter().map(|found| found.trouble).collect(),
         elapsed_s: run.elapsed.as_secs_f64(),
         environment: Environment::default(),
-        recovery: plan.intervention.is_none().then(|| recovery::facts(plan, trials)).flatten(),
-        load_curves: load_curve::reports(plan, trials),
-        loss_curves: loss_curve::reports(plan, trials),
-        paths: hops::reports(plan, trials),
-        diagnoses: diagnose::reports(plan, trials),
-        knees: knee::reports(plan, trials),
-        growths: growth::reports(plan, trials),
-        searches: limit::searches(plan, trials),
         notes: notes(run.notes, aa_test.as_ref()),
         aa_test,
         causes,
         packets: packets::reports(trials),
-        modes: modes::all_facts(plan, trials),
-        winners: winner::all(plan, trials),
-        verdicts,
+        verdicts: findings,
         remedies,
         state_lives_in,
         evidence,
@@ -203,26 +175,41 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     }
 }
 
-fn verdicts(plan: &Plan, all: &[TrialRecord]) -> Vec<Verdict> {
-    let unfit = aa_test::of(plan, all).filter(|aa_test| !aa_test.fit);
-    let (_, trials) = aa_test::split(all);
-    let of_claim = |claim: &Claim| -> Vec<Verdict> {
-        let verdicts = verdicts_of(plan, claim, trials).into_iter();
-        match claim.expected() {
-            Some(expected) => verdicts.map(|verdict| verdict.expecting(expected)).collect(),
-            None => verdicts.collect(),
-        }
-    };
-    let mut verdicts: Vec<Verdict> = match &plan.intervention {
-        Some(intervention) => vec![confirm::verdict(intervention, plan, trials)],
-        None => plan.experiment.claims.iter().flat_map(of_claim).collect(),
-    };
-    probes::object(plan, &mut verdicts);
-    if let Some(unfit) = unfit {
-        let reason = format!("{}; try: {}", unfit.reason, aa_test::NEXT);
-        verdicts.iter_mut().for_each(|verdict| verdict.invalidate(reason.as_str()));
+/// What the trials after the first block say of the claims, or of the intervention.
+fn judged(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+    match &plan.intervention {
+        Some(intervention) => vec![Finding::bare(confirm::verdict(intervention, plan, trials))],
+        None => claims::findings(plan, trials),
     }
-    verdicts
+}
+
+/// What the trials say, as far as the probes and the machine let them.
+fn findings(plan: &Plan, all: &[TrialRecord]) -> Vec<Finding> {
+    let mut findings = judged(plan, aa_test::split(all).1);
+    object(plan, all, &mut findings);
+    findings
+}
+
+/// Takes back what the probes brought about themselves, and everything where the machine is unfit.
+fn object(plan: &Plan, all: &[TrialRecord], findings: &mut [Finding]) {
+    probes::object(plan, findings);
+    if let Some(unfit) = aa_test::of(plan, all).filter(|aa_test| !aa_test.fit) {
+        let reason = format!("{}; try: {}", unfit.reason, aa_test::NEXT);
+        findings.iter_mut().for_each(|finding| finding.verdict.invalidate(reason.as_str()));
+    }
+}
+
+/// Takes back what counted the tasks of others like its own, and tells of the others where nothing is sure.
+fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
+    let counts_others = claims::counts_other_processes(plan, finding);
+    let Finding { verdict, .. } = finding;
+    if counts_others && verdict.outcome != Outcome::Invalid {
+        let reason = "tasks of others are counted like its own";
+        *verdict = Verdict::bare(&verdict.claim, &verdict.metric, Outcome::Invalid, verdict.n, reason);
+    }
+    if verdict.outcome == Outcome::Invalid {
+        verdict.reason = format!("{}; {crowd}", verdict.reason);
+    }
 }
 
 /// How much of what moved is told.
@@ -241,28 +228,6 @@ fn ranked<const N: usize>(kinds: [Vec<Cause>; N]) -> Vec<Cause> {
         }
     }
     (1..).zip(causes).map(|(rank, cause)| Cause { rank, ..cause }).collect()
-}
-
-/// The verdicts on one claim: one for each cell where a claim is about a single system, else one.
-fn verdicts_of(plan: &Plan, claim: &Claim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    match claim {
-        Claim::Recovery(claim) => recovery::verdicts(plan, claim, trials),
-        Claim::Difference(claim) => contrast::differences(plan, claim, trials),
-        Claim::Interaction(claim) => vec![contrast::interaction(claim, trials)],
-        Claim::Hysteresis(claim) => hysteresis::verdicts(plan, claim, trials),
-        Claim::Delivery(claim) => mail::verdicts(plan, claim, trials),
-        Claim::LoadCurve(claim) => load_curve::verdicts(plan, claim, trials),
-        Claim::LossCurve(claim) => loss_curve::verdicts(plan, claim, trials),
-        Claim::Diagnose(claim) => diagnose::verdicts(plan, claim, trials),
-        Claim::Knee(claim) => knee::verdicts(plan, claim, trials),
-        Claim::Hops(claim) => hops::verdicts(plan, claim, trials),
-        Claim::Growth(claim) => growth::verdicts(plan, claim, trials),
-        Claim::Limit(LimitClaim::Search(claim)) => limit::verdicts(plan, claim, trials),
-        Claim::Limit(LimitClaim::Bound(claim)) => bound::verdicts(plan, claim, trials),
-        Claim::Modes(claim) => modes::verdicts(plan, claim, trials),
-        Claim::Source(claim) => source::verdicts(plan, claim, trials),
-        Claim::Winner(claim) => winner::verdicts(plan, claim, trials),
-    }
 }
 
 /// Why figures cannot be judged, without the judge's names for them: a reader has no series `a`.
@@ -309,15 +274,18 @@ fn hosts(plan: &Plan) -> Vec<HostReport> {
 }
 
 /// The notes of a run, with all counters that could not be read in one.
-fn notes(all: &[String], aa_test: Option<&AaTest>) -> Vec<String> {
-    let (absent, mut notes): (Vec<_>, Vec<_>) =
-        all.iter().cloned().partition(|note| note.starts_with(NOT_SEEN));
-    let files: Vec<&str> =
-        absent.iter().filter_map(|note| note.strip_prefix(NOT_SEEN)?.split(':').next()).collect();
-    if !files.is_empty() {
-        notes.push(format!("this kernel does not show {}", files.join(", ")));
+fn notes(all: &[Note], aa_test: Option<&AaTest>) -> Vec<Note> {
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
+    for note in all {
+        match &note.kind {
+            NoteKind::NotSeen { file } => files.push(file.as_str()),
+            _ => notes.push(note.clone()),
+        }
     }
-    notes.extend(aa_test.map(|aa_test| aa_test.reason.clone()));
+    if !files.is_empty() {
+        notes.push(format!("this kernel does not show {}", files.join(", ")).into());
+    }
+    notes.extend(aa_test.map(|aa_test| aa_test.reason.clone().into()));
     notes
 }
 

@@ -1,66 +1,13 @@
-//! The delivery claim, and the figures of mail beside it.
+//! The figures of mail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::experiment::DeliveryClaim;
-use plimsoll_model::observation::{
-    Arm, FlushFacts, Interval, MailBalance, Percentiles, PhaseKind, Slice, TrialRecord,
-};
-use plimsoll_model::plan::Plan;
+use plimsoll_model::observation::{Arm, FlushFacts, Interval, Percentiles, PhaseKind, Slice, TrialRecord};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
-use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::{pooled, prefix, validity};
+use super::pooled;
 
 const MINUTE_NS: u64 = 60_000_000_000;
-
-/// One verdict for each cell. A single message that is lost decides it, whatever else was measured; that none was, only a trial that came
-/// to its end.
-pub(super) fn verdicts(plan: &Plan, claim: &DeliveryClaim, trials: &[TrialRecord]) -> Vec<Verdict> {
-    plan.cells.iter().map(|cell| verdict(&cell.levels, claim, trials)).collect()
-}
-
-fn verdict(levels: &BTreeMap<String, String>, claim: &DeliveryClaim, trials: &[TrialRecord]) -> Verdict {
-    let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == *levels).collect();
-    let balances: Vec<&MailBalance> = of_cell
-        .iter()
-        .filter(|trial| trial.faults.is_empty())
-        .flat_map(|trial| &trial.mail)
-        .filter(|balance| balance.sink == claim.sink)
-        .collect();
-    let mut verdict = judge(claim, &balances);
-    if verdict.outcome == Outcome::Undecided
-        && let Some(reason) = validity::objection_to_load(&of_cell)
-    {
-        verdict = Verdict::bare("delivery", METRIC, Outcome::Invalid, 0, reason);
-    }
-    verdict.reason = prefix(levels) + &verdict.reason;
-    verdict
-}
-
-const METRIC: &str = "messages";
-
-fn judge(claim: &DeliveryClaim, balances: &[&MailBalance]) -> Verdict {
-    let sum = |of: fn(&MailBalance) -> u64| balances.iter().map(|balance| of(balance)).sum::<u64>();
-    let (all, arrived, lost) = (sum(|b| b.acknowledged), sum(|b| b.arrived), sum(|b| b.lost));
-    let (doubled, corrupted) = (sum(|b| b.doubled), sum(|b| b.corrupted));
-    let counts = format!(
-        "of {all} acknowledged messages {arrived} arrived: {lost} lost, {doubled} doubled, {corrupted} corrupted"
-    );
-    let (outcome, reason) = if all == 0 {
-        (Outcome::Undecided, "no message was acknowledged yet".to_owned())
-    } else if lost > 0 || corrupted > 0 || doubled > 0 && !claim.doubles {
-        let first = balances.iter().flat_map(|balance| &balance.lost_ids).next();
-        let example = first.map_or_else(String::new, |id| {
-            format!("; {id} is one that did not arrive within {}", claim.within)
-        });
-        (Outcome::NotDelivered, format!("{counts}{example}"))
-    } else {
-        (Outcome::Delivered, counts)
-    };
-    let estimate = (all > 0).then(|| arrived as f64 / all as f64);
-    Verdict { estimate, ..Verdict::bare("delivery", METRIC, outcome, balances.len(), reason) }
-}
 
 /// The mail of a trial's treatment, minute by minute.
 pub(super) fn minutes(trial: &TrialRecord) -> Vec<MailMinute> {
@@ -175,47 +122,4 @@ pub(super) fn flushes(slices: &[&Slice]) -> BTreeMap<String, FlushReport> {
         .map(|name| (name.clone(), report(name)))
         .filter(|(_, report)| report.per_message > 0.0)
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn balance(lost: u64, doubled: u64, corrupted: u64) -> MailBalance {
-        MailBalance {
-            sink: "sink".into(),
-            arm: Arm::Treatment,
-            acknowledged: 100,
-            arrived: 100 - lost,
-            lost,
-            doubled,
-            corrupted,
-            unacknowledged: 0,
-            waited_ms: 5,
-            lost_ids: (0..lost).map(|id| format!("{id:016x}")).collect(),
-        }
-    }
-
-    fn outcome(balances: &[MailBalance], doubles: bool) -> Verdict {
-        let claim: DeliveryClaim =
-            serde_json::from_value(serde_json::json!({ "sink": "sink", "doubles": doubles })).unwrap();
-        judge(&claim, &balances.iter().collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn one_message_that_is_lost_or_spoiled_decides_it() {
-        let even = balance(0, 0, 0);
-        assert_eq!(outcome(&[even.clone(), even.clone()], true).outcome, Outcome::Delivered);
-        let lost = outcome(&[even.clone(), balance(1, 0, 0)], true);
-        assert_eq!((lost.outcome, lost.estimate), (Outcome::NotDelivered, Some(0.995)));
-        assert!(lost.reason.contains("0000000000000000 is one"), "{}", lost.reason);
-        assert_eq!(outcome(&[balance(0, 0, 1)], true).outcome, Outcome::NotDelivered);
-        assert_eq!(outcome(&[], true).outcome, Outcome::Undecided);
-    }
-
-    #[test]
-    fn doubles_count_where_the_claim_says_so() {
-        assert_eq!(outcome(&[balance(0, 3, 0)], true).outcome, Outcome::Delivered);
-        assert_eq!(outcome(&[balance(0, 3, 0)], false).outcome, Outcome::NotDelivered);
-    }
 }

@@ -3,37 +3,29 @@
 use plimsoll_explain::causes::page;
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::plan::{Plan, audit};
+use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
 
-use super::contrast;
-
-/// The verdict on the probes, where they were varied and it was claimed that they do not matter.
-fn verdict_on<'v>(plan: &Plan, verdicts: &'v [Verdict]) -> Option<&'v Verdict> {
-    let claim = audit::claim(&plan.experiment)?;
-    let factor = claim.factor.as_deref()?;
-    let about = contrast::against_first(plan, factor);
-    verdicts.iter().find(|verdict| {
-        verdict.claim == "difference" && about.iter().any(|what| verdict.reason.starts_with(what))
-    })
-}
-
-fn changed(plan: &Plan, verdicts: &[Verdict]) -> Option<Verdict> {
-    let verdict = verdict_on(plan, verdicts)?;
-    matches!(verdict.outcome, Outcome::Slower | Outcome::Faster).then(|| verdict.clone())
+/// The verdict on the probes, where they were varied and it was claimed that they do not matter, and they do.
+fn changed(plan: &Plan, findings: &[Finding]) -> Option<(u32, Verdict)> {
+    let number = audit::claim_number(&plan.experiment)?;
+    let finding = findings.iter().find(|finding| finding.claim_number == Some(number))?;
+    let Finding { verdict, .. } = finding;
+    matches!(verdict.outcome, Outcome::Slower | Outcome::Faster).then(|| (number, verdict.clone()))
 }
 
 /// Where the probes changed the result, no other verdict holds.
-pub(super) fn object(plan: &Plan, verdicts: &mut [Verdict]) {
-    let Some(changed) = changed(plan, verdicts) else { return };
-    for verdict in verdicts.iter_mut().filter(|verdict| **verdict != changed) {
+pub(super) fn object(plan: &Plan, findings: &mut [Finding]) {
+    let Some((number, changed)) = changed(plan, findings) else { return };
+    for finding in findings.iter_mut().filter(|finding| finding.claim_number != Some(number)) {
         let reason = format!("the probes themselves changed the result: {}", changed.reason);
-        verdict.invalidate(reason);
+        finding.verdict.invalidate(reason);
     }
 }
 
 /// The probes as a cause.
-pub(super) fn causes(plan: &Plan, verdicts: &[Verdict]) -> Vec<Cause> {
-    let Some(changed) = changed(plan, verdicts) else { return Vec::new() };
+pub(super) fn causes(plan: &Plan, findings: &[Finding]) -> Vec<Cause> {
+    let Some((_, changed)) = changed(plan, findings) else { return Vec::new() };
     let id = CauseId::ProbeEffect;
     let evidence = CauseEvidence {
         metric: format!("{} with probes, relative to without", changed.metric),
@@ -79,9 +71,10 @@ levels = ["write", "splice"]
 difference = { phase = "all", factor = "by", metric = "bits_per_second" }
 "#;
 
-    fn verdict(outcome: Outcome, reason: &str) -> Verdict {
+    fn finding(number: u32, outcome: Outcome, reason: &str) -> Finding {
         let bare = Verdict::bare("difference", "bits_per_second", outcome, 9, reason);
-        Verdict { estimate: Some(0.8), confidence: 0.99, ..bare }
+        let verdict = Verdict { estimate: Some(0.8), confidence: 0.99, ..bare };
+        Finding { claim_number: Some(number), ..Finding::bare(verdict) }
     }
 
     #[test]
@@ -89,18 +82,19 @@ difference = { phase = "all", factor = "by", metric = "bits_per_second" }
         let settings = Settings { audit_probes: true, ..Settings::default() };
         let plan = Plan::read("test", TEXT, &settings).unwrap();
         let of = |outcome| {
-            let mut verdicts = vec![
-                verdict(Outcome::Same, "by = splice against write: much the same"),
-                verdict(outcome, "probes = true against false: it is what it is"),
+            let mut findings = vec![
+                finding(1, Outcome::Same, "by = splice against write: much the same"),
+                finding(2, outcome, "probes = true against false: it is what it is"),
             ];
-            object(&plan, &mut verdicts);
-            verdicts
+            object(&plan, &mut findings);
+            findings
         };
-        assert_eq!(of(Outcome::Same)[0].outcome, Outcome::Same);
-        let verdicts = of(Outcome::Slower);
+        assert_eq!(of(Outcome::Same)[0].verdict.outcome, Outcome::Same);
+        let findings = of(Outcome::Slower);
+        let verdicts = [&findings[0].verdict, &findings[1].verdict];
         assert_eq!((verdicts[0].outcome, verdicts[1].outcome), (Outcome::Invalid, Outcome::Slower));
         assert!(verdicts[0].reason.contains("probes = true against false"), "{}", verdicts[0].reason);
-        let causes = causes(&plan, &verdicts);
+        let causes = causes(&plan, &findings);
         assert_eq!((causes[0].id, causes[0].evidence[0].after), (CauseId::ProbeEffect, 0.8));
     }
 }

@@ -5,13 +5,15 @@ use plimsoll_model::observation::{Arm, PhaseRecord, Profile, ProfileBuilder, Sli
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::ProfileReport;
 
+use super::claims;
 use super::evidence::{CONNECTION, divided_by, operations};
 use super::sides::{self, Side};
 
 /// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
 #[must_use]
 pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
-    let phases = sides::of(plan, trials)?.phases;
+    let findings = claims::findings(plan, trials);
+    let phases = sides::of(plan, trials, &findings)?.phases;
     let side = |side| merged(&phases, side, Arm::Treatment).map(|sampled| sampled.profile);
     Some([side(Side::Before)?, side(Side::After)?])
 }

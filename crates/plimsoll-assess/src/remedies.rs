@@ -5,8 +5,8 @@ use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::{RecoveryClaim, Rung};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::{RemedyResult, StateLivesIn};
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::report::{Finding, RemedyResult, StateLivesIn};
+use plimsoll_model::verdict::{Interval, Outcome};
 
 use super::windows;
 
@@ -97,9 +97,9 @@ fn judged(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<(f64,
 pub(super) fn state_lives_in(
     plan: &Plan,
     trials: &[TrialRecord],
-    verdicts: &[Verdict],
+    findings: &[Finding],
 ) -> Option<StateLivesIn> {
-    if !verdicts.iter().any(|verdict| verdict.outcome == Outcome::NotRecovered) {
+    if !findings.iter().any(|finding| finding.verdict.outcome == Outcome::NotRecovered) {
         return None;
     }
     let results = results(plan, trials);

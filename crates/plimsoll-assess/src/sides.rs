@@ -1,12 +1,15 @@
 //! The two sides that a run's verdict compares, as the phases that belong to each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::causes::Measured;
-use plimsoll_model::experiment::{LoadKind, RecoveryClaim};
+use plimsoll_judge::Scale;
+use plimsoll_model::experiment::claim::{Details, DifferenceDetails, RecoveryClaim};
+use plimsoll_model::experiment::{LoadKind, Metric};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::ProfileReport;
+use plimsoll_model::report::{Finding, ProfileReport};
+use plimsoll_model::verdict::Outcome;
 
 use super::contrast::{self, is_of};
 use super::windows;
@@ -30,9 +33,12 @@ pub(super) struct Compared<'t> {
 
 /// The baseline and the last phase after a flood; all other cells and the one that is odd; or the better and the worse side of a difference. The
 /// first claim of these kinds decides; nothing where there is none, or where it found nothing.
-pub(super) fn of<'t>(plan: &'t Plan, trials: &'t [TrialRecord]) -> Option<Compared<'t>> {
-    let claims = &plan.experiment.claims;
-    if let Some(claim) = claims.iter().find_map(|claim| claim.recovery()) {
+pub(super) fn of<'t>(
+    plan: &'t Plan,
+    trials: &'t [TrialRecord],
+    findings: &'t [Finding],
+) -> Option<Compared<'t>> {
+    if let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) {
         let of_trial = |trial: &'t TrialRecord| {
             let before = windows::measured(trial, &claim.baseline).next().map(|phase| (phase, Side::Before));
             let after = windows::measured(trial, &claim.after).last().map(|phase| (phase, Side::After));
@@ -40,25 +46,60 @@ pub(super) fn of<'t>(plan: &'t Plan, trials: &'t [TrialRecord]) -> Option<Compar
         };
         return Some(Compared { recovery: Some(claim), phases: trials.iter().flat_map(of_trial).collect() });
     }
-    let odd = claims.iter().find_map(|claim| {
-        let claim = claim.interaction()?;
-        Some((&claim.phase, contrast::odd_cell(claim, trials)?))
+    let odd = findings.iter().find_map(|finding| match &finding.details {
+        Some(Details::Interaction(found)) => Some((found.phase.as_str(), found.odd_cell.as_ref()?)),
+        _ => None,
     });
     if let Some((phase, odd)) = odd {
         let side =
-            |trial: &TrialRecord| Some(if is_of(&odd, &trial.cell) { Side::After } else { Side::Before });
+            |trial: &TrialRecord| Some(if is_of(odd, &trial.cell) { Side::After } else { Side::Before });
         return Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) });
     }
-    let (phase, [better, worse]) = claims.iter().find_map(|claim| {
-        let claim = claim.difference()?;
-        Some((&claim.phase, contrast::better_and_worse(plan, claim, trials)?))
-    })?;
-    let side = |trial: &TrialRecord| match (is_of(&better, &trial.cell), is_of(&worse, &trial.cell)) {
+    let Difference { phase, sides: [better, worse], .. } = better_and_worse(findings)?;
+    let side = |trial: &TrialRecord| match (is_of(better, &trial.cell), is_of(worse, &trial.cell)) {
         (true, _) => Some(Side::Before),
         (_, true) => Some(Side::After),
         _ => None,
     };
     Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) })
+}
+
+/// The comparison whose figures lie furthest apart, of the first claim that has a sure difference.
+pub(super) fn better_and_worse(findings: &[Finding]) -> Option<Difference<'_>> {
+    let sure: Vec<(&Finding, &DifferenceDetails)> = findings
+        .iter()
+        .filter_map(|finding| match &finding.details {
+            Some(Details::Difference(details)) => Some((finding, details)),
+            _ => None,
+        })
+        .filter(|(finding, _)| matches!(finding.verdict.outcome, Outcome::Slower | Outcome::Faster))
+        .collect();
+    let first = sure.first()?.0.claim_number;
+    let of_first = sure.into_iter().filter(|(finding, _)| finding.claim_number == first);
+    // Of two that lie equally far apart, the first.
+    let (finding, details) = of_first.rev().max_by(|(a, _), (b, _)| apart(a).total_cmp(&apart(b)))?;
+    let sides = match finding.verdict.outcome {
+        Outcome::Slower => [&details.a, &details.b],
+        _ => [&details.b, &details.a],
+    };
+    Some(Difference { phase: &details.phase, metric: Metric::named(&finding.verdict.metric)?, sides })
+}
+
+/// A difference that is sure.
+pub(super) struct Difference<'f> {
+    pub(super) phase: &'f str,
+    pub(super) metric: Metric,
+    /// The levels of the better side, and of the worse one.
+    pub(super) sides: [&'f BTreeMap<String, String>; 2],
+}
+
+/// How far the sides of a comparison lie apart.
+fn apart(finding: &Finding) -> f64 {
+    let metric = Metric::named(&finding.verdict.metric);
+    match (finding.verdict.estimate, metric.map(contrast::scale)) {
+        (Some(ratio), Some(Scale::Ratio)) if ratio > 0.0 => ratio.ln().abs(),
+        (estimate, _) => estimate.unwrap_or(0.0).abs(),
+    }
 }
 
 /// The name of the process that a storage load is a thread of.

@@ -8,8 +8,10 @@ use plimsoll_model::observation::{
     Arm, ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord,
 };
 use plimsoll_model::plan::{Plan, cell_text};
-use plimsoll_model::report::{RunStatus, Trouble};
+use plimsoll_model::report::{Finding, RunStatus, Trouble};
 use plimsoll_model::verdict::{Outcome, Verdict};
+
+use crate::claims::{self, Asked};
 
 /// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
 const MOST_FAIL: f64 = 0.5;
@@ -57,20 +59,21 @@ fn of_loads(plan: &Plan, cell: &BTreeMap<String, String>, trials: &[&TrialRecord
 }
 
 /// Takes back the answers that rest on a failed measurement, and adds one on the measurement itself where none of them says so.
-pub(super) fn object(found: &[Found], status: RunStatus, trials: usize, verdicts: &mut Vec<Verdict>) {
+pub(super) fn object(found: &[Found], status: RunStatus, trials: usize, findings: &mut Vec<Finding>) {
     let spoiling = || found.iter().filter(|found| found.trouble.spoils);
     let given_up = status == RunStatus::Failed;
+    let stands = |finding: &Finding| finding.verdict.outcome != Outcome::Invalid;
     if let Some(first) = spoiling().find(|found| found.spoils_claims || given_up) {
         let reason = reason(&first.trouble);
-        for verdict in verdicts.iter_mut().filter(|verdict| verdict.outcome != Outcome::Invalid) {
-            verdict.invalidate(reason.as_str());
+        for finding in findings.iter_mut().filter(|finding| stands(finding)) {
+            finding.verdict.invalidate(reason.as_str());
         }
     }
     if let Some(first) = spoiling().next()
-        && (verdicts.is_empty() || verdicts.iter().any(|verdict| verdict.outcome != Outcome::Invalid))
+        && (findings.is_empty() || findings.iter().any(stands))
     {
-        let metric = Metric::ErrorShare.name();
-        verdicts.push(Verdict::bare(CLAIM, metric, Outcome::Invalid, trials, reason(&first.trouble)));
+        let (metric, reason) = (Metric::ErrorShare.name(), reason(&first.trouble));
+        findings.push(Finding::bare(Verdict::bare(CLAIM, metric, Outcome::Invalid, trials, reason)));
     }
 }
 
@@ -130,7 +133,7 @@ fn of_phase(
         return None;
     }
     let experiment = &plan.experiment;
-    let asked = asked_whether_it_fails(experiment, name);
+    let asked = claims::asked_about_failures(plan, name);
     // What is driven for its effect is not measured; and that nothing works after a flood is a finding.
     let spoils_claims = kind != PhaseKind::Drive && (nothing && asked != Some(Asked::AfterAll));
     let spoils = spoils_claims || dominated && asked.is_none();
@@ -167,33 +170,6 @@ fn of_phase(
         next: next(most, &load, &service),
     };
     Some(Found { trouble, spoils_claims })
-}
-
-/// Why failures in a phase may be what is asked about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    /// A claim compares it with what was before: total failure answers it.
-    AfterAll,
-    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
-    InPart,
-}
-
-fn asked_whether_it_fails(experiment: &Experiment, phase: &str) -> Option<Asked> {
-    experiment.claims.iter().find_map(|claim| {
-        if claim.recovery().is_some_and(|claim| claim.after == phase) {
-            return Some(Asked::AfterAll);
-        }
-        let bound = claim.limit().and_then(|limit| limit.bound());
-        let in_part = [
-            claim.hysteresis().is_some_and(|claim| claim.phase == phase),
-            claim.difference().is_some_and(|claim| claim.phase == phase),
-            claim.interaction().is_some_and(|claim| claim.phase == phase),
-            claim.winner().is_some_and(|claim| claim.phases.iter().any(|of| of == phase)),
-            claim.hops().is_some_and(|claim| claim.phase == phase),
-            bound.is_some_and(|claim| claim.phase == phase && claim.metric == Metric::ErrorShare),
-        ];
-        in_part.contains(&true).then_some(Asked::InPart)
-    })
 }
 
 /// The load of a phase, and what it aims at.
@@ -344,9 +320,9 @@ measure = "some"
     }
 
     fn verdicts(plan: &Plan, trials: &[TrialRecord], status: RunStatus) -> Vec<Verdict> {
-        let mut verdicts = super::super::verdicts(plan, trials);
-        object(&of(plan, trials), status, trials.len(), &mut verdicts);
-        verdicts
+        let mut findings = crate::findings(plan, trials);
+        object(&of(plan, trials), status, trials.len(), &mut findings);
+        findings.into_iter().map(|finding| finding.verdict).collect()
     }
 
     #[test]

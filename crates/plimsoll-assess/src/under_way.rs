@@ -5,33 +5,31 @@ use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::Standing;
 
-use crate::{aa_test, hops, limit, modes, recovery, remedies, soundness, verdicts};
+use crate::{aa_test, claims, findings, remedies, soundness};
 
 /// Whether the slices of a measured phase tell its figure surely enough for the claims. Their scatter alone decides that, never the figure.
 #[must_use]
 pub fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
-    recovery::sure_enough(plan, slices)
-        && modes::sure_enough(plan, phase, slices)
-        && hops::sure_enough(plan, phase, slices)
+    claims::sure_enough(plan, phase, slices)
 }
 
 /// What is known so far of a phase that is being measured, in a sentence; nothing where there is nothing to say.
 #[must_use]
 pub fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
-    modes::so_far(plan, phase, slices)
+    claims::so_far(plan, phase, slices)
 }
 
 /// Whether one window of a watch is as good as the baseline, whose slices are those of both rigs; `control` is the control's window.
 #[must_use]
 pub fn window_passes(plan: &Plan, baseline: &[Slice], window: &Slice, control: Option<&Slice>) -> bool {
-    recovery::window_passes(plan, baseline, window, control)
+    claims::recovery::window_passes(plan, baseline, window, control)
 }
 
 /// The rate of the next probe, in requests per second, of a phase that searches for a limit and has made these; nothing when the limit is
 /// known well enough.
 #[must_use]
 pub fn next_rate(experiment: &Experiment, phase: &str, probes: &[Slice]) -> Option<f64> {
-    limit::next_rate(experiment, phase, probes)
+    claims::limit::next_rate(experiment, phase, probes)
 }
 
 /// Whether the figure of this trial did not come back, as far as the trial alone can tell.
@@ -55,7 +53,7 @@ pub fn unfit(plan: &Plan, trials: &[TrialRecord]) -> bool {
 /// Whether every claim is decided by the trials so far.
 #[must_use]
 pub fn decided(plan: &Plan, trials: &[TrialRecord]) -> bool {
-    let verdicts = verdicts(plan, trials);
-    let known = !verdicts.is_empty() && verdicts.iter().all(|it| it.standing() != Standing::Open);
+    let findings = findings(plan, trials);
+    let known = !findings.is_empty() && findings.iter().all(|it| it.verdict.standing() != Standing::Open);
     known || soundness::is_hopeless(plan, trials)
 }

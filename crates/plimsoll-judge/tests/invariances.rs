@@ -143,7 +143,7 @@ proptest! {
 
     #[test]
     fn no_text_causes_a_panic(text in "[-0-9eE.,;#'a-bé\u{a0} \t\r\\[\\]{}\":\n]{0,60}") {
-        for test in Test::ALL {
+        for &test in Test::ALL {
             for mark in [None, Some(Mark::Point), Some(Mark::Comma)] {
                 let _ = judge_text(test, text.clone(), mark);
             }

@@ -9,6 +9,7 @@ pub mod effect;
 pub mod experiment;
 pub mod frame;
 pub mod ids;
+pub mod note;
 pub mod observation;
 pub mod packet;
 pub mod plan;

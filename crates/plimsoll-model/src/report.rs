@@ -1,6 +1,7 @@
 //! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
 
 mod environment;
+mod finding;
 mod profile;
 
 use std::collections::BTreeMap;
@@ -10,17 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
 use crate::experiment::{HostKind, Rung};
+use crate::note::Note;
 use crate::observation::{
     Arm, ErrorKind, Fault, MailBalance, MessagingFacts, Percentiles, PhaseKind, SamplingCost, StorageFacts,
 };
 use crate::trace::Class;
-use crate::verdict::{Interval, Outcome, Verdict};
+use crate::verdict::{Interval, Outcome};
 
 pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatReport};
+pub use finding::Finding;
 pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
-pub const RUN_SCHEMA: &str = "plimsoll.run/1";
+pub const RUN_SCHEMA: &str = "plimsoll.run/2";
 
 /// What a run found. A public contract: see [`RUN_SCHEMA`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,39 +53,10 @@ pub struct RunReport {
     #[serde(default)]
     pub aa_test: Option<AaTest>,
     /// The answer to each claim, in the order of the experiment.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<Finding>,
     /// What failed while it was measured, and what to try next.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
-    /// What the recovery claim found beside its verdict.
-    pub recovery: Option<RecoveryFacts>,
-    /// What load-curve claims rest on: the points and the fitted models of each cell.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub load_curves: Vec<LoadCurveReport>,
-    /// What claims about lossy paths rest on: the points of each curve.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loss_curves: Vec<LossCurveReport>,
-    /// The hops of each path that was probed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<PathReport>,
-    /// What was found of each path that is to carry TCP.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnoses: Vec<DiagnosisReport>,
-    /// The loss of datagrams over the rate that was offered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub knees: Vec<KneeReport>,
-    /// What claims about growth rest on: the points of each curve.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub growths: Vec<GrowthReport>,
-    /// The probes of each search for a limit: one for each of the verdicts on limits, in their order.
-    #[serde(default)]
-    pub searches: Vec<SearchReport>,
-    /// What claims about modes found beside their verdicts.
-    #[serde(default)]
-    pub modes: Vec<ModesFacts>,
-    /// Which level of a factor is best, row by row.
-    #[serde(default)]
-    pub winners: Vec<Winner>,
     /// What was tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
@@ -104,7 +78,7 @@ pub struct RunReport {
     /// What sampling cost, over all hosts and trials.
     pub sampling: SamplingCost,
     /// What a reader must know to read the figures: what could not be seen, what is lost without privileges.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// Something that failed while it was measured: a load that met mostly errors, a trial that came to no end.
@@ -122,230 +96,6 @@ pub struct Trouble {
     pub last_words: BTreeMap<String, String>,
     /// What to try next.
     pub next: String,
-}
-
-/// The load of a host's CPUs over the share of their time that was used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LoadCurveReport {
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// How many CPUs there were.
-    pub cpus: usize,
-    /// The steps of the load, by rising rate; over several trials their means.
-    pub points: Vec<LoadPointReport>,
-    /// The models, the best first.
-    pub fits: Vec<LoadFit>,
-}
-
-/// One step of a load, as the CPUs saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LoadPointReport {
-    /// Requests per second that were to be offered.
-    pub offered_per_second: f64,
-    /// The share of the CPUs' time that was used, 0 to 1.
-    pub utilisation: f64,
-    /// The mean number of tasks that ran or waited for a CPU.
-    pub load: f64,
-}
-
-/// A queueing model fitted to the points.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LoadFit {
-    /// Its usual name, such as `M/M/2`.
-    pub model: String,
-    /// Load that it assumes to be there without any work.
-    pub background: f64,
-    /// Its error at points that it was not fitted to: a root mean square on ln(1 + load).
-    pub left_out_error: f64,
-    /// Measured less modelled ln(1 + load), in the order of the points.
-    pub residuals: Vec<f64>,
-    /// Pairs of utilisation and load, to be drawn.
-    pub curve: Vec<[f64; 2]>,
-}
-
-/// TCP's rate over the loss of a path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossCurveReport {
-    /// The levels of the factors that tell this curve from others.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// C of Mathis' formula; null where there are too few points.
-    pub constant: Option<f64>,
-    /// The largest factor between a point and the formula with that constant.
-    pub worst_factor: Option<f64>,
-    /// The power of the loss that the rate goes with; the formula says -0.5.
-    pub exponent: Option<f64>,
-    /// The cells, by rising loss.
-    pub points: Vec<LossPointReport>,
-}
-
-/// What one stream did at one loss.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossPointReport {
-    /// The share of segments at which the sender noticed a loss.
-    pub loss: f64,
-    /// The mean round-trip time, in milliseconds.
-    pub rtt_ms: f64,
-    /// The segment size, in bytes.
-    pub mss: f64,
-    /// The rate of one stream.
-    pub bits_per_second: f64,
-    /// What Mathis' formula says, in bit/s.
-    pub mathis: Option<f64>,
-    /// What Padhye's formula says, in bit/s.
-    pub padhye: Option<f64>,
-}
-
-/// The hops of a path, as probes found them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PathReport {
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// Whether the probes came to the host that they were aimed at.
-    pub reached: bool,
-    /// How many probes were sent, to all hops.
-    pub probes: u64,
-    /// The hops, the nearest first.
-    pub hops: Vec<HopReport>,
-}
-
-/// One hop of a path: a link, and the router or host behind it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HopReport {
-    /// Its place, from 1.
-    pub hop: u32,
-    /// Who answered; null where nobody did. What a silent hop takes is counted in the next that answers.
-    pub address: Option<String>,
-    /// The share of probes that were not answered; null where none was sent.
-    pub unanswered: Option<f64>,
-    /// Its rate in bit/s of Ethernet frames; null where it is not measurable.
-    pub bits_per_second: Option<f64>,
-    /// The interval of the rate.
-    pub rate_interval: Option<Interval>,
-    /// The rate that it has at the least, in bit/s; null where nothing can be said.
-    pub at_least_bits_per_second: Option<f64>,
-    /// Its rate on the way back, in bit/s, where that is another.
-    pub back_bits_per_second: Option<f64>,
-    /// How long a packet travels over it beside the time that the rate takes, one way, in milliseconds; half of there and back.
-    pub latency_ms: Option<f64>,
-    /// The interval of the latency.
-    pub latency_interval: Option<Interval>,
-    /// How much longer a probe waits here than the fastest do, in milliseconds: the median.
-    pub queue_ms: Option<f64>,
-}
-
-/// What was found of a path that is to carry TCP at a rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DiagnosisReport {
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// The rate that is wanted, in bit/s of data.
-    pub target_bits_per_second: f64,
-    /// The round-trip time for which it is wanted, in milliseconds.
-    pub target_rtt_ms: f64,
-    /// What TCP would reach over such a round trip, by the worst of the checks, in bit/s; no more than is wanted.
-    pub reaches_bits_per_second: f64,
-    /// What TCP carried over this path, in bit/s; null where it carried nothing.
-    pub tcp_bits_per_second: Option<f64>,
-    /// The shortest round-trip time of this path, in milliseconds.
-    pub rtt_ms: Option<f64>,
-    /// The congestion control of the sender's host.
-    pub congestion: String,
-    /// The checks.
-    pub checks: Vec<CheckReport>,
-}
-
-/// What one check of a path found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckReport {
-    /// `rate`, `loss`, `buffer`, `send_buffer`, `receive_buffer` or `window_scaling`.
-    pub check: String,
-    /// Whether it is good enough; null where that is not sure.
-    pub passes: Option<bool>,
-    /// What there is, in `unit`.
-    pub measured: f64,
-    /// What is needed, likewise.
-    pub needed: f64,
-    /// `bit/s`, `share` or `bytes`.
-    pub unit: String,
-    /// What was found, in words.
-    pub told: String,
-    /// What to do about it; empty where it passes.
-    pub advice: String,
-}
-
-/// The loss of datagrams over the rate that was offered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KneeReport {
-    /// The levels of the factors that tell this curve from others.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// The offered rate from which on more is lost, in bit/s; null where there is no knee.
-    pub knee_bits_per_second: Option<f64>,
-    /// Its interval.
-    pub interval: Option<Interval>,
-    /// The points, by rising rate.
-    pub points: Vec<KneePointReport>,
-    /// Pairs of offered bit/s and the share that a link of that rate loses, to be drawn; empty where there is no knee.
-    pub curve: Vec<[f64; 2]>,
-}
-
-/// What became of datagrams at one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct KneePointReport {
-    /// What was sent, in bit/s of datagrams.
-    pub offered_bits_per_second: f64,
-    /// What arrived, likewise.
-    pub arrived_bits_per_second: f64,
-    /// The share that did not arrive.
-    pub loss: f64,
-}
-
-/// The time of messaging over the number of workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GrowthReport {
-    /// The levels of the factors that tell this curve from others.
-    pub cell: BTreeMap<String, String>,
-    /// The measured phase.
-    pub phase: String,
-    /// How the time grows: `constant`, `linear`, `power` or `knee`; null where there are too few points.
-    pub kind: Option<String>,
-    /// The number of workers from which on it grows faster; null where there is no such knee.
-    pub knee: Option<f64>,
-    /// The interval of the knee.
-    pub knee_interval: Option<Interval>,
-    /// Memory that each further worker needs before it sends anything, in bytes: the median of the slopes between points. Null where the kernel
-    /// does not tell.
-    pub bytes_per_worker: Option<f64>,
-    /// The cells, by rising number of workers.
-    pub points: Vec<GrowthPointReport>,
-    /// Pairs of workers and milliseconds of what was fitted, to be drawn.
-    pub curve: Vec<[f64; 2]>,
-}
-
-/// What workers of one number took, over all trials.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GrowthPointReport {
-    /// How many workers there were.
-    pub workers: u64,
-    /// In how many trials they were measured.
-    pub trials: usize,
-    /// The time of a round in milliseconds, the median over trials.
-    pub ms: f64,
-    /// The least of any trial.
-    pub least_ms: f64,
-    /// The most.
-    pub most_ms: f64,
-    /// The memory of all workers before they sent anything, their own and the kernel's, in bytes; the median over trials.
-    pub memory_bytes: Option<f64>,
 }
 
 /// How far a run came.
@@ -380,159 +130,6 @@ pub struct AaTest {
     pub fit: bool,
     /// A sentence on it.
     pub reason: String,
-}
-
-/// What a recovery claim found beside its verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RecoveryFacts {
-    /// From the end of the drive to the first of the windows that pass, in seconds, the median over cycles; null when it was not
-    /// watched, or none passed.
-    pub time_to_recover_s: Option<f64>,
-    /// The same for each trial and cycle, in order; null where no window passed.
-    pub time_to_recover_each_s: Vec<Option<f64>>,
-    /// The ratio after/baseline, adjusted by the control, for each trial and cycle.
-    pub cycles: Vec<CycleRatio>,
-    /// Whether the ratio falls from cycle to cycle: Kendall's tau, from -1 (always falls) to 1; null with fewer than three cycles.
-    pub trend_tau: Option<f64>,
-    /// The probability of such a trend by chance (Mann-Kendall, two-sided).
-    pub trend_p: Option<f64>,
-}
-
-/// The ratio of one cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CycleRatio {
-    /// The trial's number.
-    pub trial: u32,
-    /// The cycle, from 1.
-    pub cycle: u32,
-    /// after/baseline, adjusted by the control.
-    pub ratio: f64,
-    /// Its interval.
-    pub interval: Option<Interval>,
-}
-
-/// The probes by which a limit was searched in one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchReport {
-    /// The phase that searched.
-    pub phase: String,
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// The longest that a request might take, in milliseconds.
-    pub at_most_ms: f64,
-    /// The share of requests of which that had to hold.
-    pub share: f64,
-    /// The probes of all trials, in order.
-    pub probes: Vec<ProbeReport>,
-    /// What light load says of the limit; null where the claim does not ask, or there was too little of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predicted: Option<PredictedLimit>,
-}
-
-/// A limit that was predicted from light load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PredictedLimit {
-    /// The measured phase that it was predicted from.
-    pub from: String,
-    /// How many steps of all trials.
-    pub points: usize,
-    /// The highest rate of them, in requests per second.
-    pub highest_per_second: f64,
-    /// The time that the service works for a request as they imply it, in milliseconds.
-    pub service_ms: f64,
-    /// Its interval.
-    pub service_interval: Interval,
-    /// The rate up to which the bound would be held; null where the service would break it even when idle.
-    pub per_second: Option<f64>,
-    /// Its interval, if the model is right.
-    pub interval: Option<Interval>,
-}
-
-/// One probe of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProbeReport {
-    /// The trial's number.
-    pub trial: u32,
-    /// Requests per second that were due.
-    pub offered_per_second: f64,
-    /// The share of them that was answered in time.
-    pub in_time: f64,
-    /// The time in milliseconds within which the wanted share was answered; null where so many were not answered at all.
-    pub took_ms: Option<f64>,
-    /// What the probe found.
-    pub finding: ProbeFinding,
-}
-
-/// What a probe of a search found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProbeFinding {
-    /// The bound was held.
-    Held,
-    /// It was not.
-    Broken,
-    /// The generator did not offer the rate, so that the probe tells nothing.
-    NotOffered,
-}
-
-/// What a claim about modes found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModesFacts {
-    /// The measured phase.
-    pub phase: String,
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// What was looked at, such as `megabytes_per_second`.
-    pub metric: String,
-    /// The measurements in order of time.
-    pub values: Vec<f64>,
-    /// The modes by rising centre; empty where there were too few measurements.
-    pub modes: Vec<ModePlace>,
-    /// Which mode each measurement belongs to, from 0; empty where there is only one.
-    pub belongs_to: Vec<u32>,
-    /// How the modes follow one another: `comes_and_goes`, `alternates` or `random`; null where there are not two.
-    pub order: Option<String>,
-    /// The background loads that came and went, each with whether it was there in each measurement.
-    pub background: BTreeMap<String, Vec<bool>>,
-}
-
-/// A place where measurements gather.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModePlace {
-    /// The mean of its measurements.
-    pub center: f64,
-    /// Its share of all measurements.
-    pub weight: f64,
-}
-
-/// Which level of a factor is best in one phase, at one combination of the other factors' levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Winner {
-    /// The measured phase.
-    pub phase: String,
-    /// The levels of the other factors.
-    pub row: BTreeMap<String, String>,
-    /// The factor whose levels competed.
-    pub factor: String,
-    /// What was compared.
-    pub metric: String,
-    /// The level that came out best.
-    pub winner: String,
-    /// Its figure: the geometric mean over blocks.
-    pub figure: f64,
-    /// The level that came next.
-    pub next: String,
-    /// How many times better the winner is: the quotient of both figures.
-    pub lead: f64,
-    /// How certain it is: the share of resamples of the blocks in which it comes out best, and at most 1 - 1/2ⁿ with n blocks.
-    pub certainty: f64,
-    /// `faster` where the lead is real, `same` where it is smaller than the margin, else `undecided`.
-    pub outcome: Outcome,
-    /// The figure of every level: the geometric mean over blocks.
-    pub figures: BTreeMap<String, f64>,
-    /// What puts another level first, in words: the medians, or the ratios block by block.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<String>,
 }
 
 /// What a rung of the ladder did.

@@ -1,17 +1,14 @@
-//! What a run found, as sections that every writer shows. A new finding is one more function in [`all`].
+//! What a run found, as sections that every writer shows: those of its claims, and in [`all`] what belongs to none.
 
 use plimsoll_model::cause::Cause;
 use plimsoll_model::observation::{Arm, PhaseKind, StorageFacts};
-use plimsoll_model::report::{
-    DiagnosisReport, Evidence, GrowthReport, KneeReport, LoadCurveReport, LoadFit, LossCurveReport,
-    PacketReport, PathReport, ProfileReport, RunReport, StepReport,
-};
-use plimsoll_model::verdict::Outcome;
+use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, StepReport};
 
-use crate::number::{NONE, count, figure, millis, percent, ratio, times};
+use crate::claims::{self, Group};
+use crate::number::{count, figure, millis, percent, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{diagnosis, environment, path, profile as told, search, wording};
+use crate::{answer, environment, profile as told, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
@@ -23,27 +20,28 @@ pub(crate) type Sides<'s> = (&'s str, &'static str, &'static str);
 
 /// Everything below the short answer, in order.
 pub(crate) fn all(report: &RunReport) -> Vec<Section> {
-    let sides = wording::evidence_sides(report);
+    let sides = answer::evidence_sides(report);
     let of_each = |makes: &[fn(&RunReport) -> Vec<Section>]| -> Vec<Section> {
         makes.iter().flat_map(|make| make(report)).collect()
     };
-    let mut sections = of_each(&[
-        |report| winners(report).into_iter().collect(),
+    let (answering, groups): (Vec<Group>, _) = claims::groups(report).into_iter().partition(|it| it.open);
+    let of_claims = |groups: Vec<Group>| {
+        let all = groups.into_iter().flat_map(|group| group.sections);
+        all.filter(Section::has_text).collect::<Vec<Section>>()
+    };
+    let mut sections = of_claims(answering);
+    sections.extend(of_each(&[
         |report| summary::cells(report).iter().filter_map(|cell| figures(report, cell)).collect(),
         |report| storage(report).into_iter().collect(),
         steps,
-        |report| report.load_curves.iter().map(load_curve).collect(),
-        |report| report.loss_curves.iter().map(loss_curve).collect(),
-        |report| report.paths.iter().map(hops).collect(),
-        |report| report.diagnoses.iter().map(checks).collect(),
-        |report| report.knees.iter().map(knee).collect(),
-        |report| report.growths.iter().map(growth).collect(),
-        searches,
+    ]));
+    sections.extend(of_claims(groups));
+    sections.extend(of_each(&[
         |report| offers(report).into_iter().collect(),
         mail,
         |report| ladder(report).into_iter().collect(),
         |report| packets(report).into_iter().collect(),
-    ]);
+    ]));
     sections.extend(causes(&report.causes));
     sections.extend(profile(sides, report.profile.as_ref()));
     sections.extend(evidence(sides, &report.evidence));
@@ -92,45 +90,6 @@ fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: 
         [if first { cycle } else { String::new() }, if first { phase } else { String::new() }, rig.into()];
     let cells: Vec<String> = place.into_iter().chain(figures.cells()).collect();
     Row::of(cells).faint_if(rig == CONTROL)
-}
-
-/// Which level of a factor is best, row by row.
-pub(crate) fn winners(report: &RunReport) -> Option<Section> {
-    let first = report.winners.first()?;
-    let columns = [
-        left("phase"),
-        left("at"),
-        left("best"),
-        right("figure"),
-        left("next").expendable(2),
-        right("lead"),
-        right("certain%"),
-        left("").expendable(1),
-    ];
-    let rows = report.winners.iter().map(|winner| {
-        Row::of([
-            winner.phase.clone(),
-            wording::cell_title(&winner.row),
-            winner.winner.clone(),
-            figure(winner.figure),
-            winner.next.clone(),
-            format!("×{}", ratio(winner.lead)),
-            figure((winner.certainty * 100.0).round()),
-            wording::lead(winner.outcome).to_owned(),
-        ])
-        .faint_if(winner.outcome != Outcome::Faster)
-    });
-    let doubted = report.winners.iter().filter(|winner| !winner.doubts.is_empty());
-    let doubts = doubted.map(|winner| {
-        let place = [winner.phase.clone(), wording::cell_title(&winner.row)];
-        let place: Vec<String> = place.into_iter().filter(|part| !part.is_empty()).collect();
-        format!("{}: {}.", place.join(", "), winner.doubts.join("; "))
-    });
-    let section =
-        Section::new(format!("Which {} is best for what", first.factor)).opened().table(columns, rows);
-    let meaning = "Figures are geometric means over the blocks, a lead is the quotient of two of them, and certain% says in how many of 100 resamples \
-         of the blocks the level comes out best.";
-    Some(section.say(meaning).say_all(doubts))
 }
 
 /// What storage loads did beside their rate.
@@ -207,133 +166,6 @@ pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
         Section::new(title).table(columns, stepped.steps.iter().enumerate().map(row))
     };
     crate::steps::all(report).into_iter().map(section).collect()
-}
-
-/// The load of a host's CPUs at each step, and what each model makes of it.
-pub(crate) fn load_curve(curve: &LoadCurveReport) -> Section {
-    let columns = [right("offered/s"), right("CPU %"), right("load"), right("best model")];
-    let best = curve.fits.first();
-    let rows = curve.points.iter().enumerate().map(|(n, point)| {
-        let residual = best.and_then(|fit| fit.residuals.get(n)).copied();
-        let modelled = residual.map(|residual| figure((point.load.ln_1p() - residual).exp_m1()));
-        let measured = [point.offered_per_second, 100.0 * point.utilisation, point.load].map(figure);
-        Row::of(measured.into_iter().chain([modelled.unwrap_or_default()]).collect::<Vec<_>>())
-    });
-    let fit = |fit: &LoadFit| format!("{} {} %", fit.model, figure(100.0 * fit.left_out_error));
-    let errors: Vec<String> = curve.fits.iter().map(fit).collect();
-    Section::new(wording::titled(&format!("Load against CPU, {}", curve.phase), &curve.cell))
-        .table(columns, rows)
-        .say(format!("Error at points left out of the fit, of 1 + load: {}.", errors.join(", ")))
-}
-
-/// TCP's rate at each loss, and what the formulas make of it.
-pub(crate) fn loss_curve(curve: &LossCurveReport) -> Section {
-    let columns = [right("loss %"), right("RTT ms"), right("Mbit/s"), right("Mathis"), right("Padhye")];
-    let mega = |rate: Option<f64>| rate.map_or_else(String::new, |rate| figure(rate / 1e6));
-    let rows = curve.points.iter().map(|point| {
-        Row::of([
-            figure(100.0 * point.loss),
-            figure(point.rtt_ms),
-            mega(Some(point.bits_per_second)),
-            mega(point.mathis),
-            mega(point.padhye),
-        ])
-    });
-    Section::new(wording::titled(&format!("Rate over loss, {}", curve.phase), &curve.cell))
-        .table(columns, rows)
-}
-
-/// The hops of a path.
-pub(crate) fn hops(path: &PathReport) -> Section {
-    let rows = path.hops.iter().map(|hop| Row::of(path::cells(hop)).faint_if(hop.address.is_none()));
-    Section::new(path::title(path)).table(path::COLUMNS.map(right), rows).say(path::how_to_read(path))
-}
-
-/// What was found of a path that is to carry TCP.
-pub(crate) fn checks(found: &DiagnosisReport) -> Section {
-    let titles = diagnosis::COLUMNS;
-    let columns =
-        [left(titles[0]), left(titles[1]), right(titles[2]), right(titles[3]), left(titles[4]).expendable(1)];
-    let rows = found
-        .checks
-        .iter()
-        .map(|check| Row::of(diagnosis::cells(check)).faint_if(check.passes == Some(true)));
-    let advised = found.checks.iter().filter(|check| !check.advice.is_empty());
-    Section::new(diagnosis::title(found))
-        .table(columns, rows)
-        .say(diagnosis::carried(found))
-        .say_all(advised.map(diagnosis::advice))
-}
-
-/// The loss of datagrams at each rate.
-pub(crate) fn knee(knee: &KneeReport) -> Section {
-    let columns = [right("offered Mbit/s"), right("arrived Mbit/s"), right("lost %")];
-    let rows = knee.points.iter().map(|point| {
-        Row::of([
-            figure(point.offered_bits_per_second / 1e6),
-            figure(point.arrived_bits_per_second / 1e6),
-            percent(point.loss),
-        ])
-    });
-    Section::new(wording::titled(&format!("Loss over rate, {}", knee.phase), &knee.cell)).table(columns, rows)
-}
-
-/// The time of messaging by the number of workers, and what they need.
-pub(crate) fn growth(growth: &GrowthReport) -> Section {
-    let columns = [
-        right("workers"),
-        right("trials"),
-        right("ms"),
-        right("least ms"),
-        right("most ms"),
-        right("memory MB"),
-    ];
-    let rows = growth.points.iter().map(|point| {
-        Row::of([
-            count(point.workers),
-            count(point.trials as u64),
-            figure(point.ms),
-            figure(point.least_ms),
-            figure(point.most_ms),
-            point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
-        ])
-    });
-    let needed = growth.bytes_per_worker.map(|bytes| {
-        format!("Each further worker needs {} KB, of its own and of the kernel's.", figure(bytes / 1e3))
-    });
-    Section::new(wording::titled(&format!("Time over workers, {}", growth.phase), &growth.cell))
-        .table(columns, rows)
-        .say_all(needed)
-}
-
-/// The probes by which limits were searched, by the rate that was offered.
-pub(crate) fn searches(report: &RunReport) -> Vec<Section> {
-    let columns = [
-        right("offered/s"),
-        right("held"),
-        right("broken"),
-        right("not offered"),
-        right("in time %"),
-        right("took ms"),
-    ];
-    let mut verdicts = report.verdicts.iter().filter(|verdict| verdict.claim == "limit");
-    let row = |band: search::Band| {
-        Row::of([
-            band.rates(),
-            count(band.held),
-            count(band.broken),
-            count(band.not_offered),
-            percent(band.in_time),
-            band.took_ms.map_or_else(|| NONE.to_owned(), figure),
-        ])
-    };
-    let section = |search| {
-        Section::new(search::title(search))
-            .say(search::how_to_read(search))
-            .say_all(search::prediction(search, verdicts.next()))
-            .table(columns, search::bands(search).into_iter().map(row))
-    };
-    report.searches.iter().map(section).collect()
 }
 
 /// Whether open loops met the rate that they were to offer.

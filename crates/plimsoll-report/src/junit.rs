@@ -20,6 +20,7 @@ use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::verdict::{Outcome, Standing, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::answer;
 use crate::escape::{block, terminal};
 use crate::wording;
 
@@ -37,7 +38,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     if let Ok(serde_json::Value::String(place)) = serde_json::to_value(report.state_lives_in) {
         suite.add_property(("state_lives_in", place.as_str()));
     }
-    suite.add_test_cases(report.verdicts.iter().map(|verdict| case(report, verdict)));
+    suite.add_test_cases(report.verdicts.iter().map(|finding| case(report, &finding.verdict)));
     suite.add_test_cases(nothing_claimed(report));
     suite.add_test_cases(ended_early(report));
     let mut junit = Report::new("plimsoll");
@@ -53,7 +54,7 @@ pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
 }
 
 fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
-    let (answer, reason) = (wording::answer(verdict), wording::reason(verdict));
+    let (answer, reason) = (answer::answer(verdict), answer::reason(verdict));
     let mut status = match (verdict.standing(), verdict.outcome) {
         (Standing::Holds, _) => TestCaseStatus::success(),
         (Standing::Fails, _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -61,23 +62,23 @@ fn case(report: &RunReport, verdict: &Verdict) -> TestCase {
         (Standing::Open, _) => TestCaseStatus::skipped(),
     };
     if verdict.standing() != Standing::Holds {
-        let message = [if reason.is_empty() { &answer } else { &reason }, &wording::expectation(verdict)];
+        let message = [if reason.is_empty() { &answer } else { &reason }, &answer::expectation(verdict)];
         status.set_type(verdict.outcome.name());
         status.set_message(terminal(message.map(String::as_str).join(" ").trim_end()));
     }
     let mut case = TestCase::new(terminal(&format!("{} of {}", verdict.claim, verdict.metric)), status);
     case.set_classname(terminal(&report.experiment));
     let details =
-        [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason, wording::expectation(verdict)]
+        [wording::outcome(verdict.outcome).to_owned() + ".", answer, reason, answer::expectation(verdict)]
             .into_iter()
             .filter(|detail| !detail.is_empty());
-    let details: Vec<String> = details.chain(wording::short_answer(report)).collect();
+    let details: Vec<String> = details.chain(answer::short_answer(report)).collect();
     case.set_system_out(block(&details.join("\n")));
     case
 }
 
 fn nothing_claimed(report: &RunReport) -> Option<TestCase> {
-    let claimed = report.verdicts.iter().any(|verdict| !wording::is_on_measurement(verdict));
+    let claimed = report.verdicts.iter().any(|finding| !answer::is_on_measurement(&finding.verdict));
     (!claimed && report.status == RunStatus::Complete).then(|| {
         let mut status = TestCaseStatus::skipped();
         status.set_type("nothing_claimed");
@@ -96,7 +97,7 @@ fn ended_early(report: &RunReport) -> Option<TestCase> {
         RunStatus::Failed => "failed",
     };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_type(kind).set_message(terminal(&wording::short_answer(report).join(" ")));
+    status.set_type(kind).set_message(terminal(&answer::short_answer(report).join(" ")));
     let mut case = TestCase::new("run", status);
     case.set_classname(terminal(&report.experiment));
     Some(case)

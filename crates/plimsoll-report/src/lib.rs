@@ -19,14 +19,14 @@ pub mod postal;
 pub mod screen;
 pub mod text;
 
-mod diagnosis;
+mod answer;
+mod chart;
+mod claims;
 mod environment;
 mod findings;
 mod mail;
 mod number;
-mod path;
 mod profile;
-mod search;
 mod section;
 mod steps;
 mod summary;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Standing;
 
+use crate::answer;
 use crate::environment;
 use crate::escape::{block, markdown as md, terminal};
 use crate::findings;
@@ -19,11 +20,11 @@ use crate::wording;
 pub fn run(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     writeln!(out, "### {}\n\n{}\n", md(&report.experiment), md(&report.question))?;
     verdicts(out, report)?;
-    for sentence in wording::short_answer(report) {
+    for sentence in answer::short_answer(report) {
         writeln!(out, "{}\n", md(&sentence))?;
     }
     findings::all(report).iter().try_for_each(|found| section(out, found))?;
-    for note in wording::faults(report).iter().chain(&report.notes) {
+    for note in &wording::notes(report) {
         writeln!(out, "- {}", md(note))?;
     }
     measured_on(out, report)?;
@@ -75,13 +76,13 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
     }
     writeln!(out, "| | claim | outcome | estimate | n | reason |")?;
     writeln!(out, "| :-: | --- | --- | --: | --: | --- |")?;
-    for v in &report.verdicts {
+    for v in report.verdicts.iter().map(|finding| &finding.verdict) {
         let mark = match v.standing() {
             Standing::Holds => "✅",
             Standing::Fails => "❌",
             Standing::Open => "❔",
         };
-        let estimate = match (v.estimate, wording::is_ratio(v)) {
+        let estimate = match (v.estimate, answer::is_ratio(v)) {
             (_, true) => wording::ratio_and_interval(v.estimate, v.interval),
             (None, _) => NONE.into(),
             (Some(e), _) => match v.interval {
@@ -97,7 +98,7 @@ fn verdicts(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
             wording::outcome(v.outcome),
             md(&estimate),
             count(v.n as u64),
-            md(format!("{} {}", wording::reason(v), wording::expectation(v)).trim_end()),
+            md(format!("{} {}", answer::reason(v), answer::expectation(v)).trim_end()),
         )?;
     }
     writeln!(out)
@@ -108,7 +109,8 @@ fn section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
     let open = if section.open { " open" } else { "" };
     writeln!(out, "<details{open}><summary>{}</summary>\n", md(&section.title))?;
     let mut after_sentence = false;
-    for (place, block) in section.blocks.iter().enumerate() {
+    let to_read = section.blocks.iter().filter(|block| !matches!(block, Block::Chart(_)));
+    for (place, block) in to_read.enumerate() {
         let is_sentence = matches!(block, Block::Sentence { .. });
         // A list ends, and a table begins, with an empty line.
         if place > 0 && !(is_sentence && after_sentence) {
@@ -117,6 +119,7 @@ fn section(out: &mut dyn Write, section: &Section) -> io::Result<()> {
         match block {
             Block::Sentence { text, depth } => writeln!(out, "{}- {}", "  ".repeat(*depth), sentence(text))?,
             Block::Table(found) => table(out, found)?,
+            Block::Chart(_) => {}
         }
         after_sentence = is_sentence;
     }

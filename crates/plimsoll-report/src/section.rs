@@ -1,4 +1,7 @@
-//! A finding as every writer shows it: a heading, and below it sentences and tables.
+//! A finding as every writer shows it: a heading, and below it charts, sentences and tables. A chart is drawn in a page alone: what it shows stands
+//! in a table or in a verdict, too.
+
+use crate::chart::Figure;
 
 /// A heading, and what stands below it, in order.
 pub(crate) struct Section {
@@ -16,6 +19,7 @@ pub(crate) enum Block {
         depth: usize,
     },
     Table(Table),
+    Chart(Figure),
 }
 
 /// Rows below the titles of columns.
@@ -81,6 +85,16 @@ impl Section {
     /// The same, shown at once.
     pub(crate) fn opened(self) -> Self {
         Self { open: true, ..self }
+    }
+
+    pub(crate) fn chart(mut self, figure: Figure) -> Self {
+        self.blocks.push(Block::Chart(figure));
+        self
+    }
+
+    /// Whether there is anything to read, beside charts.
+    pub(crate) fn has_text(&self) -> bool {
+        self.blocks.iter().any(|block| !matches!(block, Block::Chart(_)))
     }
 
     pub(crate) fn say(mut self, text: impl Into<String>) -> Self {

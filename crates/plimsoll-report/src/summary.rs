@@ -126,7 +126,7 @@ pub(crate) fn measured(beside_a_control: bool) -> &'static str {
 /// Which rate is told: of storage, bytes; messages of workers, and mail where it was sent; bits or datagrams of loads that are about those; else that of the
 /// claims, and when they are about neither, requests where some were offered at a rate or connections carried several, else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
-    let claimed = |metric: Metric| report.verdicts.iter().any(|v| v.metric == metric.name());
+    let claimed = |metric: Metric| report.verdicts.iter().any(|it| it.verdict.metric == metric.name());
     let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
     if any(|phase| phase.storage.is_some()) {
         return Metric::MegabytesPerSecond;

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use plimsoll_model::note::{Note, NoteKind};
 use plimsoll_model::observation::{PhaseKind, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunStatus;
@@ -131,18 +132,18 @@ impl Run<'_> {
                 observer,
             };
             let over = trial::carry_out(&mut around, &self.plan.cells[cell], place);
-            let absent = over.absent.into_iter().map(|reason| format!("not seen: {reason}"));
-            for note in absent.chain(over.notes) {
+            let absent = over.absent.iter().map(|reason| Note::not_seen(reason));
+            for note in absent.chain(over.notes.into_iter().map(Note::from)) {
                 if !entry.notes.contains(&note) {
                     entry.notes.push(note);
                 }
             }
             for link in over.links {
                 // The pace differs from trial to trial; one tells enough.
-                if !entry.notes.iter().any(|note| note.starts_with(&link.what)) {
-                    entry.notes.push(
-                        [Some(link.what), link.pace].into_iter().flatten().collect::<Vec<_>>().join("; it "),
-                    );
+                let kind = NoteKind::Link { link: link.what.clone() };
+                if !entry.notes.iter().any(|note| note.kind == kind) {
+                    let told: Vec<String> = [Some(link.what), link.pace].into_iter().flatten().collect();
+                    entry.notes.push(Note { kind, text: told.join("; it ") });
                 }
             }
             faults = if matches!(over.stop, Some(TrialStop::Fault(_))) { faults + 1 } else { 0 };

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
+use plimsoll_model::note::Note;
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::report::RunStatus;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
@@ -47,7 +48,7 @@ pub struct RunEntry {
     /// How far it came.
     pub status: RunStatus,
     /// What a reader must know to read the figures.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// The file of runs.

@@ -15,7 +15,7 @@ pub(crate) fn entry(id: &str, started_unix_s: u64) -> RunEntry {
         started_unix_s,
         elapsed: Duration::from_millis(1500),
         status: RunStatus::Interrupted,
-        notes: vec!["a note".into()],
+        notes: vec!["a note".to_owned().into()],
     }
 }
 

@@ -191,7 +191,7 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// For programs: schema plimsoll.run/1.
+    /// For programs: schema plimsoll.run/2.
     Json,
     /// One offline page with charts.
     Html,

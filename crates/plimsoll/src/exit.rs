@@ -27,7 +27,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// The exit status of a run: what was found in one that did not come to its end may be only a part.
     pub(crate) fn of_run(report: &RunReport) -> Self {
-        match Self::of(&report.verdicts) {
+        let verdicts: Vec<Verdict> = report.verdicts.iter().map(|finding| finding.verdict.clone()).collect();
+        match Self::of(&verdicts) {
             Self::Holds if report.status != RunStatus::Complete => Self::Open,
             exit => exit,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plimsoll_assess::OTHERS;
+use plimsoll_model::note::Note;
 use plimsoll_model::observation::PhaseKind;
 use plimsoll_probe::quiet::ProcessSnapshot;
 use plimsoll_run::{Event, Observer};
@@ -29,9 +29,9 @@ impl<'o> OtherProcesses<'o> {
     }
 
     /// Who used the CPUs while something was measured; nothing where it was hardly anybody.
-    pub(crate) fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<Note> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        told(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64)
+        told(&self.used, self.measured.as_secs_f64() * 1e6 * cpus as f64).map(Note::other_processes)
     }
 
     fn phase_ended(&mut self) {
@@ -66,7 +66,7 @@ fn told(used: &BTreeMap<String, f64>, had_us: f64) -> Option<String> {
     most.sort_by(|a, b| b.1.total_cmp(a.1));
     let names: Vec<String> =
         most.iter().take(NAMED).map(|(name, us)| format!("{name} {}", percent(**us))).collect();
-    Some(format!("{OTHERS}{} of the CPU time while it was measured: {}", percent(all), names.join(", ")))
+    Some(format!("others used {} of the CPU time while it was measured: {}", percent(all), names.join(", ")))
 }
 
 #[cfg(test)]

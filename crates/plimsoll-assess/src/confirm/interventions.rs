@@ -9,7 +9,8 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::{Compared, Intervention};
 use serde_json::{Value, json};
 
-use crate::contrast;
+use crate::sides::{self, Difference};
+use crate::{claims, contrast};
 
 /// A listen queue that is long enough for any load (net.core.somaxconn has this default since Linux 5.4).
 const LONG_BACKLOG: u32 = 4096;
@@ -59,11 +60,10 @@ fn compared(plan: &Plan, trials: &[TrialRecord]) -> Option<Compared> {
     if let Some(claim) = plan.experiment.claims.iter().find_map(|claim| claim.recovery()) {
         return Some(Compared::Recovery { after: claim.after.clone() });
     }
-    plan.experiment.claims.iter().find_map(|claim| {
-        let claim = claim.difference()?;
-        let [better, worse] = contrast::better_and_worse(plan, claim, trials)?;
-        Some(Compared::Sides { phase: claim.phase.clone(), metric: claim.metric, better, worse })
-    })
+    let findings = claims::findings(plan, trials);
+    let Difference { phase, metric, sides: [better, worse] } = sides::better_and_worse(&findings)?;
+    let (better, worse) = (better.clone(), worse.clone());
+    Some(Compared::Sides { phase: phase.to_owned(), metric, better, worse })
 }
 
 /// What is changed.

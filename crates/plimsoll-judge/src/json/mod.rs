@@ -3,16 +3,7 @@
 //! Each test has a request type in a module of its own, which reads what the test takes and gives its `Answer`.
 
 mod batch;
-mod changes;
-mod compare;
-mod factors;
-mod growth;
-mod load_curve;
-mod loss;
-mod modes;
 mod number;
-mod recovery;
-mod scaling;
 mod table;
 
 pub use batch::{BatchSummary, judge_batch};
@@ -26,64 +17,65 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use table::Table;
 
-/// A test that numbers can be given to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Test {
+/// The modules of the tests, the names of the tests, and the way from a test to what it takes: the list is the only place that knows them all.
+macro_rules! tests {
+    ($($(#[$of_test:meta])* $key:ident: $test:ident($request:ident) $name:literal,)+) => {
+        $(mod $key;)+
+
+        /// A test that numbers can be given to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Test {
+            $($(#[$of_test])* $test,)+
+        }
+
+        impl Test {
+            /// Every test, in the order of the reference.
+            pub const ALL: &[Self] = &[$(Self::$test,)+];
+
+            /// The name on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$test => $name,)+
+                }
+            }
+        }
+
+        fn answer(test: Test, input: Input<'_>) -> Result<Value, JudgeError> {
+            match test {
+                $(Test::$test => answer_of::<$key::$request>(input),)+
+            }
+        }
+    };
+}
+
+tests! {
     /// Where did the history change: `{"series"}`.
-    Changes,
+    changes: Changes(ChangesRequest) "changes",
     /// A against B: `{"a", "b", "paired"?, "lower_is_better"?, "margin"?, "alpha"?, "unit"?}`.
-    Compare,
+    compare: Compare(CompareRequest) "compare",
     /// Do factors interact: `{"rows": [{..}], "factors"?, "value"?, "block"?}`.
-    Factors,
+    factors: Factors(FactorsRequest) "factors",
     /// Time over the number of workers: `{"rows": [{"n", "time"}]}`.
-    Growth,
+    growth: Growth(GrowthRequest) "growth",
     /// Load against utilisation: `{"rows": [{"utilisation", "load"}], "cpus"?}`.
-    LoadCurve,
+    load_curve: LoadCurve(LoadCurveRequest) "load-curve",
     /// TCP over a lossy path: `{"rows": [{"rtt", "loss", "mss", "rate"}]}`, or `{"target": {"rate", "rtt", "mss"?, "c"?}}`.
-    Loss,
+    loss: Loss(LossRequest) "loss",
     /// One mode or more: `{"values"}`.
-    Modes,
+    modes: Modes(ModesRequest) "modes",
     /// After against baseline: `{"treatment": {"baseline", "after"}, "control"?, "margin"?, "lower_is_better"?}`, or
     /// `{"trials": [{"baseline", "cycles"}]}`.
-    Recovery,
+    recovery: Recovery(RecoveryRequest) "recovery",
     /// Throughput over the number of workers: `{"rows": [{"n", "throughput"}]}`.
-    Scaling,
+    scaling: Scaling(ScalingRequest) "scaling",
 }
 
 impl Test {
-    /// Every test, in the order of the reference.
-    pub const ALL: [Self; 9] = [
-        Self::Changes,
-        Self::Compare,
-        Self::Factors,
-        Self::Growth,
-        Self::LoadCurve,
-        Self::Loss,
-        Self::Modes,
-        Self::Recovery,
-        Self::Scaling,
-    ];
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Changes => "changes",
-            Self::Compare => "compare",
-            Self::Factors => "factors",
-            Self::Growth => "growth",
-            Self::LoadCurve => "load-curve",
-            Self::Loss => "loss",
-            Self::Modes => "modes",
-            Self::Recovery => "recovery",
-            Self::Scaling => "scaling",
-        }
-    }
-
     /// The test of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|test| test.name() == name)
+        Self::ALL.iter().copied().find(|test| test.name() == name)
     }
 }
 
@@ -152,20 +144,6 @@ pub fn judge_text(test: Test, text: String, mark: Option<Mark>) -> Result<Value,
 enum Input<'t> {
     Object(Cow<'t, str>),
     Table(String, Option<Mark>),
-}
-
-fn answer(test: Test, input: Input<'_>) -> Result<Value, JudgeError> {
-    match test {
-        Test::Changes => answer_of::<changes::ChangesRequest>(input),
-        Test::Compare => answer_of::<compare::CompareRequest>(input),
-        Test::Factors => answer_of::<factors::FactorsRequest>(input),
-        Test::Growth => answer_of::<growth::GrowthRequest>(input),
-        Test::LoadCurve => answer_of::<load_curve::LoadCurveRequest>(input),
-        Test::Loss => answer_of::<loss::LossRequest>(input),
-        Test::Modes => answer_of::<modes::ModesRequest>(input),
-        Test::Recovery => answer_of::<recovery::RecoveryRequest>(input),
-        Test::Scaling => answer_of::<scaling::ScalingRequest>(input),
-    }
 }
 
 fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {

@@ -114,7 +114,7 @@ fn a_batch_of_many_lines_keeps_its_order() {
 
 #[test]
 fn every_test_is_found_by_its_name() {
-    for test in Test::ALL {
+    for &test in Test::ALL {
         assert_eq!(Test::from_name(test.name()), Some(test));
     }
     assert_eq!(Test::from_name("Compare"), None);

@@ -33,11 +33,17 @@ fn factor(experiment: &Experiment) -> Option<&str> {
 }
 
 /// The claim about the probes, where there is one.
-#[must_use]
-pub fn claim(experiment: &Experiment) -> Option<&DifferenceClaim> {
+fn claim(experiment: &Experiment) -> Option<(u32, &DifferenceClaim)> {
     let name = factor(experiment)?;
-    let differences = experiment.claims.iter().filter_map(|claim| claim.difference());
-    differences.into_iter().find(|difference| difference.factor.as_deref() == Some(name))
+    let differences =
+        (1..).zip(&experiment.claims).filter_map(|(number, claim)| Some((number, claim.difference()?)));
+    differences.into_iter().find(|(_, difference)| difference.factor.as_deref() == Some(name))
+}
+
+/// The number of the claim about the probes, from 1, where there is one.
+#[must_use]
+pub fn claim_number(experiment: &Experiment) -> Option<u32> {
+    claim(experiment).map(|(number, _)| number)
 }
 
 fn add_factor(experiment: &mut Experiment) -> String {
@@ -105,7 +111,7 @@ measure = "stream"
         let plan = plan(TEXT);
         let probes: Vec<bool> = plan.cells.iter().map(|cell| cell.experiment.run.probes).collect();
         assert_eq!(probes, [false, true]);
-        let claim = claim(&plan.experiment).expect("it is judged");
+        let (_, claim) = claim(&plan.experiment).expect("it is judged");
         assert_eq!((claim.phase.as_str(), claim.metric), ("all", Metric::BitsPerSecond));
     }
 
@@ -118,7 +124,7 @@ measure = "stream"
         let plan = plan(&text);
         assert_eq!(plan.cells.len(), 2);
         assert!(plan.cells.iter().all(|cell| cell.levels["by"] == "write"));
-        assert_eq!(claim(&plan.experiment).unwrap().metric, Metric::BitsPerSecond);
+        assert_eq!(claim(&plan.experiment).unwrap().1.metric, Metric::BitsPerSecond);
     }
 
     #[test]

@@ -15,7 +15,6 @@ mod timeline;
 
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::TimeSequence;
@@ -39,7 +38,7 @@ pub struct Drawn<'r> {
 /// Writes the page of a run.
 ///
 /// `records` are the raw trials behind the report, for the charts over time; without them these charts are left out, and the page
-/// says so. `claims` are the experiment's, which know the margin that a verdict is drawn against; without them it is drawn without.
+/// says so.
 ///
 /// # Errors
 /// Those of the writer.
@@ -47,9 +46,8 @@ pub fn run(
     out: &mut dyn Write,
     report: &RunReport,
     records: &[TrialRecord],
-    claims: &[Claim],
     drawn: &Drawn<'_>,
 ) -> io::Result<()> {
-    let body = sections::body(report, records, claims, drawn);
+    let body = sections::body(report, records, drawn);
     page::write(out, &format!("{}: {}", report.experiment, report.run), &body)
 }

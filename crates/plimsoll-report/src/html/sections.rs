@@ -1,50 +1,35 @@
 //! The sections of a run's page, from the answer down to how to do it again.
 
 use maud::{Markup, html};
-use plimsoll_model::experiment::Claim;
+use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::{Profile, TrialRecord};
-use plimsoll_model::report::RunReport;
-use plimsoll_model::verdict::{Standing, Verdict};
+use plimsoll_model::report::{Finding, RunReport};
+use plimsoll_model::verdict::Standing;
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{
-    Figure, bars, cpu, cycles, growth, hops, knee, latency, load, load_curve, loss_curve, modes, probes,
-    rate, stacks, steps, sweep,
-};
+use super::chart::{bars, cpu, latency, load, rate, stacks, steps, sweep};
 use super::section::Section;
 use super::{Drawn, TRIAL_PICKER, packets, page, tables, timeline};
+use crate::chart::Figure;
 use crate::findings;
 use crate::number::figure;
 use crate::profile as told;
 use crate::section::Section as Found;
 use crate::summary::{self, CellRows};
-use crate::wording;
+use crate::{answer, claims, wording};
 
 /// Everything between the head and the script.
-pub(super) fn body(
-    report: &RunReport,
-    records: &[TrialRecord],
-    claims: &[Claim],
-    drawn: &Drawn<'_>,
-) -> Markup {
+pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
     let cells = summary::cells(report);
-    let sections: Vec<Section> = [
-        remedies(report, claims),
-        causes(report),
-        searches(report),
+    let before = [remedies(report), causes(report)];
+    let claimed = claims::groups(report);
+    let claimed = claimed.iter().map(|group| Some(tables::group(group)));
+    let after = [
         packets::section(report, drawn.time_sequences),
         profile(report, drawn.stacks),
-        gathered(report),
-        tables::found("winners", "Winners", findings::winners(report)),
         with_tables("sweep", "Storage", sweep::charts(records), findings::storage(report)),
         up_and_down(report),
-        queues(report),
-        lossy(report),
-        growing(report),
-        paths(report),
-        tables::found("diagnoses", "Is the path good enough?", report.diagnoses.iter().map(findings::checks)),
-        knees(report),
-        rates(report, &cells, records, claims),
+        rates(report, &cells, records),
         over_time(report, records),
         latencies(&cells),
         evidence(report),
@@ -54,10 +39,8 @@ pub(super) fn body(
         tables::found("machine", "The machine", findings::vmstat(report)),
         tables::environment(report),
         tables::about(report),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
+    let sections: Vec<Section> = before.into_iter().chain(claimed).chain(after).flatten().collect();
     html! {
         header .page {
             h1 { (report.experiment) }
@@ -68,7 +51,7 @@ pub(super) fn body(
             @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } }
         } }
         main {
-            (answer(report, claims))
+            (short_answer(report))
             noscript { p { "The charts need JavaScript. Every figure also stands in the tables below." } }
             @for section in &sections {
                 section id=(section.id) aria-label=(section.title) {
@@ -87,11 +70,11 @@ pub(super) fn body(
 }
 
 /// The verdicts in large plain words, each with its interval against the margin, and the rest of the short answer.
-fn answer(report: &RunReport, claims: &[Claim]) -> Markup {
+fn short_answer(report: &RunReport) -> Markup {
     html! {
         section #answer aria-label="Answer" {
-            @for verdict in wording::told_in_words(report) { (verdict_box(verdict, limits(verdict, claims))) }
-            @let facts = wording::short_answer(report);
+            @for finding in answer::told_in_words(report) { (verdict_box(finding)) }
+            @let facts = answer::short_answer(report);
             @if !facts.is_empty() {
                 ul .facts { @for fact in facts { li { (fact) } } }
             }
@@ -99,7 +82,8 @@ fn answer(report: &RunReport, claims: &[Claim]) -> Markup {
     }
 }
 
-fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
+fn verdict_box(finding: &Finding) -> Markup {
+    let verdict = &finding.verdict;
     let standing = verdict.standing();
     let class = match standing {
         Standing::Holds => "holds",
@@ -110,48 +94,30 @@ fn verdict_box(verdict: &Verdict, limits: Vec<f64>) -> Markup {
     html! {
         div class={ "verdict " (class) } {
             h2 { (wording::outcome(verdict.outcome)) }
-            p .answer { (wording::answer(verdict)) }
-            p { (wording::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(standing)) ")" } }
-            @if wording::is_ratio(verdict) && verdict.claim != "winner" && point.estimate.is_some() {
-                (strip(&Scale::new(&[point], limits), point, true))
+            p .answer { (answer::answer(verdict)) }
+            p { (answer::reason(verdict)) " " span .soft { "(" (verdict.claim) @if let Some(expected) = &verdict.expected { ", expected: " (expected.replace('_', " ")) } ": " (wording::standing(standing)) ")" } }
+            @if answer::is_ratio(verdict) && point.estimate.is_some() {
+                (strip(&Scale::new(&[point], limits(finding)), point, true))
             }
         }
     }
 }
 
-/// Where "as good" ends for this verdict: on the bad side for recovery, on both for a difference. Empty when no claim of its kind
-/// and metric is known, or several that differ.
-fn limits(verdict: &Verdict, claims: &[Claim]) -> Vec<f64> {
-    let of = |claim: &Claim| match (claim.recovery(), claim.difference()) {
-        (Some(c), _) if verdict.claim == "recovery" && c.metric.name() == verdict.metric => {
-            Some(vec![if c.metric.lower_is_better() { 1.0 + c.margin.0 } else { 1.0 - c.margin.0 }])
-        }
-        (_, Some(c)) if verdict.claim == "difference" && c.metric.name() == verdict.metric => {
-            Some(vec![1.0 / (1.0 + c.margin.0), 1.0 + c.margin.0])
-        }
-        _ => None,
-    };
-    let mut known: Vec<Vec<f64>> = claims.iter().filter_map(of).collect();
-    known.dedup();
-    if known.len() == 1 { known.remove(0) } else { Vec::new() }
+/// Where "as good" ends for a finding; empty where that is not known.
+fn limits(finding: &Finding) -> Vec<f64> {
+    finding.details.as_ref().map_or_else(Vec::new, |details| claims::limits(&finding.verdict, details))
 }
 
-/// The limits of the recovery claim.
-fn recovery_limits(report: &RunReport, claims: &[Claim]) -> Vec<f64> {
-    let recovery = report.verdicts.iter().find(|v| v.claim == "recovery");
-    recovery.map_or_else(Vec::new, |verdict| limits(verdict, claims))
-}
-
-fn remedies(report: &RunReport, claims: &[Claim]) -> Option<Section> {
+fn remedies(report: &RunReport) -> Option<Section> {
     if report.remedies.is_empty() {
         return None;
     }
-    let after = report.verdicts.iter().find(|v| v.claim == "recovery");
-    let after = after.map(|v| Point { estimate: v.estimate, interval: v.interval });
+    let recovery = report.verdicts.iter().find(|it| matches!(it.details, Some(Details::Recovery(_))));
+    let after = recovery.map(|it| Point { estimate: it.verdict.estimate, interval: it.verdict.interval });
     let rungs: Vec<Point> =
         report.remedies.iter().map(|r| Point { estimate: r.estimate, interval: r.interval }).collect();
     let all: Vec<Point> = rungs.iter().copied().chain(after).collect();
-    let limits = recovery_limits(report, claims);
+    let limits = recovery.map_or_else(Vec::new, limits);
     let margin = !limits.is_empty();
     let scale = Scale::new(&all, limits);
     let line = |what: &str, point: Point, outcome: &str, reason: &str| {
@@ -210,37 +176,13 @@ fn causes(report: &RunReport) -> Option<Section> {
     (!report.causes.is_empty()).then_some(Section { id: "why", title: "Why", content })
 }
 
-fn rates(
-    report: &RunReport,
-    cells: &[CellRows],
-    records: &[TrialRecord],
-    claims: &[Claim],
-) -> Option<Section> {
+fn rates(report: &RunReport, cells: &[CellRows], records: &[TrialRecord]) -> Option<Section> {
     let metric = summary::rate_metric(report);
     let charts = cells
         .iter()
         .enumerate()
         .filter_map(|(i, cell)| rate::chart(format!("rate-{}", i + 1), cell, metric, records));
-    let limit = match *recovery_limits(report, claims).as_slice() {
-        [limit] => Some(limit),
-        _ => None,
-    };
-    let cycles = report.recovery.as_ref().and_then(|facts| cycles::chart(facts, limit));
-    figures("rate", "Rate", charts.chain(cycles))
-}
-
-/// The probes by which limits were searched.
-fn searches(report: &RunReport) -> Option<Section> {
-    let is_search = |verdict: &&Verdict| verdict.claim == "limit" && !wording::is_bound(verdict);
-    let verdicts = report.verdicts.iter().filter(is_search);
-    let both = (1..).zip(report.searches.iter().zip(verdicts));
-    let charts = both.filter_map(|(n, (search, verdict))| probes::chart(n, search, verdict));
-    with_tables("search", "The search for the limit", charts, findings::searches(report))
-}
-
-/// Where measurements gather, and in which order.
-fn gathered(report: &RunReport) -> Option<Section> {
-    figures("modes", "Modes", (1..).zip(&report.modes).flat_map(|(n, facts)| modes::charts(n, facts)))
+    figures("rate", "Rate", charts)
 }
 
 /// What loads met that go up and down in steps.
@@ -248,36 +190,6 @@ fn up_and_down(report: &RunReport) -> Option<Section> {
     let all = crate::steps::all(report);
     let charts = (1..).zip(&all).flat_map(|(n, stepped)| steps::charts(n, stepped));
     with_tables("steps", "Up and down the load", charts, findings::steps(report))
-}
-
-/// Load over CPU time, with the queueing models.
-fn queues(report: &RunReport) -> Option<Section> {
-    let charts = (1..).zip(&report.load_curves).map(|(n, curve)| load_curve::chart(n, curve));
-    with_tables("queues", "Load against CPU", charts, report.load_curves.iter().map(findings::load_curve))
-}
-
-/// Rate over loss, with the formulas.
-fn lossy(report: &RunReport) -> Option<Section> {
-    let charts = (1..).zip(&report.loss_curves).map(|(n, curve)| loss_curve::chart(n, curve));
-    with_tables("lossy", "Rate over loss", charts, report.loss_curves.iter().map(findings::loss_curve))
-}
-
-/// The loss of datagrams over the rate that was offered.
-fn knees(report: &RunReport) -> Option<Section> {
-    let charts = (1..).zip(&report.knees).map(|(n, found)| knee::chart(n, found));
-    with_tables("knees", "Loss over rate", charts, report.knees.iter().map(findings::knee))
-}
-
-/// The hops of paths.
-fn paths(report: &RunReport) -> Option<Section> {
-    let charts = (1..).zip(&report.paths).map(|(n, path)| hops::chart(n, path));
-    with_tables("paths", "Hops", charts, report.paths.iter().map(findings::hops))
-}
-
-/// Time over the number of workers, with what was fitted.
-fn growing(report: &RunReport) -> Option<Section> {
-    let charts = (1..).zip(&report.growths).map(|(n, curve)| growth::chart(n, curve));
-    with_tables("growing", "Time over workers", charts, report.growths.iter().map(findings::growth))
 }
 
 fn latencies(cells: &[CellRows]) -> Option<Section> {
@@ -351,7 +263,7 @@ fn trial_title(trial: &TrialRecord) -> String {
 
 fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> {
     let found = report.profile.as_ref()?;
-    let (_, before, after) = wording::evidence_sides(report);
+    let (_, before, after) = answer::evidence_sides(report);
     let columns = told::columns(before, after);
     let titles: Vec<(&str, bool)> =
         (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
@@ -383,7 +295,7 @@ fn evidence(report: &RunReport) -> Option<Section> {
         id: "evidence",
         title: "What changed",
         content: html! {
-            p { (wording::evidence_sides(report).0) ", the strongest first." }
+            p { (answer::evidence_sides(report).0) ", the strongest first." }
             (bars::table(report))
         },
     })

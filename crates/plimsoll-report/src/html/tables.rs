@@ -5,6 +5,7 @@ use plimsoll_model::report::{CpuShares, RunReport};
 
 use super::page;
 use super::section::Section;
+use crate::claims::Group;
 use crate::environment;
 use crate::escape::block;
 use crate::number::{NONE, count, figure, millis, percent};
@@ -32,7 +33,18 @@ pub(super) fn found(
     (!markup.is_empty()).then(|| Section { id, title, content: html! { @for m in &markup { (m) } } })
 }
 
-/// A finding: its heading, and what stands below it.
+/// What a kind of claim shows: all charts, and below them what they show in figures.
+pub(super) fn group(group: &Group) -> Section {
+    let charts = group.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
+        Block::Chart(figure) => Some(figure.markup()),
+        _ => None,
+    });
+    let tables = group.sections.iter().filter(|section| section.has_text()).map(in_figures);
+    let markup: Vec<Markup> = charts.chain(tables).collect();
+    Section { id: group.id, title: group.title, content: html! { @for m in &markup { (m) } } }
+}
+
+/// A finding: its heading, and what stands below it, without its charts.
 pub(super) fn in_figures(finding: &Found) -> Markup {
     html! {
         h3 { (finding.title) }
@@ -40,6 +52,7 @@ pub(super) fn in_figures(finding: &Found) -> Markup {
             @match block {
                 Block::Sentence { text, .. } => p .soft { (text) },
                 Block::Table(table) => (rows_of(&finding.title, table)),
+                Block::Chart(_) => {}
             }
         }
     }
@@ -149,8 +162,7 @@ fn data_link(text: &str) -> String {
 
 /// Notes, hosts and trials.
 pub(super) fn about(report: &RunReport) -> Option<Section> {
-    let notes: Vec<String> =
-        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
+    let notes: Vec<String> = wording::notes(report);
     let content = html! {
         @if !notes.is_empty() { ul { @for note in &notes { li { (note) } } } }
         @if !report.hosts.is_empty() { h3 { "Hosts" } (hosts(report)) }

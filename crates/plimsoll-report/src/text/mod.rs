@@ -11,6 +11,7 @@ use plimsoll_model::cause::Cause;
 use plimsoll_model::report::{Evidence, ProfileReport, RunReport};
 use plimsoll_model::verdict::Verdict;
 
+use crate::answer;
 use crate::escape::terminal;
 use crate::findings::{self, Sides};
 use crate::screen::Screen;
@@ -65,6 +66,7 @@ impl<'a> Page<'a> {
         section.blocks.iter().try_for_each(|block| match block {
             Block::Sentence { text, depth } => self.item(&format!("{}{text}", "   ".repeat(*depth))),
             Block::Table(table) => table::write(self, table),
+            Block::Chart(_) => Ok(()),
         })
     }
 
@@ -88,10 +90,10 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
     let title = format!("{}: {}", report.experiment, report.question);
     page.paragraph(&title, 0)?;
     writeln!(page.out)?;
-    for verdict in wording::told_in_words(report) {
-        answer(&mut page, verdict)?;
+    for finding in answer::told_in_words(report) {
+        told(&mut page, &finding.verdict)?;
     }
-    for sentence in wording::short_answer(report) {
+    for sentence in answer::short_answer(report) {
         page.paragraph(&sentence, 0)?;
     }
     findings::all(report).iter().try_for_each(|section| page.section(section))?;
@@ -106,11 +108,11 @@ pub fn run(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io
 /// Those of the writer.
 pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOptions) -> io::Result<()> {
     let mut page = Page::new(out, options);
-    for verdict in wording::told_in_words(report) {
-        answer(&mut page, verdict)?;
+    for finding in answer::told_in_words(report) {
+        told(&mut page, &finding.verdict)?;
     }
     let why = Why { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
-    reasons(&mut page, wording::evidence_sides(report), &why)
+    reasons(&mut page, answer::evidence_sides(report), &why)
 }
 
 /// What explains the difference between two sides.
@@ -153,13 +155,13 @@ fn reasons(page: &mut Page<'_>, sides: Sides<'_>, why: &Why<'_>) -> io::Result<(
 /// # Errors
 /// Those of the writer.
 pub fn verdict(out: &mut dyn Write, verdict: &Verdict, options: &TextOptions) -> io::Result<()> {
-    answer(&mut Page::new(out, options), verdict)
+    told(&mut Page::new(out, options), verdict)
 }
 
-fn answer(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
+fn told(page: &mut Page<'_>, verdict: &Verdict) -> io::Result<()> {
     // Wrapped as plain text, styled afterwards: an escape sequence has no width.
     let outcome = format!("{}.", wording::outcome(verdict.outcome));
-    let sentences = [wording::answer(verdict), wording::reason(verdict), wording::expectation(verdict)];
+    let sentences = [answer::answer(verdict), answer::reason(verdict), answer::expectation(verdict)];
     let text = format!("{outcome} {}", sentences.join(" "));
     for (i, line) in wrapped(&terminal(text.trim_end()), page.width, 0).iter().enumerate() {
         let rest = match line.strip_prefix(outcome.as_str()).filter(|_| i == 0) {

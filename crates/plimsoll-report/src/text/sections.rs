@@ -20,8 +20,7 @@ pub(super) fn environment(page: &mut Page<'_>, report: &RunReport) -> io::Result
 
 /// Faults of trials, and what a reader must know.
 pub(super) fn notes(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
-    let notes: Vec<String> =
-        wording::faults(report).into_iter().chain(report.notes.iter().cloned()).collect();
+    let notes: Vec<String> = wording::notes(report);
     if notes.is_empty() {
         return Ok(());
     }

@@ -19,7 +19,7 @@ fn written(report: &RunReport, chart: &str) -> String {
     let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
     text::run(&mut plain, report, &TextOptions::default()).unwrap();
     markdown::run(&mut summary, report).unwrap();
-    html::run(&mut page, report, &[], &[], &Drawn { time_sequences: &[], stacks: None }).unwrap();
+    html::run(&mut page, report, &[], &Drawn { time_sequences: &[], stacks: None }).unwrap();
     let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(page.contains(chart), "the page has no chart `{chart}`");
     let until = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
@@ -33,14 +33,14 @@ fn a_search_shows_its_probes_and_what_light_load_predicted() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "limit", "metric": "requests_per_second", "outcome": "estimated", "estimate": 1450.0, "interval": [1400.0, 1500.0],
-            "confidence": 0.95, "n": 3, "reason": "the bound held at 1,400 and not at 1,500"
-        }])),
-        searches: of(json!([{
+            "confidence": 0.95, "n": 3, "reason": "the bound held at 1,400 and not at 1,500",
+            "details": {
             "phase": "search", "cell": {}, "at_most_ms": 20.0, "share": 0.95,
             "probes": [probe(1000.0, 0.999, 4.5, "held"), probe(2000.0, 0.42, 180.0, "broken"), probe(1400.0, 0.97, 18.0, "held"),
                        probe(1500.0, 0.91, 29.0, "broken"), probe(9000.0, 0.1, 900.0, "not_offered")],
             "predicted": { "from": "light", "points": 12, "highest_per_second": 600.0, "service_ms": 0.62, "service_interval": [0.6, 0.65],
                            "per_second": 1460.0, "interval": [1390.0, 1540.0] }
+            }
         }])),
         ..fixture::empty()
     };
@@ -56,12 +56,12 @@ fn modes_show_where_measurements_gather_and_with_whom() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "modes", "metric": "megabytes_per_second", "outcome": "several_modes", "estimate": 2.0, "interval": null,
-            "confidence": 0.95, "n": 40, "reason": "two modes at 59 and 108 MB/s; they come and go", "expected": "several_modes", "holds": true
-        }])),
-        modes: of(json!([{
+            "confidence": 0.95, "n": 40, "reason": "two modes at 59 and 108 MB/s; they come and go", "expected": "several_modes", "holds": true,
+            "details": {
             "phase": "timed", "cell": {}, "metric": "megabytes_per_second", "values": values,
             "modes": [{ "center": 59.0, "weight": 0.5 }, { "center": 108.0, "weight": 0.5 }],
             "belongs_to": belongs, "order": "comes_and_goes", "background": { "reader": there }
+            }
         }])),
         ..fixture::empty()
     };
@@ -77,14 +77,16 @@ fn winners_are_a_table_with_their_doubts() {
             "figures": { "kyber": 1000.0 * lead, "none": 1000.0, "bfq": 800.0 }, "doubts": doubts
         })
     };
-    let report = RunReport {
-        verdicts: of(json!([{
+    let finding = |details: Value| {
+        json!({
             "claim": "winner", "metric": "operations_per_second", "outcome": "faster", "estimate": 1.2, "interval": [1.1, 1.3],
-            "confidence": 0.95, "n": 8, "reason": "kyber is best"
-        }])),
-        winners: of(json!([
-            winner("reads", "kyber", 1.2, "faster", &[]),
-            winner("writes", "kyber", 1.01, "same", &["the medians put none first"]),
+            "confidence": 0.95, "n": 8, "reason": "kyber is best", "details": details
+        })
+    };
+    let report = RunReport {
+        verdicts: of(json!([
+            finding(winner("reads", "kyber", 1.2, "faster", &[])),
+            finding(winner("writes", "kyber", 1.01, "same", &["the medians put none first"])),
         ])),
         ..fixture::empty()
     };
@@ -97,12 +99,12 @@ fn growth_shows_each_number_of_workers_and_the_knee() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "growth", "metric": "median_ms", "outcome": "estimated", "estimate": 1.02, "interval": [0.98, 1.06],
-            "confidence": 0.95, "n": 12, "reason": "linear up to 80 workers, then twice as steep"
-        }])),
-        growths: of(json!([{
+            "confidence": 0.95, "n": 12, "reason": "linear up to 80 workers, then twice as steep",
+            "details": {
             "cell": {}, "phase": "rounds", "kind": "knee", "knee": 80.0, "knee_interval": [60.0, 110.0], "bytes_per_worker": 20000.0,
             "points": [point(20, 2.0), point(40, 4.0), point(80, 8.0), point(160, 24.0)],
             "curve": [[20.0, 2.0], [80.0, 8.0], [160.0, 24.0]]
+            }
         }])),
         ..fixture::empty()
     };
@@ -115,11 +117,11 @@ fn a_knee_shows_what_is_lost_at_each_rate() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "knee", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.8e6, 1.02e7],
-            "confidence": 0.95, "n": 4, "reason": "from 10 Mbit/s on, more is lost"
-        }])),
-        knees: of(json!([{
+            "confidence": 0.95, "n": 4, "reason": "from 10 Mbit/s on, more is lost",
+            "details": {
             "cell": {}, "phase": "offered", "knee_bits_per_second": 1e7, "interval": [9.8e6, 1.02e7],
             "points": [point(5e6, 0.0), point(9e6, 0.001), point(1.2e7, 0.167), point(2e7, 0.5)], "curve": [[5e6, 0.0], [1e7, 0.0], [2e7, 0.5]]
+            }
         }])),
         ..fixture::empty()
     };
@@ -136,12 +138,12 @@ fn a_load_curve_shows_its_steps_and_the_models_that_fit() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "load_curve", "metric": "load", "outcome": "estimated", "estimate": null, "interval": null,
-            "confidence": 0.95, "n": 3, "reason": "M/M/1 fits within 4 %"
-        }])),
-        load_curves: of(json!([{
+            "confidence": 0.95, "n": 3, "reason": "M/M/1 fits within 4 %",
+            "details": {
             "cell": {}, "phase": "steps", "cpus": 1,
             "points": [point(100.0, 0.1, 0.12), point(500.0, 0.5, 1.02), point(900.0, 0.9, 8.7)],
             "fits": [fit("M/M/1", 0.04), fit("M/D/1", 0.2)]
+            }
         }])),
         ..fixture::empty()
     };
@@ -154,11 +156,11 @@ fn a_loss_curve_shows_the_rate_at_each_loss_beside_the_formulas() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "loss_curve", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1.05, "interval": [0.9, 1.2],
-            "confidence": 0.95, "n": 3, "reason": "the rate follows Mathis' formula with C = 1.05"
-        }])),
-        loss_curves: of(json!([{
+            "confidence": 0.95, "n": 3, "reason": "the rate follows Mathis' formula with C = 1.05",
+            "details": {
             "cell": { "congestion": "reno" }, "phase": "bulk", "constant": 1.05, "worst_factor": 1.3, "exponent": -0.49,
             "points": [point(0.001, 1.2e7), point(0.01, 3.6e6), point(0.03, 2.1e6)]
+            }
         }])),
         ..fixture::empty()
     };
@@ -174,13 +176,13 @@ fn a_diagnosis_shows_each_check_and_what_to_do() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "diagnose", "metric": "bits_per_second", "outcome": "not_held", "estimate": 4e7, "interval": null,
-            "confidence": 0.95, "n": 1, "reason": "the receive buffer holds the path down"
-        }])),
-        diagnoses: of(json!([{
+            "confidence": 0.95, "n": 1, "reason": "the receive buffer holds the path down",
+            "details": {
             "cell": {}, "phase": "path", "target_bits_per_second": 9e7, "target_rtt_ms": 30.0, "reaches_bits_per_second": 4e7,
             "tcp_bits_per_second": 3.9e7, "rtt_ms": 3.1, "congestion": "cubic",
             "checks": [check("rate", Some(true), 1e8, 9e7, "bit/s", ""), check("loss", None, 0.0, 0.0001, "share", ""),
                        check("receive_buffer", Some(false), 150000.0, 337500.0, "bytes", "raise net.ipv4.tcp_rmem")]
+            }
         }])),
         ..fixture::empty()
     };
@@ -197,11 +199,11 @@ fn hops_show_what_each_link_is_and_what_nobody_answered() {
     let report = RunReport {
         verdicts: of(json!([{
             "claim": "hops", "metric": "bits_per_second", "outcome": "estimated", "estimate": 1e7, "interval": [9.5e6, 1.05e7],
-            "confidence": 0.95, "n": 1, "reason": "the second link is the narrow one"
-        }])),
-        paths: of(json!([{
+            "confidence": 0.95, "n": 1, "reason": "the second link is the narrow one",
+            "details": {
             "cell": {}, "phase": "probes", "reached": true, "probes": 4800,
             "hops": [hop(1, Some("10.0.0.1"), Some(1e8)), hop(2, None, None), hop(3, Some("10.0.2.1"), Some(1e7))]
+            }
         }])),
         ..fixture::empty()
     };

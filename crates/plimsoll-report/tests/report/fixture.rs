@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::experiment::{Claim, HostKind, Metric, RecoveryClaim, RecoveryExpect, Rung};
+use plimsoll_model::experiment::claim::recovery::{CycleRatio, RecoveryDetails};
+use plimsoll_model::experiment::{HostKind, Rung};
 use plimsoll_model::observation::{
     Arm, ErrorKind, Fault, FaultKind, Frame, FrameKind, Interval as Counts, Latencies, LoadResult,
     Percentiles, PhaseKind, PhaseRecord, Profile, ProfileBuilder, ProfileClock, Sample, SamplingCost, Slice,
     TrialRecord,
 };
 use plimsoll_model::report::{
-    CpuShares, CycleRatio, Environment, Evidence, GrownFunction, HostReport, LimitedTimes, LinkReport,
-    Machine, PacketReport, PhaseReport, ProfileReport, ProfileSide, ProgramVersion, RUN_SCHEMA,
-    RecoveryFacts, RemedyResult, RunReport, RunStatus, StallReport, StateLivesIn, TrialReport, VmstatReport,
+    CpuShares, Environment, Evidence, Finding, GrownFunction, HostReport, LimitedTimes, LinkReport, Machine,
+    PacketReport, PhaseReport, ProfileReport, ProfileSide, ProgramVersion, RUN_SCHEMA, RemedyResult,
+    RunReport, RunStatus, StallReport, StateLivesIn, TrialReport, VmstatReport,
 };
 use plimsoll_model::trace::{
     Actor, Class, ConnectionReport, DirectionReport, HandshakeReport, Stall, TRACE_SCHEMA, TimeSequence,
     TraceReport, Way,
 };
-use plimsoll_model::units::Share;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 
 const SECOND: u64 = 1_000_000_000;
@@ -310,26 +310,15 @@ fn vmstat(phase: &PhaseRecord) -> VmstatReport {
     }
 }
 
-/// The claim that the made-up experiment makes.
-pub(crate) fn claims() -> Vec<Claim> {
-    let recovery = RecoveryClaim {
-        baseline: "baseline".into(),
-        after: "after".into(),
-        margin: Share(0.05),
-        metric: Metric::ConnectionsPerSecond,
-        expect: RecoveryExpect::Recovered,
-    };
-    vec![Claim::Recovery(recovery)]
-}
-
-fn verdict(
+fn finding(
     outcome: Outcome,
     estimate: Option<f64>,
     interval: Option<Interval>,
     n: usize,
     reason: &str,
-) -> Verdict {
-    Verdict {
+    details: RecoveryDetails,
+) -> Finding {
+    let verdict = Verdict {
         claim: "recovery".into(),
         metric: "connections_per_second".into(),
         outcome,
@@ -340,6 +329,20 @@ fn verdict(
         reason: reason.into(),
         expected: None,
         holds: None,
+    };
+    Finding { claim_number: Some(1), ..Finding::new(verdict, details) }
+}
+
+/// What nobody watched: the claim alone.
+fn unseen() -> RecoveryDetails {
+    RecoveryDetails {
+        cell: BTreeMap::new(),
+        margin: 0.05,
+        time_to_recover_s: None,
+        time_to_recover_each_s: Vec::new(),
+        cycles: Vec::new(),
+        trend_tau: None,
+        trend_p: None,
     }
 }
 
@@ -363,18 +366,8 @@ pub(crate) fn empty() -> RunReport {
         elapsed_s: 0.0,
         environment: environment(),
         aa_test: None,
-        load_curves: Vec::new(),
-        loss_curves: Vec::new(),
-        paths: Vec::new(),
-        diagnoses: Vec::new(),
-        knees: Vec::new(),
-        growths: Vec::new(),
         verdicts: Vec::new(),
         troubles: Vec::new(),
-        recovery: None,
-        searches: Vec::new(),
-        modes: Vec::new(),
-        winners: Vec::new(),
         remedies: Vec::new(),
         state_lives_in: None,
         causes: Vec::new(),
@@ -545,15 +538,17 @@ fn cycles(trials: u32, ratio: impl Fn(u32) -> f64) -> Vec<CycleRatio> {
 /// The firewall comes back after every flood.
 pub(crate) fn recovered() -> RunReport {
     let reason = "the interval lies above 0.95, the margin, and the control did not move";
+    let details = RecoveryDetails {
+        time_to_recover_s: Some(0.8),
+        time_to_recover_each_s: vec![Some(0.7), Some(0.8), Some(0.8), Some(0.9)],
+        cycles: cycles(1, |_| 1.0),
+        trend_tau: Some(0.0),
+        trend_p: Some(1.0),
+        ..unseen()
+    };
+    let interval = Some(Interval(0.976, 1.012));
     RunReport {
-        verdicts: vec![verdict(Outcome::Recovered, Some(0.994), Some(Interval(0.976, 1.012)), 4, reason)],
-        recovery: Some(RecoveryFacts {
-            time_to_recover_s: Some(0.8),
-            time_to_recover_each_s: vec![Some(0.7), Some(0.8), Some(0.8), Some(0.9)],
-            cycles: cycles(1, |_| 1.0),
-            trend_tau: Some(0.0),
-            trend_p: Some(1.0),
-        }),
+        verdicts: vec![finding(Outcome::Recovered, Some(0.994), interval, 4, reason, details)],
         ..measured(Fate::Recovers, 1)
     }
 }
@@ -572,21 +567,26 @@ pub(crate) fn not_recovered() -> RunReport {
         let restored = remaining > 0.95;
         remedy(rung, remaining, if restored { Outcome::Recovered } else { Outcome::NotRecovered })
     });
+    let details = RecoveryDetails {
+        time_to_recover_each_s: vec![None; 12],
+        cycles: cycles(3, |c| Fate::Leaks.remaining(c)),
+        trend_tau: Some(-0.92),
+        trend_p: Some(0.000_04),
+        ..unseen()
+    };
+    let interval = Some(Interval(0.298, 0.329));
     RunReport {
-        verdicts: vec![verdict(Outcome::NotRecovered, Some(0.313), Some(Interval(0.298, 0.329)), 12, reason)],
-        recovery: Some(RecoveryFacts {
-            time_to_recover_s: None,
-            time_to_recover_each_s: vec![None; 12],
-            cycles: cycles(3, |c| Fate::Leaks.remaining(c)),
-            trend_tau: Some(-0.92),
-            trend_p: Some(0.000_04),
-        }),
+        verdicts: vec![finding(Outcome::NotRecovered, Some(0.313), interval, 12, reason, details)],
         remedies: remedies.into(),
         state_lives_in: Some(StateLivesIn::HostKernel),
         causes: causes(),
         evidence: evidence(),
         profile: Some(profile()),
-        notes: vec!["Slab sizes were read as root on this machine and count all namespaces together.".into()],
+        notes: vec![
+            "Slab sizes were read as root on this machine and count all namespaces together."
+                .to_owned()
+                .into(),
+        ],
         ..measured(Fate::Leaks, 3)
     }
 }
@@ -697,8 +697,9 @@ fn evidence() -> Vec<Evidence> {
 pub(crate) fn undecided() -> RunReport {
     let reason =
         "the interval reaches from below the margin of 0.95 to above it; about 9 more trials would tell";
+    let interval = Some(Interval(0.918, 1.004));
     RunReport {
-        verdicts: vec![verdict(Outcome::Undecided, Some(0.961), Some(Interval(0.918, 1.004)), 2, reason)],
+        verdicts: vec![finding(Outcome::Undecided, Some(0.961), interval, 2, reason, unseen())],
         ..measured(Fate::Recovers, 2)
     }
 }
@@ -708,7 +709,7 @@ pub(crate) fn invalid() -> RunReport {
     let what = "relay on firewall was killed by signal 9 (SIGKILL)";
     let fault = Fault { phase: "flood".into(), kind: FaultKind::ServiceDied, what: what.into() };
     let mut report = RunReport {
-        verdicts: vec![verdict(Outcome::Invalid, None, None, 0, what)],
+        verdicts: vec![finding(Outcome::Invalid, None, None, 0, what, unseen())],
         ..measured(Fate::Recovers, 1)
     };
     report.trials[0].faults.push(fault);
@@ -730,10 +731,10 @@ pub(crate) fn hostile() -> RunReport {
     for text in [&mut report.run, &mut report.experiment, &mut report.question] {
         *text = evil();
     }
-    report.notes = vec![evil()];
-    for verdict in &mut report.verdicts {
-        verdict.reason = evil();
-        verdict.metric = evil();
+    report.notes = vec![evil().into()];
+    for finding in &mut report.verdicts {
+        finding.verdict.reason = evil();
+        finding.verdict.metric = evil();
     }
     for host in &mut report.hosts {
         host.name = evil();

@@ -10,7 +10,7 @@ use crate::fixture::{self, Fate};
 
 fn written(report: &RunReport, records: &[TrialRecord]) -> String {
     let mut out = Vec::new();
-    html::run(&mut out, report, records, &fixture::claims(), &Drawn::default()).unwrap();
+    html::run(&mut out, report, records, &Drawn::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -82,8 +82,13 @@ fn every_chart_is_there_with_its_data_and_a_text_for_those_who_do_not_see_it() {
     let data = chart_data(&parsed);
     let charts: Vec<_> = select(&parsed, "figure .chart");
     let names: BTreeSet<_> = charts.iter().map(|c| c.attr("data-figure").unwrap()).collect();
-    let expected =
-        ["rate-1-data", "ratio-by-cycle-data", "load-over-time-data", "cpu-over-time-data", "latency-1-data"];
+    let expected = [
+        "rate-1-data",
+        "ratio-by-cycle-1-data",
+        "load-over-time-data",
+        "cpu-over-time-data",
+        "latency-1-data",
+    ];
     assert_eq!(names, expected.into());
     for chart in &charts {
         assert!(chart.attr("aria-label").is_some_and(|label| label.len() > 40), "{chart:?}");
@@ -208,7 +213,6 @@ fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
                 out,
                 &fixture::captured(),
                 &[],
-                &[],
                 &Drawn { time_sequences: &time_sequences, stacks: None },
             )
         }),
@@ -259,7 +263,7 @@ fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_th
     let report = fixture::not_recovered();
     assert!(report.profile.is_some());
     let drawn = Drawn { time_sequences: &[], stacks: Some(&stacks) };
-    let page = page(|out| html::run(out, &report, &[], &fixture::claims(), &drawn));
+    let page = page(|out| html::run(out, &report, &[], &drawn));
     let data = chart_data(&Html::parse_document(&own_part(&page)));
     let trace = &data["stacks-data"]["data"][0];
     assert_eq!(trace["type"], "icicle");

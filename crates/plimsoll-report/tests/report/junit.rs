@@ -1,5 +1,5 @@
 use plimsoll_model::experiment::RecoveryExpect;
-use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_model::report::{Finding, RunReport, RunStatus};
 use plimsoll_report::junit;
 
 use crate::fixture;
@@ -33,9 +33,9 @@ fn an_undecided_claim_is_skipped_and_an_invalid_one_is_an_error() {
 #[test]
 fn a_claim_fails_when_something_else_was_found_than_it_expects() {
     let mut report = fixture::recovered();
-    let verdict = report.verdicts.remove(0);
+    let verdict = report.verdicts.remove(0).verdict;
     let expecting = |expect: RecoveryExpect| RunReport {
-        verdicts: vec![verdict.clone().expecting(expect.into())],
+        verdicts: vec![Finding::bare(verdict.clone().expecting(expect.into()))],
         ..report.clone()
     };
     assert!(!written(&expecting(RecoveryExpect::Recovered)).contains("<failure"));

@@ -1,3 +1,4 @@
+use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::report::{RunReport, Trouble};
 use plimsoll_report::text::{self, TextOptions};
 
@@ -21,7 +22,7 @@ fn a_run_that_recovered_says_so_first_and_in_what_time() {
 #[test]
 fn a_run_that_recovered_out_of_sight_does_not_say_that_it_never_did() {
     let mut report = fixture::recovered();
-    let recovery = report.recovery.as_mut().unwrap();
+    let Some(Details::Recovery(recovery)) = &mut report.verdicts[0].details else { panic!("a recovery") };
     recovery.time_to_recover_s = None;
     recovery.time_to_recover_each_s = vec![None; 4];
     let text = plain(&report);
@@ -114,7 +115,7 @@ fn a_hostile_name_cannot_reach_the_terminal() {
 #[test]
 fn a_single_verdict_is_the_outcome_its_figures_and_the_reason() {
     let mut out = Vec::new();
-    text::verdict(&mut out, &fixture::not_recovered().verdicts[0], &TextOptions::default()).unwrap();
+    text::verdict(&mut out, &fixture::not_recovered().verdicts[0].verdict, &TextOptions::default()).unwrap();
     insta::assert_snapshot!(String::from_utf8(out).unwrap());
 }
 

@@ -257,8 +257,9 @@ fn phases_come_in_order_and_the_control_sits_the_flood_out() {
 #[test]
 fn what_is_to_be_known_of_a_host_is_noted_once() {
     let ended = Lab::new().run(Fixed { decided_after: 2, ..CONTENT }, 2, |_| {});
+    let notes: Vec<&str> = ended.entry.notes.iter().map(|note| note.text.as_str()).collect();
     assert_eq!(
-        ended.entry.notes,
+        notes,
         ["`a`: a is a thread", "the link a - b was shaped by a thread; it carries 0 packets/s"]
     );
 }

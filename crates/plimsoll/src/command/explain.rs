@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
                 "schema": EXPLAIN_SCHEMA,
                 "run": report.run,
                 "experiment": report.experiment,
-                "verdicts": report.verdicts,
+                "verdicts": report.verdicts.iter().map(|finding| &finding.verdict).collect::<Vec<_>>(),
                 "state_lives_in": report.state_lives_in,
                 "causes": report.causes,
                 "evidence": report.evidence,

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
 use plimsoll_model::experiment::cpus;
+use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
@@ -125,7 +126,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         Ok(profiler) => profiler.as_ref().and_then(Profiler::untraced),
         Err(error) => Some(format!("no profile was taken: {error}")),
     };
-    entry.notes.extend(missing.filter(|note| !entry.notes.contains(note)));
+    entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));
     let mut progress = ProgressLine::new(plan, &entry);
     let mut others = OtherProcesses::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut others);
@@ -215,7 +216,7 @@ fn in_short(report: &RunReport) -> Vec<ShortOutcome> {
         outcome: verdict.outcome.name().to_owned(),
         holds: verdict.standing() == Standing::Holds,
     };
-    report.verdicts.iter().map(outcome).collect()
+    report.verdicts.iter().map(|finding| outcome(&finding.verdict)).collect()
 }
 
 /// The id of the run that this one is to be compared with. That there is one is seen to before anything is measured.
@@ -302,6 +303,7 @@ fn planned(
         notes: notes(access, settings.on_loopback)
             .into_iter()
             .chain(plimsoll_assess::shortfalls(&plan))
+            .map(Note::from)
             .collect(),
     };
     Ok((if settings.on_loopback { plan.on_loopback() } else { plan }, entry))

@@ -49,7 +49,7 @@ fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
             continue;
         }
         let (_, report, _) = load(store, &other.id)?;
-        if report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Confirmed) {
+        if report.verdicts.iter().any(|finding| finding.verdict.outcome == Outcome::Confirmed) {
             found.push(intervention.cause);
         }
     }
@@ -88,7 +88,7 @@ pub(crate) fn page(
     let time_sequences = plimsoll_assess::time_sequences(state::folder(store), trials);
     let stacks = plimsoll_assess::stacks(plan, trials);
     let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref() };
-    plimsoll_report::html::run(out, report, trials, &plan.experiment.claims, &drawn)
+    plimsoll_report::html::run(out, report, trials, &drawn)
 }
 
 /// Prints the stacks of a run: of the two sides that its verdict compares, else all of them.

@@ -64,7 +64,7 @@ fn flooded(lab: &Lab) -> Value {
     assert!(!html.contains("<script src") && !html.contains("<link"), "the page needs no other file");
 
     let report = lab.plimsoll(&["show", "--format", "json"]).exits(0).says_nothing().json();
-    assert_eq!(report["schema"], "plimsoll.run/1");
+    assert_eq!(report["schema"], "plimsoll.run/2");
     assert_eq!(report["experiment"], "small");
     assert_eq!(report["status"], "complete");
     assert_eq!(report["seed"], 7);

@@ -68,7 +68,7 @@ fn a_rate_that_comes_back_by_itself_is_seen_to_come_back_and_when() {
     }
     let report = lab.plimsoll(&args).exits(0).json();
     assert_eq!(verdict_of(&report)["outcome"], "recovered");
-    let time = report["recovery"]["time_to_recover_s"].as_f64().expect("it was watched");
+    let time = report["verdicts"][0]["details"]["time_to_recover_s"].as_f64().expect("it was watched");
     let share = time / FORGET_AFTER_S;
     assert!(
         (0.25..2.5).contains(&share),

@@ -48,7 +48,7 @@ fn a_rate_that_no_such_server_can_carry_is_not_reached_and_the_probes_are_told()
         "{verdict}"
     );
     assert!(verdict["interval"][1].as_f64().is_some_and(|most| most < 1500.0), "{verdict}");
-    let probes = report["searches"][0]["probes"].as_array().expect("probes");
+    let probes = report["verdicts"][0]["details"]["probes"].as_array().expect("probes");
     assert!(probes.len() >= 6, "{probes:?}");
     for probe in probes {
         let rate = probe["offered_per_second"].as_f64().expect("a rate");

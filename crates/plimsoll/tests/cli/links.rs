@@ -42,7 +42,7 @@ fn a_run_says_once_what_shaped_its_links_and_from_which_packet_rate_on_that_is_t
     };
     let report = told("emulator").exits(0).json();
     let notes: Vec<&str> =
-        report["notes"].as_array().expect("notes").iter().filter_map(|n| n.as_str()).collect();
+        report["notes"].as_array().expect("notes").iter().filter_map(|n| n["text"].as_str()).collect();
     let of_links: Vec<&&str> = notes.iter().filter(|note| note.contains("was shaped by")).collect();
     let [note] = of_links[..] else { panic!("{notes:?}") };
     assert!(

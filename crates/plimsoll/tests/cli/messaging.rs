@@ -40,9 +40,9 @@ fn processes_and_threads_are_measured_and_weighed() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("small.toml", SMALL);
     let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).json();
-    let growths = report["growths"].as_array().expect("curves");
+    let growths = report["verdicts"].as_array().expect("verdicts");
     assert_eq!(growths.len(), 2, "processes and threads: {report}");
-    for growth in growths {
+    for growth in growths.iter().map(|verdict| &verdict["details"]) {
         let points = growth["points"].as_array().expect("points").iter();
         let workers: Vec<&Value> = points.map(|point| &point["workers"]).collect();
         assert_eq!(workers, [4, 8, 12, 16, 24], "{growth}");

@@ -43,7 +43,7 @@ fn the_load_of_each_step_stands_beside_its_cpu_time_and_the_model_beside_both() 
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
     // A busy machine makes it invalid, a short run undecided; the claim is judged in any case.
     assert_eq!(verdict_of(&report)["claim"], "load_curve");
-    let curve = &report["load_curves"][0];
+    let curve = &report["verdicts"][0]["details"];
     let points = curve["points"].as_array().expect("points");
     assert_eq!(points.len(), 5);
     let used: Vec<f64> = points.iter().map(|point| number(point, "utilisation")).collect();
@@ -100,9 +100,11 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
         "json",
     ]);
     let report = run.json();
-    let curves = report["loss_curves"].as_array().expect("curves");
-    let curve =
-        |control: &str| curves.iter().find(|curve| curve["cell"]["control"] == control).expect("a curve");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    let curve = |control: &str| {
+        let mut curves = verdicts.iter().map(|verdict| &verdict["details"]);
+        curves.find(|curve| curve["cell"]["control"] == control).expect("a curve")
+    };
     let rate_at_most_loss = |control: &str| {
         let points = curve(control)["points"].as_array().expect("points");
         assert_eq!(points.len(), 3, "{report}");
@@ -113,8 +115,7 @@ fn reno_follows_the_formula_over_a_lossy_path_and_bbr_is_said_not_to() {
     // Whatever else the machine does: reno gives way with the loss, and bbr does not.
     assert!((-1.2..-0.3).contains(&number(curve("reno"), "exponent")), "{report}");
     assert!(rate_at_most_loss("bbr") > 3.0 * rate_at_most_loss("reno"), "{report}");
-    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-    let mut of_bbr = verdicts.filter(|verdict| {
+    let mut of_bbr = verdicts.iter().filter(|verdict| {
         verdict["reason"].as_str().is_some_and(|reason| reason.starts_with("control = bbr: "))
     });
     assert!(of_bbr.all(|verdict| verdict["outcome"] != "estimated"), "{report}");
@@ -189,7 +190,7 @@ fn the_hops_of_a_chain_are_told_apart_and_one_that_hides_is_not_measurable() {
     lab.plimsoll(&["run", &chain, "--format", "json"]);
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
     assert_eq!(verdict_of(&report)["claim"], "hops");
-    let path = &report["paths"][0];
+    let path = &report["verdicts"][0]["details"];
     assert_eq!(path["reached"], true, "{report}");
     let hops = path["hops"].as_array().expect("hops");
     assert_eq!(hops.len(), 3, "{report}");

@@ -57,8 +57,8 @@ max_trials = 1
 "#;
 
 fn checks(report: &Value, factor: &str, level: &str) -> Vec<(String, Option<bool>)> {
-    let all = report["diagnoses"].as_array().expect("diagnoses");
-    let of = all.iter().find(|found| found["cell"][factor] == level).expect("the cell");
+    let mut all = report["verdicts"].as_array().expect("verdicts").iter().map(|it| &it["details"]);
+    let of = all.find(|found| found["cell"][factor] == level).expect("the cell");
     let check =
         |check: &Value| (check["check"].as_str().unwrap_or_default().to_owned(), check["passes"].as_bool());
     of["checks"].as_array().expect("checks").iter().map(check).collect()
@@ -87,7 +87,7 @@ fn the_knee_of_a_link_is_near_its_rate() {
     let lab = Lab::new();
     lab.plimsoll(&["run", "udp-knee", "--quick", "--set", "loads.flow.udp.duration=500ms"]);
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).json();
-    let knee = &report["knees"][0];
+    let knee = &report["verdicts"][0]["details"];
     let points = knee["points"].as_array().expect("points");
     assert_eq!(points.len(), 6, "{report}");
     // A sender that is held up sends in bursts, and loses some of them below the knee; beyond it what arrives is the link's rate.

@@ -278,7 +278,7 @@ modes = { phase = "timed" }
     let file = lab.file("beside.toml", &text.replace("slices = 2", "slices = 40"));
     lab.plimsoll(&["run", &file]);
     let report = lab.plimsoll(&["show", "latest", "--format", "json"]).exits(0).json();
-    let modes = &report["modes"][0];
+    let modes = &report["verdicts"][0]["details"];
     let there = modes["background"]["reader"].as_array().expect("it came and went");
     let present = there.iter().filter(|there| **there == Value::Bool(true)).count();
     assert_eq!(there.len(), 40);

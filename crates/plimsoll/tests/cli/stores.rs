@@ -1,7 +1,8 @@
 //! Files of runs: who may read them, and who carries a run out.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use nix::sys::signal::Signal;
 
@@ -85,6 +86,57 @@ fn another_users_runs_are_read_while_they_go_on_and_after_they_were_killed() {
     shown_as("interrupted");
     // The user could not have changed anything.
     user.plimsoll(&["run", "--resume", "--store", &store]).exits(3).says("cannot");
+}
+
+/// A file of runs that the last version before `plimsoll.run/2` wrote, without stacks and without the machine's names.
+const VERSION_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/stored/version-1.sqlite.gz");
+
+/// What `show --format json` of that version said of each run: the claim, the outcome, the estimate, and whether the claim holds.
+const SHOWN_BY_VERSION_1: [(&str, &str, &str, f64, Option<bool>); 4] = [
+    ("xbfcwz18", "recovery", "not_recovered", 0.275_461_347_284_135_8, Some(false)),
+    ("vks6tahx", "limit", "estimated", 267.143_127_941_781_53, Some(true)),
+    ("pz91sh5w", "modes", "several_modes", 375.199_476_720_139_2, Some(true)),
+    ("frr1yy2c", "knee", "estimated", 48_268_800.797_501_065, None),
+];
+
+#[test]
+fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
+    let lab = Lab::of_ordinary_user();
+    let store = lab.path("version-1.sqlite");
+    let unpacked = File::create(&store).expect("a file of its own");
+    let gzip = Command::new("gzip").args(["-dc", VERSION_1]).stdout(unpacked).status().expect("gzip runs");
+    assert!(gzip.success());
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o644)).expect("allowed");
+    let store = store.display().to_string();
+    let show = |run: &str, format: &str| {
+        lab.plimsoll(&["show", "--store", &store, run, "--format", format]).exits(0)
+    };
+    let mut reports = Vec::new();
+    for (run, claim, outcome, estimate, holds) in SHOWN_BY_VERSION_1 {
+        let report = show(run, "json").json();
+        assert_eq!(report["schema"], "plimsoll.run/2");
+        let [verdict] = &report["verdicts"].as_array().expect("verdicts")[..] else { panic!("{report}") };
+        assert_eq!((verdict["claim"].as_str(), verdict["outcome"].as_str()), (Some(claim), Some(outcome)));
+        let found = verdict["estimate"].as_f64().expect("an estimate");
+        assert!((found / estimate - 1.0).abs() < 1e-9, "{run}: {found} and {estimate}");
+        assert_eq!(verdict["holds"].as_bool(), holds, "{run}");
+        assert_eq!(verdict["claim_number"], 1);
+        show(run, "text").prints(report["question"].as_str().expect("a question"));
+        show(run, "html").prints("</html>");
+        reports.push(report);
+    }
+    let [recovery, limit, modes, knee] = &reports[..] else { panic!("four") };
+    let details = |report: &serde_json::Value, list: &str| {
+        report["verdicts"][0]["details"][list].as_array().map(Vec::len).expect(list)
+    };
+    assert_eq!(recovery["state_lives_in"], "service");
+    assert_eq!(recovery["causes"][0]["id"], "service.state_grows");
+    assert_eq!((details(recovery, "cycles"), details(limit, "probes")), (1, 27));
+    assert_eq!((details(modes, "values"), details(knee, "points")), (100, 6));
+    // Notes were bare texts: each has got its kind.
+    let kinds: Vec<&str> =
+        modes["notes"].as_array().expect("notes").iter().filter_map(|note| note["kind"].as_str()).collect();
+    assert!(kinds.contains(&"other_processes"), "{}", modes["notes"]);
 }
 
 #[test]

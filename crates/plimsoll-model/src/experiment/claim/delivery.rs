@@ -1,5 +1,7 @@
 //! The claim that mail which was acknowledged arrives.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,4 +64,23 @@ impl ClaimKind for DeliveryClaim {
     fn expected(&self) -> Option<Expected> {
         Some(self.expect.into())
     }
+}
+
+/// What became of the mail, over all trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliveryDetails {
+    /// The sink.
+    pub sink: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// Messages that were acknowledged.
+    pub acknowledged: u64,
+    /// Those of them that arrived.
+    pub arrived: u64,
+    /// Those that did not.
+    pub lost: u64,
+    /// Those that arrived more than once.
+    pub doubled: u64,
+    /// Those that did not arrive as they were sent.
+    pub corrupted: u64,
 }

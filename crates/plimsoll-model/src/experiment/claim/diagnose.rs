@@ -1,5 +1,7 @@
 //! The claim that a path is good enough.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,4 +51,46 @@ impl ClaimKind for DiagnoseClaim {
     fn expected(&self) -> Option<Expected> {
         Some(self.expect.into())
     }
+}
+
+/// What was found of a path that is to carry TCP at a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DiagnoseDetails {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// The rate that is wanted, in bit/s of data.
+    pub target_bits_per_second: f64,
+    /// The round-trip time for which it is wanted, in milliseconds.
+    pub target_rtt_ms: f64,
+    /// What TCP would reach over such a round trip, by the worst of the checks, in bit/s; no more than is wanted.
+    pub reaches_bits_per_second: f64,
+    /// What TCP carried over this path, in bit/s; null where it carried nothing.
+    pub tcp_bits_per_second: Option<f64>,
+    /// The shortest round-trip time of this path, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// The congestion control of the sender's host.
+    pub congestion: String,
+    /// The checks.
+    pub checks: Vec<CheckReport>,
+}
+
+/// What one check of a path found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReport {
+    /// `rate`, `loss`, `buffer`, `send_buffer`, `receive_buffer` or `window_scaling`.
+    pub check: String,
+    /// Whether it is good enough; null where that is not sure.
+    pub passes: Option<bool>,
+    /// What there is, in `unit`.
+    pub measured: f64,
+    /// What is needed, likewise.
+    pub needed: f64,
+    /// `bit/s`, `share` or `bytes`.
+    pub unit: String,
+    /// What was found, in words.
+    pub told: String,
+    /// What to do about it; empty where it passes.
+    pub advice: String,
 }

@@ -115,3 +115,16 @@ impl ClaimKind for DifferenceClaim {
         true
     }
 }
+
+/// What a verdict on a difference compares: B against A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferenceDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The levels of A that B differs in.
+    pub a: BTreeMap<String, String>,
+    /// The levels of B.
+    pub b: BTreeMap<String, String>,
+    /// How small a difference counts as none, as a share; of a metric that is a share, in points from 0 to 1.
+    pub margin: f64,
+}

@@ -1,10 +1,13 @@
 //! The claim on how a time grows with the number of workers.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, problem};
+use crate::verdict::Interval;
 
 /// How the time of a messaging load grows with the number of its workers: not at all, in proportion, by a power of it, or in proportion up to a
 /// knee and faster from there on. The estimate is by what the time is multiplied when the workers are doubled, at the most that were measured:
@@ -47,4 +50,43 @@ impl ClaimKind for GrowthClaim {
         let over = self.over.join(" and ");
         format!("how the time of {} grows with the number of workers, over {over}", self.phase)
     }
+}
+
+/// The time of messaging over the number of workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthDetails {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// How the time grows: `constant`, `linear`, `power` or `knee`; null where there are too few points.
+    pub kind: Option<String>,
+    /// The number of workers from which on it grows faster; null where there is no such knee.
+    pub knee: Option<f64>,
+    /// The interval of the knee.
+    pub knee_interval: Option<Interval>,
+    /// Memory that each further worker needs before it sends anything, in bytes: the median of the slopes between points. Null where the kernel
+    /// does not tell.
+    pub bytes_per_worker: Option<f64>,
+    /// The cells, by rising number of workers.
+    pub points: Vec<GrowthPointReport>,
+    /// Pairs of workers and milliseconds of what was fitted, to be drawn.
+    pub curve: Vec<[f64; 2]>,
+}
+
+/// What workers of one number took, over all trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthPointReport {
+    /// How many workers there were.
+    pub workers: u64,
+    /// In how many trials they were measured.
+    pub trials: usize,
+    /// The time of a round in milliseconds, the median over trials.
+    pub ms: f64,
+    /// The least of any trial.
+    pub least_ms: f64,
+    /// The most.
+    pub most_ms: f64,
+    /// The memory of all workers before they sent anything, their own and the kernel's, in bytes; the median over trials.
+    pub memory_bytes: Option<f64>,
 }

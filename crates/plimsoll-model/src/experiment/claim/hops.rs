@@ -1,11 +1,14 @@
 //! The claim about the hops of a path.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, problem};
 use crate::units::Share;
+use crate::verdict::Interval;
 
 /// The hops of a path can be told apart: the rate, the latency and the queue of each, from a measured load `hops`. A hop is not measurable
 /// where its rate is so high that what it takes for a packet drowns in what the others take.
@@ -37,4 +40,44 @@ impl ClaimKind for HopsClaim {
     fn describe(&self) -> String {
         format!("the hops that {} probes can be told apart, each rate within {}", self.phase, self.within)
     }
+}
+
+/// The hops of a path, as probes found them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HopsDetails {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// Whether the probes came to the host that they were aimed at.
+    pub reached: bool,
+    /// How many probes were sent, to all hops.
+    pub probes: u64,
+    /// The hops, the nearest first.
+    pub hops: Vec<HopReport>,
+}
+
+/// One hop of a path: a link, and the router or host behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HopReport {
+    /// Its place, from 1.
+    pub hop: u32,
+    /// Who answered; null where nobody did. What a silent hop takes is counted in the next that answers.
+    pub address: Option<String>,
+    /// The share of probes that were not answered; null where none was sent.
+    pub unanswered: Option<f64>,
+    /// Its rate in bit/s of Ethernet frames; null where it is not measurable.
+    pub bits_per_second: Option<f64>,
+    /// The interval of the rate.
+    pub rate_interval: Option<Interval>,
+    /// The rate that it has at the least, in bit/s; null where nothing can be said.
+    pub at_least_bits_per_second: Option<f64>,
+    /// Its rate on the way back, in bit/s, where that is another.
+    pub back_bits_per_second: Option<f64>,
+    /// How long a packet travels over it beside the time that the rate takes, one way, in milliseconds; half of there and back.
+    pub latency_ms: Option<f64>,
+    /// The interval of the latency.
+    pub latency_interval: Option<Interval>,
+    /// How much longer a probe waits here than the fastest do, in milliseconds: the median.
+    pub queue_ms: Option<f64>,
 }

@@ -1,5 +1,7 @@
 //! The claim that a service takes the same way down a load as up.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +82,17 @@ impl ClaimKind for HysteresisClaim {
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         Vec::new()
     }
+}
+
+/// What a verdict on the two ways of a load is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HysteresisDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// How large a loop counts as none, as a share of the area under the way up.
+    pub margin: f64,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The claim that factors do not act on each other, or do.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,4 +95,15 @@ impl ClaimKind for InteractionClaim {
     fn compares_cells(&self) -> bool {
         true
     }
+}
+
+/// What is found beside a verdict on an interaction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InteractionDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The factors.
+    pub factors: Vec<String>,
+    /// The cell that its factors do not explain; null where they act on each other in none for sure.
+    pub odd_cell: Option<BTreeMap<String, String>>,
 }

@@ -1,10 +1,13 @@
 //! The claim about where a path begins to lose datagrams.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, problem};
+use crate::verdict::Interval;
 
 /// Datagrams are lost from an offered rate on: the knee is the rate that the path carries. The measured load is `udp`; every cell becomes a point,
 /// of what was offered and the share that did not arrive. Bits are those of datagrams, without headers.
@@ -30,4 +33,32 @@ impl ClaimKind for KneeClaim {
     fn describe(&self) -> String {
         format!("datagrams of {} are lost from a rate on, over {}", self.phase, self.over.join(" and "))
     }
+}
+
+/// The loss of datagrams over the rate that was offered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneeDetails {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// The offered rate from which on more is lost, in bit/s; null where there is no knee.
+    pub knee_bits_per_second: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The points, by rising rate.
+    pub points: Vec<KneePointReport>,
+    /// Pairs of offered bit/s and the share that a link of that rate loses, to be drawn; empty where there is no knee.
+    pub curve: Vec<[f64; 2]>,
+}
+
+/// What became of datagrams at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KneePointReport {
+    /// What was sent, in bit/s of datagrams.
+    pub offered_bits_per_second: f64,
+    /// What arrived, likewise.
+    pub arrived_bits_per_second: f64,
+    /// The share that did not arrive.
+    pub loss: f64,
 }

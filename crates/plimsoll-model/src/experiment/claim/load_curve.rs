@@ -1,5 +1,7 @@
 //! The claim that the processors of a host behave as a queue that theory knows.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,4 +42,45 @@ impl ClaimKind for LoadCurveClaim {
     fn describe(&self) -> String {
         format!("the CPUs of {} behave in {} as a queue that theory knows", self.host, self.phase)
     }
+}
+
+/// The load of a host's CPUs over the share of their time that was used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadCurveDetails {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// How many CPUs there were.
+    pub cpus: usize,
+    /// The steps of the load, by rising rate; over several trials their means.
+    pub points: Vec<LoadPointReport>,
+    /// The models, the best first.
+    pub fits: Vec<LoadFit>,
+}
+
+/// One step of a load, as the CPUs saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPointReport {
+    /// Requests per second that were to be offered.
+    pub offered_per_second: f64,
+    /// The share of the CPUs' time that was used, 0 to 1.
+    pub utilisation: f64,
+    /// The mean number of tasks that ran or waited for a CPU.
+    pub load: f64,
+}
+
+/// A queueing model fitted to the points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadFit {
+    /// Its usual name, such as `M/M/2`.
+    pub model: String,
+    /// Load that it assumes to be there without any work.
+    pub background: f64,
+    /// Its error at points that it was not fitted to: a root mean square on ln(1 + load).
+    pub left_out_error: f64,
+    /// Measured less modelled ln(1 + load), in the order of the points.
+    pub residuals: Vec<f64>,
+    /// Pairs of utilisation and load, to be drawn.
+    pub curve: Vec<[f64; 2]>,
 }

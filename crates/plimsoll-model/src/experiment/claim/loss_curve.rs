@@ -1,5 +1,7 @@
 //! The claim that TCP over a lossy path keeps to the formulas for it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,4 +35,38 @@ impl ClaimKind for LossCurveClaim {
     fn describe(&self) -> String {
         format!("TCP in {} follows the formulas over {}", self.phase, self.over.join(" and "))
     }
+}
+
+/// TCP's rate over the loss of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossCurveDetails {
+    /// The levels of the factors that tell this curve from others.
+    pub cell: BTreeMap<String, String>,
+    /// The measured phase.
+    pub phase: String,
+    /// C of Mathis' formula; null where there are too few points.
+    pub constant: Option<f64>,
+    /// The largest factor between a point and the formula with that constant.
+    pub worst_factor: Option<f64>,
+    /// The power of the loss that the rate goes with; the formula says -0.5.
+    pub exponent: Option<f64>,
+    /// The cells, by rising loss.
+    pub points: Vec<LossPointReport>,
+}
+
+/// What one stream did at one loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossPointReport {
+    /// The share of segments at which the sender noticed a loss.
+    pub loss: f64,
+    /// The mean round-trip time, in milliseconds.
+    pub rtt_ms: f64,
+    /// The segment size, in bytes.
+    pub mss: f64,
+    /// The rate of one stream.
+    pub bits_per_second: f64,
+    /// What Mathis' formula says, in bit/s.
+    pub mathis: Option<f64>,
+    /// What Padhye's formula says, in bit/s.
+    pub padhye: Option<f64>,
 }

@@ -17,42 +17,42 @@ macro_rules! each_claim {
     ($then:ident) => {
         $then! {
             /// The figure comes back, or does not: after against baseline, adjusted by the control.
-            recovery: Recovery(RecoveryClaim),
+            recovery: Recovery(RecoveryClaim) finds RecoveryDetails,
             /// Two levels of a factor, or two cells, compare as expected.
-            difference: Difference(DifferenceClaim),
+            difference: Difference(DifferenceClaim) finds DifferenceDetails,
             /// Two factors act on each other, or do not.
-            interaction: Interaction(InteractionClaim),
+            interaction: Interaction(InteractionClaim) finds InteractionDetails,
             /// A load that rises and falls meets the same figures on its way down as on its way up.
-            hysteresis: Hysteresis(HysteresisClaim),
+            hysteresis: Hysteresis(HysteresisClaim) finds HysteresisDetails,
             /// All mail that was acknowledged arrives, and none is spoiled.
-            delivery: Delivery(DeliveryClaim),
+            delivery: Delivery(DeliveryClaim) finds DeliveryDetails,
             /// The CPUs of a host behave as a queue that theory knows.
-            load_curve: LoadCurve(LoadCurveClaim),
+            load_curve: LoadCurve(LoadCurveClaim) finds LoadCurveDetails,
             /// TCP's rate over the loss of a path keeps to the formulas.
-            loss_curve: LossCurve(LossCurveClaim),
+            loss_curve: LossCurve(LossCurveClaim) finds LossCurveDetails,
             /// The hops of a path can be told apart.
-            hops: Hops(HopsClaim),
+            hops: Hops(HopsClaim) finds HopsDetails,
             /// A path is good enough for TCP at a rate and a round-trip time.
-            diagnose: Diagnose(DiagnoseClaim),
+            diagnose: Diagnose(DiagnoseClaim) finds DiagnoseDetails,
             /// Datagrams are lost from an offered rate on.
-            knee: Knee(KneeClaim),
+            knee: Knee(KneeClaim) finds KneeDetails,
             /// A figure keeps to a bound; or so many requests per second are the most that hold a bound of latency.
-            limit: Limit(LimitClaim),
+            limit: Limit(LimitClaim) finds LimitDetails,
             /// Measurements gather in one place, or in several.
-            modes: Modes(ModesClaim),
+            modes: Modes(ModesClaim) finds ModesDetails,
             /// What was read came from memory, or from the device.
-            source: Source(SourceClaim),
+            source: Source(SourceClaim) finds SourceDetails,
             /// The time of a messaging load grows in a known way with the number of its workers.
-            growth: Growth(GrowthClaim),
+            growth: Growth(GrowthClaim) finds GrowthDetails,
             /// One level of a factor is the best, for each phase and each combination of the others' levels.
-            winner: Winner(WinnerClaim),
+            winner: Winner(WinnerClaim) finds WinnerDetails,
         }
     };
 }
 
 /// The modules of the kinds, the claim as a file has it, and the way from it to its kind.
 macro_rules! define {
-    ($($(#[$of_kind:meta])* $key:ident: $kind:ident($claim:ident),)+) => {
+    ($($(#[$of_kind:meta])* $key:ident: $kind:ident($claim:ident) finds $details:ident,)+) => {
         $(pub mod $key;)+
 
         $(pub use $key::*;)+
@@ -85,6 +85,37 @@ macro_rules! define {
                 }
             }
         }
+
+        /// What is found beside a verdict, by the kind of its claim.
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
+        #[serde(untagged)]
+        pub enum Details {
+            $(
+                #[doc = concat!("Of a claim of the kind `", stringify!($key), "`.")]
+                $kind($details),
+            )+
+        }
+
+        impl Details {
+            /// Reads what stands beside a verdict on a claim of a kind of this name.
+            ///
+            /// # Errors
+            /// When there is no such kind, or this is no such thing.
+            pub(crate) fn read(claim: &str, value: ::serde_json::Value) -> Result<Self, ::serde_json::Error> {
+                match claim {
+                    $(stringify!($key) => ::serde_json::from_value(value).map(Self::$kind),)+
+                    other => Err(::serde::de::Error::custom(format!("there is no claim of the kind `{other}`"))),
+                }
+            }
+        }
+
+        $(
+            impl From<$details> for Details {
+                fn from(it: $details) -> Self {
+                    Self::$kind(it)
+                }
+            }
+        )+
     };
 }
 

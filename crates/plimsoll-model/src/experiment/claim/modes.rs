@@ -1,5 +1,7 @@
 //! The claim that measurements gather in one place, or in several.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,4 +74,34 @@ impl ClaimKind for ModesClaim {
     fn figures(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, self.metric)]
     }
+}
+
+/// What a claim about modes found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModesDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// What was looked at, such as `megabytes_per_second`.
+    pub metric: String,
+    /// The measurements in order of time.
+    pub values: Vec<f64>,
+    /// The modes by rising centre; empty where there were too few measurements.
+    pub modes: Vec<ModePlace>,
+    /// Which mode each measurement belongs to, from 0; empty where there is only one.
+    pub belongs_to: Vec<u32>,
+    /// How the modes follow one another: `comes_and_goes`, `alternates` or `random`; null where there are not two.
+    pub order: Option<String>,
+    /// The background loads that came and went, each with whether it was there in each measurement.
+    pub background: BTreeMap<String, Vec<bool>>,
+}
+
+/// A place where measurements gather.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModePlace {
+    /// The mean of its measurements.
+    pub center: f64,
+    /// Its share of all measurements.
+    pub weight: f64,
 }

@@ -1,5 +1,7 @@
 //! The claim that a figure comes back after a flood.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ use crate::experiment::problem::{Checked, problem};
 use crate::experiment::{Experiment, Metric, forget_default};
 use crate::units::Share;
 use crate::verdict::Expected;
+use crate::verdict::Interval;
 
 /// The figure after the flood is as good as before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,4 +85,37 @@ impl ClaimKind for RecoveryClaim {
     fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
         usual_metric(&mut self.metric, &self.baseline, experiment, says);
     }
+}
+
+/// What is found beside a verdict on recovery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryDetails {
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// How much less is still as good, as a share.
+    pub margin: f64,
+    /// From the end of the drive to the first of the windows that pass, in seconds, the median over cycles; null when it was not
+    /// watched, or none passed.
+    pub time_to_recover_s: Option<f64>,
+    /// The same for each trial and cycle, in order; null where no window passed.
+    pub time_to_recover_each_s: Vec<Option<f64>>,
+    /// The ratio after/baseline, adjusted by the control, for each trial and cycle.
+    pub cycles: Vec<CycleRatio>,
+    /// Whether the ratio falls from cycle to cycle: Kendall's tau, from -1 (always falls) to 1; null with fewer than three cycles.
+    pub trend_tau: Option<f64>,
+    /// The probability of such a trend by chance (Mann-Kendall, two-sided).
+    pub trend_p: Option<f64>,
+}
+
+/// The ratio of one cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CycleRatio {
+    /// The trial's number.
+    pub trial: u32,
+    /// The cycle, from 1.
+    pub cycle: u32,
+    /// after/baseline, adjusted by the control.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
 }

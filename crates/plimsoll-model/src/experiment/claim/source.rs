@@ -1,5 +1,7 @@
 //! The claim that what was read came from memory, or from the device.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,4 +37,17 @@ impl ClaimKind for SourceClaim {
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, Metric::MegabytesPerSecond)]
     }
+}
+
+/// Where what was read came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Bytes that the device delivered.
+    pub device_read_bytes: u64,
 }

@@ -1,5 +1,7 @@
 //! The claim that one level of a factor is the best.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use super::{ClaimKind, ClaimPlace};
 use crate::experiment::Metric;
 use crate::experiment::problem::{Checked, measured, problem};
 use crate::units::Share;
+use crate::verdict::Outcome;
 
 /// Which level of a factor is best, for each phase and each combination of the other factors' levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,4 +56,34 @@ impl ClaimKind for WinnerClaim {
     fn figures(&self) -> Vec<(&str, Metric)> {
         self.phases.iter().map(|phase| (phase.as_str(), self.metric)).collect()
     }
+}
+
+/// Which level of a factor is best in one phase, at one combination of the other factors' levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WinnerDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The levels of the other factors.
+    pub row: BTreeMap<String, String>,
+    /// The factor whose levels competed.
+    pub factor: String,
+    /// What was compared.
+    pub metric: String,
+    /// The level that came out best.
+    pub winner: String,
+    /// Its figure: the geometric mean over blocks.
+    pub figure: f64,
+    /// The level that came next.
+    pub next: String,
+    /// How many times better the winner is: the quotient of both figures.
+    pub lead: f64,
+    /// How certain it is: the share of resamples of the blocks in which it comes out best, and at most 1 - 1/2ⁿ with n blocks.
+    pub certainty: f64,
+    /// `faster` where the lead is real, `same` where it is smaller than the margin, else `undecided`.
+    pub outcome: Outcome,
+    /// The figure of every level: the geometric mean over blocks.
+    pub figures: BTreeMap<String, f64>,
+    /// What puts another level first, in words: the medians, or the ratios block by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use plimsoll_model::report::{Evidence, RunReport};
 
+use crate::answer;
 use crate::html::page;
 use crate::number::{figure, ratio, times};
-use crate::wording;
 
 /// How much evidence has a bar; the rest is in the JSON.
 pub(in crate::html) const SHOWN: usize = 20;
@@ -15,7 +15,7 @@ const LONGEST: f64 = 1e4;
 /// The table, the strongest evidence first. Bars are on a logarithmic scale that all share, from 1 (no change) outwards.
 pub(in crate::html) fn table(report: &RunReport) -> Markup {
     let evidence = &report.evidence;
-    let (heading, before, after) = wording::evidence_sides(report);
+    let (heading, before, after) = answer::evidence_sides(report);
     let divided = format!("{after}/{before}");
     let shown = &evidence[..evidence.len().min(SHOWN)];
     let finite = shown

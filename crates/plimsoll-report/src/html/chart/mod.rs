@@ -1,199 +1,20 @@
-//! Charts: one module for each, on a small common layer.
-//!
-//! A [`Figure`] is what a chart module makes: an id, a title, a description for those who do not see it, a caption, and what Plotly
-//! draws. [`Figure::markup`] puts it into a page; the page's script draws it. Colours are the style sheet's variables
-//! (`"var(--treatment)"`), which the script resolves, so that one figure serves light, dark and paper.
+//! Charts of a run that belong to no claim: one module for each, on the common layer of [`crate::chart`].
 //!
 //! [`forest`] and [`bars`] are drawn without a script, as plain elements: they are small, belong to a table, and must print.
 
 pub(super) mod bars;
 pub(super) mod cpu;
-pub(super) mod cycles;
 pub(super) mod flow;
 pub(super) mod forest;
-pub(super) mod growth;
-pub(super) mod hops;
-pub(super) mod knee;
 pub(super) mod latency;
 pub(super) mod load;
-pub(super) mod load_curve;
-pub(super) mod loss_curve;
-pub(super) mod modes;
 pub(super) mod places;
-pub(super) mod probes;
 pub(super) mod rate;
 pub(super) mod spans;
 pub(super) mod stacks;
 pub(super) mod steps;
 pub(super) mod sweep;
 
-use maud::{Markup, PreEscaped, html};
-use plotly::Layout;
-use plotly::common::{Anchor, Font, Label, Orientation, Title};
-use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar};
-use serde_json::Value;
-
-use crate::escape::{chart, json_in_script};
-
-/// The rig that goes through the flood.
-pub(super) const TREATMENT: &str = "var(--treatment)";
-/// The rig that is spared it.
-pub(super) const CONTROL: &str = "var(--control)";
-/// Text beside what is measured.
-pub(super) const SOFT: &str = "var(--soft)";
-
-/// A chart with all that belongs to it.
-pub(super) struct Figure {
-    /// The anchor: unique in the page, letters, digits and dashes.
-    pub(super) id: String,
-    pub(super) title: String,
-    /// What it shows, with its main figures, for readers who do not see it.
-    pub(super) description: String,
-    /// How to read it, and what was done to the data before drawing.
-    pub(super) caption: String,
-    /// In pixels.
-    pub(super) height: usize,
-    pub(super) drawing: Drawing,
-}
-
-/// What Plotly draws.
-pub(super) enum Drawing {
-    /// One drawing.
-    One(Plot),
-    /// One drawing for each entry of the selector with this id, with the value of its entry.
-    Picked { picker: &'static str, plots: Vec<(String, Plot)> },
-}
-
-/// Traces and layout, as Plotly's JSON.
-pub(super) struct Plot(Value);
-
-impl Plot {
-    pub(super) fn new(traces: Vec<Box<dyn plotly::Trace>>, layout: Layout) -> Self {
-        let mut plot = plotly::Plot::new();
-        plot.add_traces(traces);
-        plot.set_layout(layout);
-        let mut json = serde_json::to_value(&plot).unwrap_or_default();
-        let mut part = |name: &str| json.get_mut(name).map(Value::take).unwrap_or_default();
-        let (data, layout) = (part("data"), part("layout"));
-        Self(serde_json::json!({ "data": data, "layout": layout }))
-    }
-
-    fn script(&self, id: &str) -> Markup {
-        html! {
-            script type="application/json" id=(id) { (PreEscaped(json_in_script(&self.0.to_string()))) }
-        }
-    }
-}
-
-impl Figure {
-    /// The chart's elements and its data.
-    pub(super) fn markup(&self) -> Markup {
-        let data = format!("{}-data", self.id);
-        let picker = match &self.drawing {
-            Drawing::One(_) => None,
-            Drawing::Picked { picker, .. } => Some(*picker),
-        };
-        let style = format!("height:{}px", self.height);
-        html! {
-            figure id=(self.id) {
-                h3 { (self.title) }
-                div .chart role="img" aria-label=(self.description) data-figure=(data) data-picker=[picker] style=(style) {}
-                figcaption { (self.caption) }
-                @match &self.drawing {
-                    Drawing::One(plot) => (plot.script(&data)),
-                    Drawing::Picked { plots, .. } => {
-                        @for (value, plot) in plots { (plot.script(&format!("{data}-{value}"))) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The layout that all charts begin with.
-pub(super) fn layout(height: usize) -> Layout {
-    let font =
-        Font::new().family("system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, sans-serif").size(13);
-    Layout::new()
-        .height(height)
-        .auto_size(false)
-        .font(font.color("var(--ink)"))
-        .paper_background_color("rgba(0,0,0,0)")
-        .plot_background_color("rgba(0,0,0,0)")
-        .margin(Margin::new().left(16).right(16).top(36).bottom(16))
-        .hover_label(Label::new().background_color("var(--paper)").border_color("var(--line)"))
-        .hover_mode(HoverMode::Closest)
-        .mode_bar(ModeBar::new().background_color("rgba(0,0,0,0)").color(SOFT).active_color("var(--ink)"))
-        .legend(legend())
-}
-
-/// The legend that all charts begin with: a line above the plot.
-pub(super) fn legend() -> Legend {
-    Legend::new()
-        .orientation(Orientation::Horizontal)
-        .x(0.0)
-        .x_anchor(Anchor::Left)
-        .y(1.02)
-        .y_anchor(Anchor::Bottom)
-        .background_color("rgba(0,0,0,0)")
-}
-
-/// The start of a text that is longer than so many characters.
-pub(super) fn shortened(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.into();
-    }
-    text.chars().take(length - 1).chain(std::iter::once('…')).collect()
-}
-
-/// The axis that all charts begin with.
-pub(super) fn axis(title: &str) -> Axis {
-    let axis = Axis::new()
-        .auto_margin(true)
-        .grid_color("var(--grid)")
-        .line_color("var(--line)")
-        .zero_line_color("var(--line)")
-        .tick_color("var(--line)");
-    if title.is_empty() {
-        axis
-    } else {
-        axis.title(Title::with_text(chart(title)).font(Font::new().size(12).color(SOFT)))
-    }
-}
-
-/// A value with no more digits than a screen can show: four significant ones. Drawn data is most of a page's size.
-pub(super) fn drawn(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let places = 3 - value.abs().log10().floor() as i32;
-    // Dividing by a whole power of ten gives the float with the shortest text; multiplying by its inverse does not.
-    let rounded = if places >= 0 {
-        let scale = 10_f64.powi(places);
-        (value * scale).round() / scale
-    } else {
-        let scale = 10_f64.powi(-places);
-        (value / scale).round() * scale
-    };
-    if rounded.is_finite() { rounded } else { value }
-}
-
-/// A moment in seconds, to the millisecond.
-pub(super) fn drawn_s(seconds: f64) -> f64 {
-    (seconds * 1e3).round() / 1e3
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drawn_values_keep_four_digits() {
-        assert_eq!(drawn(0.123_456_789), 0.1235);
-        assert_eq!(drawn(2030.449), 2030.0);
-        assert_eq!(drawn(1_234_567.0), 1_235_000.0);
-        assert_eq!(drawn(0.0), 0.0);
-        assert!(drawn(f64::NAN).is_nan());
-        assert_eq!(drawn(1e-320), 1e-320, "too small to scale");
-    }
-}
+use crate::chart::{
+    CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, shortened,
+};

@@ -1,0 +1,33 @@
+//! The difference claim: every level of a factor against its first one, or every cell against the one that is named.
+
+use plimsoll_model::cause::Cause;
+use plimsoll_model::experiment::claim::difference::{DifferenceClaim, DifferenceDetails};
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Finding;
+
+use super::{Asked, ClaimKind};
+use crate::contrast::{self, Comparison};
+use crate::foreign_sync;
+
+impl ClaimKind for DifferenceClaim {
+    /// One finding for each comparison.
+    fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+        let finding = |comparison: Comparison| {
+            let verdict = contrast::difference(self, &comparison, trials);
+            let Comparison { a, b, .. } = comparison;
+            let details = DifferenceDetails { phase: self.phase.clone(), a, b, margin: self.margin.0 };
+            Finding::new(verdict, details)
+        };
+        contrast::comparisons(plan, self).into_iter().map(finding).collect()
+    }
+
+    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
+        (self.phase == phase).then_some(Asked::InPart)
+    }
+
+    /// A background load that the factor switches, and that makes the disk flush.
+    fn causes(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Cause> {
+        foreign_sync::cause(plan, self, trials, &finding.verdict).into_iter().collect()
+    }
+}

@@ -1,0 +1,53 @@
+//! The interaction claim: whether the effect of one factor depends on the level of another.
+
+use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
+use plimsoll_judge::input::JudgeError;
+use plimsoll_model::experiment::claim::interaction::{InteractionClaim, InteractionDetails};
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Finding;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::{Asked, ClaimKind};
+use crate::{contrast, in_words};
+
+impl ClaimKind for InteractionClaim {
+    /// A single finding.
+    fn judge(&self, _plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+        let metric = self.metric.name();
+        let judged = judged(self, trials);
+        let verdict = match (contrast::objection(self.metric, &self.phase, trials), &judged) {
+            (Some(reason), _) => Verdict::bare("interaction", metric, Outcome::Invalid, 0, reason),
+            (None, Ok(found)) => found.verdict.clone(),
+            (None, Err(error)) => {
+                let reason = in_words(error);
+                Verdict::bare("interaction", metric, Outcome::Undecided, trials.len(), reason)
+            }
+        };
+        // The cell that its factors do not explain, where there is one for sure.
+        let odd = judged.ok().filter(|found| found.verdict.outcome == Outcome::Interaction);
+        let odd_cell = odd.map(|found| found.interaction.cell);
+        let (phase, factors) = (self.phase.clone(), self.factors.clone());
+        vec![Finding::new(verdict, InteractionDetails { phase, factors, odd_cell })]
+    }
+
+    fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
+        (self.phase == phase).then_some(Asked::InPart)
+    }
+}
+
+fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVerdict, JudgeError> {
+    let rows = trials.iter().filter_map(|trial| {
+        let levels =
+            claim.factors.iter().map(|factor| trial.cell.get(factor).cloned()).collect::<Option<Vec<_>>>()?;
+        let value = contrast::figure(trial, &claim.phase, claim.metric)?;
+        Some(FactorRow { levels, block: Some(trial.block.to_string()), value })
+    });
+    let table = FactorTable { factors: claim.factors.clone(), rows: rows.collect() };
+    let settings = FactorSettings {
+        margin: claim.margin.0,
+        scale: contrast::scale(claim.metric),
+        ..FactorSettings::default()
+    };
+    factors::judge(claim.metric.name(), &table, &settings)
+}

@@ -1,0 +1,90 @@
+//! The claim about the loss of datagrams: from cells to the judge's points, and back to a verdict.
+
+use std::collections::BTreeMap;
+
+use plimsoll_judge::models::knee::{Knee, KneePoint, NoKnee, find_knee, lost};
+use plimsoll_model::experiment::claim::knee::{KneeClaim, KneeDetails, KneePointReport};
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Finding;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::ClaimKind;
+use crate::{curve, in_words, prefix, slices, validity};
+
+/// What is estimated: the offered rate of the knee.
+const METRIC: &str = "bits_per_second";
+/// Where resamples begin: the same points give the same answer.
+const SEED: u64 = 1;
+/// So many points are drawn of the curve.
+const DRAWN: u32 = 60;
+
+impl ClaimKind for KneeClaim {
+    /// One finding for each curve.
+    fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+        let groups = curve::groups(plan, &self.over).into_iter();
+        groups.map(|cell| finding(self, cell, trials)).collect()
+    }
+}
+
+fn finding(claim: &KneeClaim, cell: BTreeMap<String, String>, trials: &[TrialRecord]) -> Finding {
+    let trials = curve::of_group(&cell, trials);
+    let points = points(claim, &trials);
+    let found = find_knee(&points, SEED);
+    let bare = |outcome, reason: String| Verdict::bare("knee", METRIC, outcome, points.len(), reason);
+    let mut verdict = match (validity::objection_to_load(&trials), &found) {
+        (Some(reason), _) => bare(Outcome::Invalid, reason),
+        (None, Ok(Ok(knee))) => knee.verdict(METRIC),
+        (None, Ok(Err(none))) => NoKnee::verdict(none, METRIC, points.len()),
+        (None, Err(error)) => bare(Outcome::Undecided, in_words(error)),
+    };
+    verdict.reason = prefix(&cell) + &verdict.reason;
+    if points.is_empty() {
+        return Finding::bare(verdict);
+    }
+    let knee = found.ok().and_then(Result::ok);
+    let told = points.iter().map(|point| KneePointReport {
+        offered_bits_per_second: point.offered,
+        arrived_bits_per_second: point.offered * (1.0 - point.loss),
+        loss: point.loss,
+    });
+    let details = KneeDetails {
+        cell,
+        phase: claim.phase.clone(),
+        knee_bits_per_second: knee.map(|knee| knee.rate),
+        interval: knee.map(|knee| knee.interval),
+        curve: knee.map_or_else(Vec::new, |knee| drawn(&knee, &points)),
+        points: told.collect(),
+    };
+    Finding::new(verdict, details)
+}
+
+/// The curve from the least to the highest rate that was offered, with its knee.
+fn drawn(knee: &Knee, points: &[KneePoint]) -> Vec<[f64; 2]> {
+    let rates = points.iter().map(|point| point.offered);
+    let (least, most) = (rates.clone().fold(f64::INFINITY, f64::min), rates.fold(0.0, f64::max));
+    let mut at: Vec<f64> = (0..=DRAWN)
+        .map(|n| least + (most - least) * f64::from(n) / f64::from(DRAWN))
+        .chain([knee.rate])
+        .collect();
+    at.sort_by(f64::total_cmp);
+    at.into_iter().map(|offered| [offered, lost(offered, knee.rate, knee.base)]).collect()
+}
+
+/// A point for each slice, by rising rate.
+fn points(claim: &KneeClaim, trials: &[&TrialRecord]) -> Vec<KneePoint> {
+    let mut points: Vec<KneePoint> = slices::of_sound(trials, &claim.phase)
+        .into_iter()
+        .filter_map(|slice| {
+            let datagrams =
+                slice.result.datagrams.filter(|datagrams| datagrams.sent > 0 && datagrams.received > 0)?;
+            let seconds = slice.result.elapsed_ns as f64 / 1e9;
+            let size = slice.result.bytes as f64 / datagrams.received as f64;
+            let offered = 8.0 * size * datagrams.sent as f64 / seconds;
+            let loss = datagrams.lost() as f64 / datagrams.sent as f64;
+            (seconds > 0.0).then_some(KneePoint { offered, loss })
+        })
+        .collect();
+    points.sort_by(|a, b| a.offered.total_cmp(&b.offered));
+    points
+}

@@ -1,0 +1,275 @@
+//! The claim about TCP over lossy paths: from streams to the judge's points, and back to a verdict.
+
+use std::collections::BTreeMap;
+
+use plimsoll_judge::input::JudgeError;
+use plimsoll_judge::models::loss::{Formula, LossCurve, LossPoint, fit_loss};
+use plimsoll_model::experiment::claim::loss_curve::{LossCurveClaim, LossCurveDetails, LossPointReport};
+use plimsoll_model::observation::{Slice, TcpState, TrialRecord};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Finding;
+use plimsoll_model::verdict::{Outcome, Verdict};
+
+use super::ClaimKind;
+use crate::{curve, in_words, prefix, slices, validity};
+
+/// The claim, as verdicts name it.
+const CLAIM: &str = "loss_curve";
+/// What is estimated: C of Mathis' formula.
+const METRIC: &str = "mathis_constant";
+/// What the sender's host counts when its TCP notices a loss: once for each episode, however many segments were lost in it.
+const EPISODES: [&str; 3] =
+    ["netstat.TcpExt.TCPSackRecovery", "netstat.TcpExt.TCPRenoRecovery", "netstat.TcpExt.TCPTimeouts"];
+
+impl ClaimKind for LossCurveClaim {
+    /// One finding for each curve.
+    fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+        let groups = curve::groups(plan, &self.over).into_iter();
+        groups.map(|cell| finding(plan, self, cell, trials)).collect()
+    }
+}
+
+fn finding(
+    plan: &Plan,
+    claim: &LossCurveClaim,
+    cell: BTreeMap<String, String>,
+    trials: &[TrialRecord],
+) -> Finding {
+    let trials = curve::of_group(&cell, trials);
+    let (points, curve) = fitted(plan, claim, &trials);
+    let mut verdict = match (validity::objection_to_load(&trials), &curve) {
+        (Some(reason), _) => Verdict::bare(CLAIM, METRIC, Outcome::Invalid, trials.len(), reason),
+        (None, Ok(curve)) => curve.verdict(METRIC),
+        (None, Err(error)) => Verdict::bare(CLAIM, METRIC, Outcome::Undecided, 0, in_words(error)),
+    };
+    verdict.reason = prefix(&cell) + &verdict.reason;
+    if points.is_empty() {
+        return Finding::bare(verdict);
+    }
+    let curve = curve.as_ref().ok();
+    let modelled = |formula: Formula, point: &LossPoint| {
+        let constant = curve?.of(formula)?.constant;
+        Some(constant * formula.rate(point.rtt, point.loss, point.mss))
+    };
+    let points = points.iter().map(|point| LossPointReport {
+        loss: point.loss,
+        rtt_ms: point.rtt * 1e3,
+        mss: point.mss,
+        bits_per_second: point.rate,
+        mathis: modelled(Formula::Mathis, point),
+        padhye: modelled(Formula::Padhye, point),
+    });
+    let mathis = curve.and_then(|curve| curve.of(Formula::Mathis));
+    let details = LossCurveDetails {
+        cell,
+        phase: claim.phase.clone(),
+        constant: mathis.map(|fit| fit.constant),
+        worst_factor: mathis.map(|fit| fit.worst_factor),
+        exponent: curve.and_then(|curve| curve.exponent),
+        points: points.collect(),
+    };
+    Finding::new(verdict, details)
+}
+
+/// The points, by rising loss, and the formulas fitted to them.
+fn fitted(
+    plan: &Plan,
+    claim: &LossCurveClaim,
+    trials: &[&TrialRecord],
+) -> (Vec<LossPoint>, Result<LossCurve, JudgeError>) {
+    let mut cells: Vec<(&BTreeMap<String, String>, Sums)> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
+        for slice in slices::measured(trial, &claim.phase) {
+            let Some(sums) = Sums::of(slice, sender(plan, claim)) else { continue };
+            match cells.iter_mut().find(|(cell, _)| **cell == trial.cell) {
+                Some((_, all)) => all.add(&sums),
+                None => cells.push((&trial.cell, sums)),
+            }
+        }
+    }
+    let mut points: Vec<LossPoint> = cells.iter().filter_map(|(_, sums)| sums.point()).collect();
+    points.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+    let curve = fit_loss(&points);
+    (points, curve)
+}
+
+/// The host from which the phase sends.
+fn sender<'p>(plan: &'p Plan, claim: &LossCurveClaim) -> &'p str {
+    let phase = plan.experiment.all_phases().find(|phase| phase.name == claim.phase);
+    let load = phase.and_then(|phase| phase.measure.as_ref());
+    load.and_then(|load| plan.experiment.loads.get(load)).map_or("", |load| load.from.as_str())
+}
+
+/// What the slices of a cell add up to.
+#[derive(Clone, Copy)]
+struct Sums {
+    bits: f64,
+    seconds: f64,
+    episodes: f64,
+    segments: f64,
+    /// Of the streams' round-trip times and segment sizes.
+    readings: f64,
+    rtt: f64,
+    mss: f64,
+}
+
+impl Sums {
+    fn of(slice: &Slice, host: &str) -> Option<Self> {
+        let streams = &slice.result.streams;
+        let counters = slice.counters.get(host)?;
+        let all: f64 = EPISODES.iter().filter_map(|name| counters.get(*name)).sum();
+        let mut sums = Self {
+            bits: 0.0,
+            seconds: 0.0,
+            // Each stream's first one ends its slow start, which the formulas leave out.
+            episodes: (all - streams.len() as f64).max(0.0),
+            segments: 0.0,
+            readings: 0.0,
+            rtt: 0.0,
+            mss: 0.0,
+        };
+        for stream in streams {
+            let Some(first) = stream.tcp.iter().position(|state| state.retransmits > 0) else { continue };
+            let (first, steady, last) = (&stream.tcp[first], &stream.tcp[first + 1..], stream.tcp.last()?);
+            // Seconds of streams, so that the rate is that of one: it is what the formulas are about.
+            sums.seconds += (last.at_ns - first.at_ns) as f64 / 1e9;
+            sums.bits += 8.0 * (last.acked_bytes - first.acked_bytes) as f64;
+            sums.segments += f64::from(last.segments_out - first.segments_out);
+            for TcpState { srtt_us, mss, .. } in steady {
+                sums.readings += 1.0;
+                sums.rtt += f64::from(*srtt_us) / 1e6;
+                sums.mss += f64::from(*mss);
+            }
+        }
+        (sums.readings > 0.0 && sums.seconds > 0.0).then_some(sums)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.bits += other.bits;
+        self.seconds += other.seconds;
+        self.episodes += other.episodes;
+        self.segments += other.segments;
+        self.readings += other.readings;
+        self.rtt += other.rtt;
+        self.mss += other.mss;
+    }
+
+    /// The point; nothing where no loss was noticed.
+    fn point(&self) -> Option<LossPoint> {
+        let loss = self.episodes / self.segments;
+        (loss > 0.0 && loss < 1.0).then(|| LossPoint {
+            rtt: self.rtt / self.readings,
+            loss,
+            mss: self.mss / self.readings,
+            rate: self.bits / self.seconds,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::experiment::claim::Details;
+    use plimsoll_model::observation::{LoadResult, Stream};
+    use plimsoll_model::plan::Settings;
+
+    use super::*;
+    use crate::fixture;
+
+    const TEXT: &str = r#"
+question = "does it follow the formula?"
+[hosts.here]
+[hosts.there]
+[[links]]
+between = ["here", "there"]
+loss = 0.001
+[services.sink]
+on = "there"
+bulk = {}
+[loads.stream]
+from = "here"
+to = "sink"
+bulk = { duration = "10s" }
+[factors.loss]
+set = "links.0.loss"
+levels = [0.001, 0.003, 0.01, 0.03]
+[factors.control]
+set = "loads.stream.bulk.congestion"
+levels = ["reno", "bbr"]
+[[phases]]
+name = "sent"
+measure = "stream"
+[[claims]]
+loss_curve = { phase = "sent", over = ["loss"] }
+"#;
+
+    /// Ten seconds at 20 ms: reno sends as Mathis says with C = 1.1, bbr sends 50 Mb/s whatever is lost.
+    fn trials(plan: &Plan) -> Vec<TrialRecord> {
+        let trial = |cell: &plimsoll_model::plan::Cell| {
+            let loss: f64 = cell.levels["loss"].parse().unwrap();
+            let rate = match cell.levels["control"].as_str() {
+                "reno" => 1.1 * Formula::Mathis.rate(0.02, loss, 1448.0),
+                _ => 50e6,
+            };
+            let sent = (10.0 * rate / 8.0) as u64;
+            let segments = (sent / 1448) as u32;
+            let state = TcpState { srtt_us: 20_000, mss: 1448, retransmits: 1, ..TcpState::default() };
+            // Slow start is over after a second, in which much was sent and nothing lost.
+            let before = TcpState { retransmits: 0, ..state };
+            let first =
+                TcpState { at_ns: 1_000_000_000, acked_bytes: 9_000_000, segments_out: 6_000, ..state };
+            let last = TcpState {
+                at_ns: 11_000_000_000,
+                acked_bytes: first.acked_bytes + sent,
+                segments_out: first.segments_out + segments,
+                ..state
+            };
+            let stream = Stream { sent, tcp: vec![before, first, last], ..Stream::default() };
+            let result = LoadResult {
+                elapsed_ns: 10_000_000_000,
+                streams: vec![stream],
+                connections: 1,
+                ..LoadResult::default()
+            };
+            let mut phase = fixture::phase("sent", result);
+            let episodes = f64::from(segments) * loss + 1.0;
+            let counters = [(EPISODES[0], episodes * 0.9), (EPISODES[2], episodes * 0.1)];
+            phase.slices[0].counters =
+                [("here".to_owned(), counters.map(|(name, n)| (name.to_owned(), n)).into())].into();
+            TrialRecord { block: 1, cell: cell.levels.clone(), phases: vec![phase], ..TrialRecord::default() }
+        };
+        plan.cells.iter().map(trial).collect()
+    }
+
+    #[test]
+    fn reno_follows_the_formula_and_bbr_is_said_not_to() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let findings = crate::findings(&plan, &trials(&plan));
+        let verdicts: Vec<&Verdict> = findings.iter().map(|finding| &finding.verdict).collect();
+        let of = |control: &str| {
+            let start = format!("control = {control}: ");
+            verdicts.iter().find(|verdict| verdict.reason.starts_with(&start)).unwrap()
+        };
+        assert_eq!(of("reno").outcome, Outcome::Estimated, "{verdicts:?}");
+        assert!((of("reno").estimate.unwrap() - 1.1).abs() < 0.01, "{verdicts:?}");
+        assert_eq!(of("bbr").outcome, Outcome::Undecided);
+        assert!(of("bbr").reason.contains("follows neither Mathis nor Padhye"), "{verdicts:?}");
+        let details = |finding: &Finding| match &finding.details {
+            Some(Details::LossCurve(details)) => Some(details.clone()),
+            _ => None,
+        };
+        let reports: Vec<LossCurveDetails> = findings.iter().filter_map(details).collect();
+        assert_eq!(reports.len(), 2);
+        assert_eq!(reports[0].points.len(), 4);
+        assert!(reports[0].points.windows(2).all(|two| two[0].loss < two[1].loss));
+    }
+
+    #[test]
+    fn a_cell_in_which_nothing_was_lost_makes_no_point() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let mut trials = trials(&plan);
+        for trial in &mut trials {
+            trial.phases[0].slices[0].counters.get_mut("here").unwrap().clear();
+        }
+        assert!(crate::findings(&plan, &trials).iter().all(|finding| finding.details.is_none()));
+    }
+}

@@ -1,0 +1,119 @@
+//! What each kind of claim judges by: from what was measured to findings. One file for each kind, of its name.
+
+use plimsoll_model::cause::Cause;
+use plimsoll_model::experiment::Claim;
+use plimsoll_model::observation::{Slice, TrialRecord};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::Finding;
+use plimsoll_model::verdict::Verdict;
+
+/// What is asked of every kind of claim.
+trait ClaimKind {
+    /// What the trials say: a finding for each cell where the claim is about a single system, else one for each comparison or curve.
+    fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding>;
+
+    /// Whether the slices of a measured phase tell its figure surely enough. Their scatter alone decides that, never the figure.
+    fn sure_enough(&self, _plan: &Plan, _phase: &str, _slices: &[Slice]) -> bool {
+        true
+    }
+
+    /// What is known so far of a phase that is being measured, in a sentence; nothing where there is nothing to say.
+    fn so_far(&self, _phase: &str, _slices: &[Slice]) -> Option<String> {
+        None
+    }
+
+    /// Why failures in a phase may be what is asked about; nothing where they spoil the measurement.
+    fn asks_about_failures(&self, _phase: &str) -> Option<Asked> {
+        None
+    }
+
+    /// Whether it counts the tasks of other processes like those of the system.
+    fn counts_other_processes(&self) -> bool {
+        false
+    }
+
+    /// What explains one of its findings beside what moved between the sides of a comparison.
+    fn causes(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Cause> {
+        Vec::new()
+    }
+}
+
+/// Why failures in a phase may be what is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A claim compares it with what was before: total failure answers it.
+    AfterAll,
+    /// A claim is about what part of it fails, or about what a change does to it: total failure answers nothing.
+    InPart,
+}
+
+macro_rules! define {
+    ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($_claim:ident) finds $_details:ident,)+) => {
+        $(pub(crate) mod $key;)+
+
+        /// What every kind answers.
+        fn kind(claim: &Claim) -> &dyn ClaimKind {
+            match claim {
+                $(Claim::$kind(claim) => claim,)+
+            }
+        }
+    };
+}
+
+plimsoll_model::each_claim!(define);
+
+/// What was found of each claim, in the order of the experiment.
+pub(crate) fn findings(plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+    let of_claim = |(number, claim): (u32, &Claim)| -> Vec<Finding> {
+        let numbered = |finding: Finding| {
+            let Finding { verdict, details, .. } = finding;
+            let verdict = Verdict { claim: claim.name().to_owned(), ..verdict };
+            let verdict = match claim.expected() {
+                Some(expected) => verdict.expecting(expected),
+                None => verdict,
+            };
+            Finding { claim_number: Some(number), verdict, details }
+        };
+        kind(claim).judge(plan, trials).into_iter().map(numbered).collect()
+    };
+    (1..).zip(&plan.experiment.claims).flat_map(of_claim).collect()
+}
+
+/// The claim that a finding answers; nothing where it answers none.
+pub(crate) fn of<'p>(plan: &'p Plan, finding: &Finding) -> Option<&'p Claim> {
+    plan.experiment.claims.get(finding.claim_number?.checked_sub(1)? as usize)
+}
+
+/// Whether the slices of a measured phase tell its figure surely enough for all claims.
+pub(crate) fn sure_enough(plan: &Plan, phase: &str, slices: &[Slice]) -> bool {
+    plan.experiment.claims.iter().all(|claim| kind(claim).sure_enough(plan, phase, slices))
+}
+
+/// What is known so far of a phase that is being measured, in a sentence.
+pub(crate) fn so_far(plan: &Plan, phase: &str, slices: &[Slice]) -> Option<String> {
+    plan.experiment.claims.iter().find_map(|claim| kind(claim).so_far(phase, slices))
+}
+
+/// Why failures in a phase may be what is asked about.
+pub(crate) fn asked_about_failures(plan: &Plan, phase: &str) -> Option<Asked> {
+    plan.experiment.claims.iter().find_map(|claim| kind(claim).asks_about_failures(phase))
+}
+
+/// Whether a finding counts the tasks of other processes like those of the system.
+pub(crate) fn counts_other_processes(plan: &Plan, finding: &Finding) -> bool {
+    of(plan, finding).is_some_and(|claim| kind(claim).counts_other_processes())
+}
+
+/// What explains findings beside what moved between the sides of a comparison, each cause once.
+pub(crate) fn causes(plan: &Plan, trials: &[TrialRecord], findings: &[Finding]) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    for finding in findings {
+        let found = of(plan, finding).map(|claim| kind(claim).causes(plan, trials, finding));
+        for cause in found.into_iter().flatten() {
+            if !causes.iter().any(|other| other.title == cause.title) {
+                causes.push(cause);
+            }
+        }
+    }
+    causes
+}

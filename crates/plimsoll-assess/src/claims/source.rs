@@ -1,0 +1,89 @@
+//! The source claim: was it the device that was measured, or memory?
+
+use plimsoll_judge::stats::shift::centre;
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::claim::source::{SourceClaim, SourceDetails};
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::{Cell, Plan};
+use plimsoll_model::report::Finding;
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+
+use super::ClaimKind;
+use crate::{prefix, slices, validity};
+
+/// Up to this share from the device, it is memory that was measured, and from the rest to one, the device.
+const FEW: f64 = 0.05;
+/// Fewer measurements than this have no interval.
+const LEAST: usize = 6;
+const CONFIDENCE: f64 = 0.95;
+
+impl ClaimKind for SourceClaim {
+    /// One finding for each cell.
+    fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
+        plan.cells.iter().map(|cell| finding(cell, self, trials)).collect()
+    }
+}
+
+fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding {
+    let metric = Metric::DeviceShare.name();
+    let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+    let slices = slices::of_sound(&of_cell, &claim.phase);
+    let bare = |outcome, reason: String| {
+        Verdict::bare("source", metric, outcome, slices.len(), prefix(&cell.levels) + &reason)
+    };
+    if let Some(reason) = validity::objection(&of_cell) {
+        return Finding::bare(bare(Outcome::Invalid, reason));
+    }
+    let shares: Vec<f64> =
+        slices.iter().filter_map(|slice| slice.result.figure(Metric::DeviceShare)).collect();
+    if shares.len() < slices.len() || shares.is_empty() {
+        let reason = "this kernel does not tell what is fetched from devices".into();
+        return Finding::bare(bare(Outcome::Undecided, reason));
+    }
+    let facts = || slices.iter().filter_map(|slice| slice.result.storage);
+    let read: u64 = facts().map(|facts| facts.read_bytes).sum();
+    let fetched: u64 = facts().filter_map(|facts| facts.device_read_bytes).sum();
+    let share = (fetched as f64 / read.max(1) as f64).min(1.0);
+    let seconds = slices.iter().map(|slice| slice.result.elapsed_ns).sum::<u64>() as f64 / 1e9;
+    let rate = read as f64 / 1e6 / seconds.max(1e-9);
+    let spread = (shares.len() >= LEAST).then(|| centre(&shares, CONFIDENCE));
+    let details = SourceDetails {
+        phase: claim.phase.clone(),
+        cell: cell.levels.clone(),
+        read_bytes: read,
+        device_read_bytes: fetched,
+    };
+    let verdict = Verdict {
+        estimate: Some(share),
+        interval: spread.map(|spread| Interval(spread.lo.max(0.0), spread.hi.min(1.0))),
+        ..bare(Outcome::Estimated, told(share, rate))
+    };
+    Finding::new(verdict, details)
+}
+
+fn told(share: f64, rate: f64) -> String {
+    let percent = format!("{:.0} % of what was read", 100.0 * share);
+    if share <= FEW {
+        format!(
+            "{rate:.0} MB/s is the speed of memory: the page cache had it, and {percent} came from the device"
+        )
+    } else if share >= 1.0 - FEW {
+        format!("{rate:.0} MB/s is the speed of the device: {percent} came from there")
+    } else {
+        format!(
+            "{rate:.0} MB/s is the speed of neither: {percent} came from the device, the rest from the page cache"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_which_was_measured() {
+        assert!(told(0.01, 5000.0).contains("5000 MB/s is the speed of memory"));
+        assert!(told(1.0, 100.0).contains("100 MB/s is the speed of the device"));
+        assert!(told(0.5, 200.0).contains("the speed of neither: 50 %"));
+    }
+}

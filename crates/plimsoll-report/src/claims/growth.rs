@@ -1,0 +1,122 @@
+//! The time of messaging over the number of workers, with the growth fitted to it.
+
+use plimsoll_model::experiment::claim::growth::{GrowthClaim, GrowthDetails, GrowthPointReport};
+use plotly::common::{ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
+use plotly::layout::AxisType;
+use plotly::{Scatter, Trace};
+
+use super::{Found, Shown};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
+use crate::number::{count, figure};
+use crate::section::{Row, Section, right};
+use crate::wording;
+
+impl Shown for GrowthClaim {
+    type Details = GrowthDetails;
+    const TITLE: &'static str = "Time over workers";
+
+    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+        found.iter().map(section).collect()
+    }
+}
+
+/// The time by the number of workers, and what they need.
+fn section(found: &Found<'_, GrowthDetails>) -> Section {
+    let growth = found.details;
+    let columns = [
+        right("workers"),
+        right("trials"),
+        right("ms"),
+        right("least ms"),
+        right("most ms"),
+        right("memory MB"),
+    ];
+    let rows = growth.points.iter().map(|point| {
+        Row::of([
+            count(point.workers),
+            count(point.trials as u64),
+            figure(point.ms),
+            figure(point.least_ms),
+            figure(point.most_ms),
+            point.memory_bytes.map_or_else(String::new, |bytes| figure(bytes / 1e6)),
+        ])
+    });
+    let needed = growth.bytes_per_worker.map(|bytes| {
+        format!("Each further worker needs {} KB, of its own and of the kernel's.", figure(bytes / 1e3))
+    });
+    Section::new(title(growth)).chart(chart(found.number, growth)).table(columns, rows).say_all(needed)
+}
+
+fn title(growth: &GrowthDetails) -> String {
+    wording::titled(&format!("Time over workers, {}", growth.phase), &growth.cell)
+}
+
+const HEIGHT: usize = 420;
+
+const CAPTION: &str = "The time of a round, from the start signal until the last worker has ended: medians over trials, with the least and the \
+most. Both scales are logarithmic: what is linear rises by a decade in each decade, what is constant is level. The line is the simplest kind of \
+growth that the points support.";
+
+/// The chart of one curve.
+fn chart(number: usize, growth: &GrowthDetails) -> Figure {
+    let layout = layout(HEIGHT)
+        .x_axis(axis("workers").type_(AxisType::Log))
+        .y_axis(axis("ms for a round").type_(AxisType::Log));
+    Figure {
+        id: format!("growth-{number}"),
+        title: title(growth),
+        description: description(growth),
+        caption: CAPTION.into(),
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(vec![line(growth), points(growth)], layout)),
+    }
+}
+
+fn line(growth: &GrowthDetails) -> Box<dyn Trace> {
+    let xs = growth.curve.iter().map(|[workers, _]| drawn(*workers)).collect();
+    let ys = growth.curve.iter().map(|[_, ms]| drawn(*ms)).collect();
+    Scatter::new(xs, ys)
+        .name(growth.kind.as_deref().unwrap_or("fitted"))
+        .mode(Mode::Lines)
+        .line(Line::new().color(CONTROL).width(1.5))
+        .hover_info(HoverInfo::Skip)
+}
+
+fn points(growth: &GrowthDetails) -> Box<dyn Trace> {
+    let of = |value: fn(&GrowthPointReport) -> f64| {
+        growth.points.iter().map(value).map(drawn).collect::<Vec<f64>>()
+    };
+    let range = ErrorData::new(ErrorType::Data)
+        .symmetric(false)
+        .array(of(|point| point.most_ms - point.ms))
+        .array_minus(of(|point| point.ms - point.least_ms));
+    Scatter::new(of(|point| point.workers as f64), of(|point| point.ms))
+        .name("measured")
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(TREATMENT).size(9))
+        .error_y(range)
+        .hover_text_array(growth.points.iter().map(told).collect())
+        .hover_info(HoverInfo::Text)
+}
+
+fn told(point: &GrowthPointReport) -> String {
+    format!(
+        "{} workers: {} ms ({} to {} in {} trials)",
+        point.workers,
+        figure(point.ms),
+        figure(point.least_ms),
+        figure(point.most_ms),
+        point.trials
+    )
+}
+
+fn description(growth: &GrowthDetails) -> String {
+    let mut text = String::from("The time of a round over the number of workers.");
+    for point in &growth.points {
+        text.push_str(&format!(" {}.", told(point)));
+    }
+    if let Some(kind) = &growth.kind {
+        text.push_str(&format!(" Growth: {kind}."));
+    }
+    text
+}

@@ -1,0 +1,170 @@
+//! What each kind of claim has to show: how its verdicts are put into words, and what stands beside them. One file for each kind, of its name.
+
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::claim::{self, Details};
+use plimsoll_model::report::RunReport;
+use plimsoll_model::verdict::Verdict;
+
+use crate::number::{figure, ratio};
+use crate::section::Section;
+
+/// A finding of one kind.
+struct Found<'r, D> {
+    /// Its place among those of its kind, from 1.
+    number: usize,
+    verdict: &'r Verdict,
+    details: &'r D,
+}
+
+/// How the estimate of a verdict is written, and its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// As it is.
+    Plain,
+    /// A ratio, with 1 for no change.
+    Ratio,
+    /// A difference of shares, in percentage points.
+    Points,
+    /// A share, in per cent and tenths.
+    Share,
+}
+
+impl Scale {
+    pub(crate) fn write(self, value: f64) -> String {
+        match self {
+            Self::Plain => figure(value),
+            Self::Ratio => ratio(value),
+            Self::Points => points(value),
+            Self::Share => format!("{} %", figure((value * 1000.0).round() / 10.0)),
+        }
+    }
+}
+
+/// A difference of shares: `+15 points`.
+fn points(difference: f64) -> String {
+    let points = 100.0 * difference;
+    let sign = if points > 0.0 { "+" } else { "" };
+    format!("{sign}{} points", figure((points * 10.0).round() / 10.0))
+}
+
+/// What is asked of every kind of claim.
+trait Shown {
+    /// What is found beside a verdict.
+    type Details;
+
+    /// The heading of what is shown.
+    const TITLE: &'static str;
+
+    /// Whether its verdicts stand in a table that is part of the answer, and are not told one by one.
+    const IN_A_TABLE: bool = false;
+
+    /// How its figures are written.
+    fn scale(_verdict: &Verdict) -> Scale {
+        Scale::Plain
+    }
+
+    /// What was found, without how sure it is.
+    fn found(_verdict: &Verdict, metric: &str, value: &str) -> String {
+        format!("{metric}: {value}")
+    }
+
+    /// Where "as good" ends: below one ratio or above it, or on both sides.
+    fn limits(_verdict: &Verdict, _details: &Self::Details) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// What belongs into the short answer beside the verdicts.
+    fn answers(_found: &[Found<'_, Self::Details>]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What stands beside the verdicts: charts, tables and sentences.
+    fn sections(_found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+        Vec::new()
+    }
+}
+
+/// What a kind shows.
+pub(crate) struct Group {
+    /// The kind's name.
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) sections: Vec<Section>,
+    /// Whether it is part of the answer.
+    pub(crate) open: bool,
+}
+
+macro_rules! define {
+    ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($claim:ident) finds $details:ident,)+) => {
+        $(mod $key;)+
+
+        /// What the findings of a report show, kind by kind; nothing of kinds that have nothing to show.
+        pub(crate) fn groups(report: &RunReport) -> Vec<Group> {
+            let mut groups = vec![$(Group {
+                id: stringify!($key),
+                title: claim::$claim::TITLE,
+                sections: claim::$claim::sections(&$key(report)),
+                open: claim::$claim::IN_A_TABLE,
+            },)+];
+            groups.retain(|group| !group.sections.is_empty());
+            groups
+        }
+
+        /// What belongs into the short answer beside the verdicts.
+        pub(crate) fn answers(report: &RunReport) -> Vec<String> {
+            [$(claim::$claim::answers(&$key(report)),)+].concat()
+        }
+
+        /// Where "as good" ends for a verdict; empty where that is not known.
+        pub(crate) fn limits(verdict: &Verdict, details: &Details) -> Vec<f64> {
+            match details {
+                $(Details::$kind(details) => claim::$claim::limits(verdict, details),)+
+            }
+        }
+
+        /// Whether the verdict stands in a table that is part of the answer.
+        pub(crate) fn is_in_a_table(details: &Details) -> bool {
+            match details {
+                $(Details::$kind(_) => claim::$claim::IN_A_TABLE,)+
+            }
+        }
+
+        /// How the figures of a verdict are written.
+        pub(crate) fn scale(verdict: &Verdict) -> Scale {
+            match verdict.claim.as_str() {
+                $(stringify!($key) => claim::$claim::scale(verdict),)+
+                CONFIRMATION => Scale::Share,
+                _ => Scale::Plain,
+            }
+        }
+
+        /// What was found, without how sure it is.
+        pub(crate) fn found(verdict: &Verdict, metric: &str, value: &str) -> String {
+            match verdict.claim.as_str() {
+                $(stringify!($key) => claim::$claim::found(verdict, metric, value),)+
+                CONFIRMATION => format!("{value} of the loss in {metric} came back"),
+                _ => format!("{metric}: {value}"),
+            }
+        }
+
+        $(
+            fn $key(report: &RunReport) -> Vec<Found<'_, claim::$details>> {
+                let of_kind = report.verdicts.iter().filter_map(|finding| match &finding.details {
+                    Some(Details::$kind(details)) => Some((&finding.verdict, details)),
+                    _ => None,
+                });
+                (1..).zip(of_kind).map(|(number, (verdict, details))| Found { number, verdict, details }).collect()
+            }
+        )+
+    };
+}
+
+plimsoll_model::each_claim!(define);
+
+/// The claim that an intervention brings back what was lost. No file claims it: `explain --confirm` does.
+const CONFIRMATION: &str = "confirmation";
+
+/// Whether a verdict is about a share, which is compared by its difference.
+fn is_share(verdict: &Verdict) -> bool {
+    Metric::named(&verdict.metric).is_some_and(Metric::is_share)
+}

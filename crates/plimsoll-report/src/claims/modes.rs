@@ -1,0 +1,137 @@
+//! Where measurements gather: how often each figure came, and in which order.
+
+use plimsoll_model::experiment::claim::modes::{ModesClaim, ModesDetails};
+use plotly::common::{HoverInfo, Line, Marker, MarkerSymbol, Mode};
+use plotly::layout::RangeMode;
+use plotly::{Bar, Scatter, Trace};
+
+use super::{Found, Shown};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::number::figure;
+use crate::section::Section;
+use crate::wording;
+
+impl Shown for ModesClaim {
+    type Details = ModesDetails;
+    const TITLE: &'static str = "Modes";
+
+    fn sections(found: &[Found<'_, Self::Details>]) -> Vec<Section> {
+        found.iter().map(section).collect()
+    }
+}
+
+fn section(found: &Found<'_, ModesDetails>) -> Section {
+    let facts = found.details;
+    let section = Section::new(wording::titled(&format!("Modes, {}", facts.phase), &facts.cell));
+    charts(found.number, facts).into_iter().fold(section, Section::chart)
+}
+
+const HEIGHT: usize = 320;
+/// The fewest and the most bars.
+const BARS: (usize, usize) = (8, 40);
+
+const HISTOGRAM: &str = "How many measurements gave each figure. Bars are as wide as the rule of Freedman and Diaconis says. Dashed: the modes.";
+const ORDER: &str = "Each measurement at its place in the order of carrying out; squares are those beside a background load. A mode that stays for \
+a while has another cause than one that takes turns.";
+
+/// The two charts of what one claim found in one cell.
+fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
+    if facts.values.is_empty() {
+        return Vec::new();
+    }
+    let titled = |what: &str| wording::titled(&format!("{what}, {}", facts.phase), &facts.cell);
+    let (bars, highest) = bars(facts);
+    let figure = |id: &str, what: &str, caption: &str, traces, layout| Figure {
+        id: format!("{id}-{number}"),
+        title: titled(what),
+        description: description(facts),
+        caption: caption.into(),
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(traces, layout)),
+    };
+    let metric = wording::metric(&facts.metric);
+    let count = layout(HEIGHT)
+        .x_axis(axis(&metric))
+        .y_axis(axis("measurements").range_mode(RangeMode::ToZero))
+        .bar_gap(0.05);
+    let order =
+        layout(HEIGHT).x_axis(axis("measurement")).y_axis(axis(&metric).range_mode(RangeMode::ToZero));
+    let histogram = std::iter::once(bars).chain(places(facts, highest)).collect();
+    vec![
+        figure("modes-histogram", "How often each figure came", HISTOGRAM, histogram, count),
+        figure("modes-order", "In the order of measuring", ORDER, points(facts), order),
+    ]
+}
+
+/// The histogram, and its highest bar.
+fn bars(facts: &ModesDetails) -> (Box<dyn Trace>, f64) {
+    let sorted = crate::number::sorted(facts.values.iter().copied());
+    let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
+    let quartile = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
+    let width = 2.0 * (quartile(0.75) - quartile(0.25)) / (sorted.len() as f64).cbrt();
+    let number = if width > 0.0 { ((most - least) / width).ceil() as usize } else { 1 };
+    let number = number.clamp(BARS.0, BARS.1);
+    let step = ((most - least) / number as f64).max(f64::MIN_POSITIVE);
+    let mut counts = vec![0_u32; number];
+    for value in &sorted {
+        counts[(((value - least) / step) as usize).min(number - 1)] += 1;
+    }
+    let middle = |n: usize| drawn(least + (n as f64 + 0.5) * step);
+    let highest = counts.iter().copied().max().unwrap_or(0);
+    let text = counts.iter().enumerate().map(|(n, count)| format!("{count} at about {}", figure(middle(n))));
+    let trace = Bar::new((0..number).map(middle).collect(), counts.clone())
+        .name("measurements")
+        .marker(Marker::new().color(CONTROL))
+        .hover_text_array(text.collect())
+        .hover_info(HoverInfo::Text);
+    (trace, f64::from(highest))
+}
+
+/// A line at each mode.
+fn places(facts: &ModesDetails, highest: f64) -> Vec<Box<dyn Trace>> {
+    let line = |(center, weight): (f64, f64)| -> Box<dyn Trace> {
+        Scatter::new(vec![drawn(center); 2], vec![0.0, highest])
+            .name(format!("{} ({:.0} %)", figure(center), weight * 100.0))
+            .mode(Mode::Lines)
+            .line(Line::new().color(SOFT).dash(plotly::common::DashType::Dash).width(2.0))
+            .hover_info(HoverInfo::Name)
+    };
+    facts.modes.iter().map(|mode| line((mode.center, mode.weight))).collect()
+}
+
+fn points(facts: &ModesDetails) -> Vec<Box<dyn Trace>> {
+    let beside = |n: usize| facts.background.values().any(|there| there.get(n).copied().unwrap_or(false));
+    let side = |wanted: bool, name: &str, color, symbol| -> Option<Box<dyn Trace>> {
+        let of: Vec<(usize, f64)> =
+            facts.values.iter().copied().enumerate().filter(|(n, _)| beside(*n) == wanted).collect();
+        if of.is_empty() {
+            return None;
+        }
+        let text = of.iter().map(|(n, value)| format!("{}: {}, {name}", n + 1, figure(*value)));
+        let trace = Scatter::new(
+            of.iter().map(|(n, _)| n + 1).collect(),
+            of.iter().map(|(_, value)| drawn(*value)).collect(),
+        )
+        .name(name)
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(color).symbol(symbol).size(7))
+        .hover_text_array(text.collect())
+        .hover_info(HoverInfo::Text);
+        Some(trace)
+    };
+    let alone = if facts.background.is_empty() { "measurements" } else { "alone" };
+    let names: Vec<&str> = facts.background.keys().map(String::as_str).collect();
+    let with = format!("beside {}", names.join(", "));
+    [side(false, alone, CONTROL, MarkerSymbol::Circle), side(true, &with, TREATMENT, MarkerSymbol::Square)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn description(facts: &ModesDetails) -> String {
+    let mut text = format!("{} measurements of {}.", facts.values.len(), wording::metric(&facts.metric));
+    for mode in &facts.modes {
+        text.push_str(&format!(" A mode at {} with {:.0} %.", figure(mode.center), mode.weight * 100.0));
+    }
+    text
+}
