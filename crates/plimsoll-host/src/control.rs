@@ -1,22 +1,38 @@
 //! The socket between the controller and the first process of a host: what is said while the host is made, and, by closing, that it
 //! is to end.
 //!
-//! The host's side writes lines; the controller's side writes a single byte, [`GO`], when the network is there.
+//! The host's side says [`Word`]s, each a line of JSON; the controller's side writes a single byte, [`GO`], when the network is there. What a
+//! stage is to be stands in one argument of it, in JSON as well ([`orders`], [`read_orders`]).
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::EmulatorCounts;
+use crate::guest::BootFailure;
 
 /// The controller's word that the agent may start.
 const GO: u8 = b'g';
 /// How long a host may take over one step of its start. It takes milliseconds; this is for a machine that stands still.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Long enough to read what is there.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// Whether nothing was said in time.
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
 /// What the host's side says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
     /// The process id of the host's first process, as the controller sees it.
     Pid(u32),
@@ -26,42 +42,48 @@ pub(crate) enum Word {
     Ready,
     /// The agent was started.
     Started,
-    /// It ends here.
+    /// It ends here, because the kernel refused something.
     Failed {
         /// What was tried.
         operation: String,
         /// What the kernel said.
         errno: i32,
     },
+    /// It ends here, because a guest did not come up.
+    Refused {
+        /// Why.
+        why: BootFailure,
+        /// The last lines of the guest's console; empty where there are none.
+        console: String,
+    },
+    /// A guest that ran has ended; these are the last lines of its console.
+    LastLines(String),
+    /// A guest asks its host's init for CLOCK_MONOTONIC_RAW of the machine; the answer is a line with the nanoseconds.
+    Time,
+    /// What an emulator has counted.
+    Counts(EmulatorCounts),
 }
 
 impl Word {
-    fn to_line(&self) -> String {
-        match self {
-            Self::Pid(pid) => format!("pid {pid}\n"),
-            Self::Note(text) => format!("note {}\n", text.replace('\n', " ")),
-            Self::Ready => "ready\n".into(),
-            Self::Started => "started\n".into(),
-            Self::Failed { operation, errno } => {
-                format!("failed {errno} {}\n", operation.replace('\n', " "))
-            }
-        }
+    pub(crate) fn to_line(&self) -> String {
+        // JSON has no newline but within a string, where it is escaped.
+        serde_json::to_string(self).expect("a word is texts and numbers") + "\n"
     }
 
-    fn from_line(line: &str) -> Option<Self> {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match word {
-            "pid" => rest.parse().ok().map(Self::Pid),
-            "note" => Some(Self::Note(rest.into())),
-            "ready" => Some(Self::Ready),
-            "started" => Some(Self::Started),
-            "failed" => {
-                let (errno, operation) = rest.split_once(' ')?;
-                Some(Self::Failed { operation: operation.into(), errno: errno.parse().ok()? })
-            }
-            _ => None,
-        }
+    pub(crate) fn from_line(line: &str) -> io::Result<Self> {
+        let unheard = |_| io::Error::new(io::ErrorKind::InvalidData, format!("unexpected word {line:?}"));
+        serde_json::from_str(line).map_err(unheard)
     }
+}
+
+/// What a stage is to be, as one argument of its process.
+pub(crate) fn orders(orders: &impl Serialize) -> OsString {
+    serde_json::to_string(orders).expect("orders are texts and numbers").into()
+}
+
+/// Reads what [`orders`] wrote; none where it is something else.
+pub(crate) fn read_orders<T: DeserializeOwned>(argument: &OsStr) -> Option<T> {
+    serde_json::from_str(argument.to_str()?).ok()
 }
 
 /// The controller's end. Dropping it ends the host.
@@ -75,8 +97,28 @@ impl ControllerEnd {
         if self.0.read_line(&mut line)? == 0 {
             return Ok(None);
         }
-        let unheard = || io::Error::new(io::ErrorKind::InvalidData, format!("unexpected word {line:?}"));
-        Word::from_line(line.trim_end_matches('\n')).map(Some).ok_or_else(unheard)
+        Word::from_line(&line).map(Some)
+    }
+
+    /// What the host's side has said and nobody has heard yet, without waiting for more.
+    pub(crate) fn hear_rest(&mut self) -> io::Result<Vec<Word>> {
+        self.0.get_ref().set_read_timeout(Some(AT_ONCE))?;
+        let mut heard = Vec::new();
+        let ended = loop {
+            match self.hear() {
+                Ok(Some(word)) => heard.push(word),
+                Ok(None) => break Ok(()),
+                Err(error) if is_timeout(&error) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.0.get_ref().set_read_timeout(Some(PATIENCE))?;
+        ended.map(|()| heard)
+    }
+
+    /// Lets [`Self::hear`] wait for so long from now on.
+    pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.0.get_ref().set_read_timeout(Some(patience))
     }
 
     /// Lets the agent start.
@@ -141,6 +183,8 @@ mod tests {
             Word::Ready,
             Word::Started,
             Word::Failed { operation: "starting a b".into(), errno: 2 },
+            Word::Refused { why: BootFailure::KernelEnded, console: "one line\nand \"another\"".into() },
+            Word::Counts(EmulatorCounts { frames: 7, ..EmulatorCounts::default() }),
         ];
         let (mut controller, host) = pair().expect("a socket pair");
         let host = HostEnd::new(host);
@@ -148,6 +192,9 @@ mod tests {
         for word in words {
             assert_eq!(controller.hear().expect("heard"), Some(word));
         }
+        assert_eq!(controller.hear_rest().expect("nothing is left"), []);
+        host.say(&Word::Ready);
+        assert_eq!(controller.hear_rest().expect("heard"), [Word::Ready]);
         drop(host);
         assert_eq!(controller.hear().expect("heard"), None);
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 
 use crate::forbidden::{Forbidden, root_lacks};
+use crate::guest::{BootFailure, KernelError};
 use crate::spec::SpecError;
 
 /// See `Documentation/admin-guide/sysctl/vm.rst`.
@@ -88,6 +89,27 @@ pub enum HostError {
         doing: &'static str,
         /// How it ended, in words.
         how: String,
+    },
+    /// There is no such kernel for a guest.
+    #[error("host {host}: {source}")]
+    Kernel {
+        /// The host.
+        host: String,
+        /// Why not.
+        source: Box<KernelError>,
+    },
+    /// The program that runs guests is not there.
+    #[error("host {0}: it is to be a virtual machine, and there is no program `qemu-system-x86_64`")]
+    NoQemu(String),
+    /// A guest did not come up.
+    #[error("host {host}: its guest did not start: {why}{}", told_by(console))]
+    Boot {
+        /// The host.
+        host: String,
+        /// Why not.
+        why: BootFailure,
+        /// The last lines of its console.
+        console: String,
     },
     /// The rig has no such host.
     #[error("there is no host `{0}`")]
@@ -224,6 +246,13 @@ impl HostError {
             Self::Forbidden(Forbidden::Refused { .. }) => Some(
                 "run as root, or allow user namespaces in the container or sandbox, or use `kind = \"local\"`",
             ),
+            Self::NoQemu(_) => Some(
+                "it comes with the Debian package `qemu-system-x86`; or use `kind = \"namespace\"`, with this machine's kernel",
+            ),
+            Self::Kernel { source, .. } => source.advice(),
+            Self::Boot { why: BootFailure::TooLong { .. }, .. } => {
+                Some("a longer `boot_within`, where the machine is busy")
+            }
             Self::NoNetem { .. } => Some(
                 "leave `shaper` out, and a link emulator of Plimsoll's own does it; netem comes with the module sch_netem (CONFIG_NET_SCH_NETEM)",
             ),
@@ -242,6 +271,14 @@ impl HostError {
             }
             _ => None,
         }
+    }
+}
+
+/// The last lines of a console, after what is said of them.
+fn told_by(console: &str) -> String {
+    match console {
+        "" => "; its console says nothing".into(),
+        lines => format!("; the last lines of its console:\n{lines}"),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::topology::{End, Link, PREFIX, Topology};
 use crate::{emulator, netem, offload};
 
 /// The kernel's index of the loopback interface, in every namespace.
-const LOOPBACK: u32 = 1;
+pub(crate) const LOOPBACK: u32 = 1;
 
 /// What is to be made, and where.
 pub(crate) struct Job<'a> {
@@ -59,10 +59,14 @@ impl Job<'_> {
 
     fn run_here(&self) -> Result<(), HostError> {
         self.make()?;
-        for (link, (_, means)) in self.shaped.iter().filter(|(link, _)| self.links.contains(link)) {
-            self.shape(*link, means)?;
+        for link in &self.links {
+            let means = self.shaped.get(link).map(|(_, means)| means);
+            let ends_in_guest = self.topology.links[*link].ends.iter().any(|end| self.is_guest(end.host));
+            if means.is_some() || ends_in_guest {
+                self.shape(*link, means)?;
+            }
         }
-        self.fresh.iter().try_for_each(|host| self.translate(*host))
+        self.fresh.iter().filter(|host| !self.is_guest(**host)).try_for_each(|host| self.translate(*host))
     }
 
     fn make(&self) -> Result<(), HostError> {
@@ -75,13 +79,15 @@ impl Job<'_> {
                 let up = LinkUnspec::new_with_index(LOOPBACK).up().build();
                 let done = hosts[host].link().set(up).execute().await;
                 done.map_err(|e| self.host_error(*host, "bringing loopback up", e))?;
-                self.give_addresses(*host, &hosts[host]).await?;
+                if !self.is_guest(*host) {
+                    self.give_addresses(*host, &hosts[host]).await?;
+                }
             }
             for link in &self.links {
                 go_on(self.interrupt)?;
                 self.make_link(&hosts, *link).await?;
             }
-            for (host, netlink) in &hosts {
+            for (host, netlink) in hosts.iter().filter(|(host, _)| !self.is_guest(**host)) {
                 self.make_routes(*host, netlink).await?;
             }
             Ok(())
@@ -98,21 +104,19 @@ impl Job<'_> {
     }
 
     fn translate(&self, host: usize) -> Result<(), HostError> {
-        let Some(nat) = &self.spec.hosts[host].nat else { return Ok(()) };
+        let Some(translation) = translation(self.spec, self.topology, host) else { return Ok(()) };
         let at = |operation: &str| {
             let (host, operation) = (self.names[host].clone(), operation.to_owned());
             move |source| HostError::Host { host, operation, source }
         };
-        let mut pool = self.topology.own_addresses(host);
-        let sources = nat.of.iter().filter_map(|of| self.spec.position(of));
-        let translation = Translation {
-            sources: sources.flat_map(|source| self.topology.sources(source)).collect(),
-            pool: pool.next().map(|first| (first, pool.next_back().unwrap_or(first))),
-            ports: nat.ports,
-        };
         setns(&self.namespaces[&host], CloneFlags::CLONE_NEWNET)
             .map_err(|errno| at("entering its network namespace")(errno.into()))?;
         nat::make(&translation).map_err(at("making rules of address translation (nf_tables)"))
+    }
+
+    /// A guest's kernel has what a host's namespace has else: addresses, routes and translation.
+    fn is_guest(&self, host: usize) -> bool {
+        self.spec.hosts[host].guest.is_some()
     }
 
     /// A netlink socket in each namespace. A socket stays in the namespace in which it was made, so this one thread can serve all.
@@ -143,6 +147,9 @@ impl Job<'_> {
             let netlink = &hosts[&end.host];
             let up = netlink.link().set(LinkUnspec::new_with_index(end.index).up().build()).execute().await;
             up.map_err(|e| self.link_error(link, "bringing it up", e))?;
+            if self.is_guest(end.host) {
+                continue;
+            }
             let address = netlink.address().add(end.index, end.address.into(), PREFIX).execute().await;
             address
                 .map_err(|e| self.link_error(link, &format!("giving it the address {}", end.address), e))?;
@@ -184,9 +191,9 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What travels over a shaped link is to be what would travel over a cable: no packet is longer there. Then what the kernel is to do
-    /// about it.
-    fn shape(&self, number: usize, means: &Means) -> Result<(), HostError> {
+    /// What travels over a shaped link, or to a guest, is to be what would travel over a cable: no packet is longer there, and each has its
+    /// checksum. Then what the kernel is to do about it.
+    fn shape(&self, number: usize, means: Option<&Means>) -> Result<(), HostError> {
         let link = &self.topology.links[number];
         let failed = |operation: &str, error| self.link_io_error(link, operation, error);
         for (n, end) in link.ends.iter().enumerate() {
@@ -194,7 +201,7 @@ impl Job<'_> {
                 .map_err(|errno| failed("entering the network namespace of its end", errno.into()))?;
             offload::switch_off(&end.interface)
                 .map_err(|e| failed("switching segmentation and checksum offload off", e))?;
-            if let Means::Netem(qdiscs) = means {
+            if let Some(Means::Netem(qdiscs)) = means {
                 netem::add(end.index, &qdiscs[n]).map_err(|e| failed("shaping it by netem", e))?;
             }
         }
@@ -240,6 +247,18 @@ impl Job<'_> {
     }
 }
 
+/// What a host makes of the addresses of packets that it forwards, where it changes them.
+pub(crate) fn translation(spec: &RigSpec, topology: &Topology, host: usize) -> Option<Translation> {
+    let nat = spec.hosts[host].nat.as_ref()?;
+    let mut pool = topology.own_addresses(host);
+    let sources = nat.of.iter().filter_map(|of| spec.position(of));
+    Some(Translation {
+        sources: sources.flat_map(|source| topology.sources(source)).collect(),
+        pool: pool.next().map(|first| (first, pool.next_back().unwrap_or(first))),
+        ports: nat.ports,
+    })
+}
+
 /// A netlink socket in another network namespace, in which the calling thread then is.
 fn open_netlink(namespace: &OwnedFd) -> io::Result<Handle> {
     setns(namespace, CloneFlags::CLONE_NEWNET)?;
@@ -275,7 +294,7 @@ fn veth(near: &Interface<'_>, far: &Interface<'_>, far_namespace: &OwnedFd, mtu:
     this.set_info_data(InfoData::Veth(InfoVeth::Peer(peer.build()))).build()
 }
 
-fn to_io(error: rtnetlink::Error) -> io::Error {
+pub(crate) fn to_io(error: rtnetlink::Error) -> io::Error {
     match error {
         rtnetlink::Error::NetlinkError(message) => message.to_io(),
         other => io::Error::other(other),

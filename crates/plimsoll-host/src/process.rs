@@ -6,22 +6,26 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::HostKind;
 
-use crate::control::{ControllerEnd, Word, pair};
+use crate::control::{ControllerEnd, Word, is_timeout, pair};
 use crate::error::HostError;
 use crate::group::Group;
+use crate::interrupt::go_on;
 use crate::leftovers;
 use crate::reexec::{self, spawn_with};
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
-use crate::supervisor;
-use crate::volume::Mount;
+use crate::supervisor::{self, HostOrders};
 
 /// How long a host may take to end before its supervisor is killed.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether a host that boots is still wanted.
+const PIECE: Duration = Duration::from_millis(100);
 
 /// The agent's standard streams.
 #[derive(Debug)]
@@ -51,7 +55,7 @@ impl Process {
     pub(crate) fn start(
         rig: &RigSpec,
         host: &HostSpec,
-        mounts: &[Mount],
+        orders: &HostOrders,
         group: Option<&Group>,
     ) -> Result<Self, HostError> {
         let at = |operation: &str| {
@@ -61,14 +65,14 @@ impl Process {
         let (control, theirs) = pair().map_err(at("making its control socket"))?;
         let door = group.map(Group::door).transpose().map_err(at("opening its control group"))?;
         let supervisor =
-            start_supervisor(rig, host, mounts, door, theirs).map_err(at("starting its supervisor"))?;
+            start_supervisor(rig, host, orders, door, theirs).map_err(at("starting its supervisor"))?;
         let (host, kind) = (host.name.clone(), host.kind);
         Ok(Self { host, kind, supervisor, control: Some(control), pid: None, notes: vec![] })
     }
 
     /// Waits until namespaces and settings are there.
     pub(crate) fn wait_ready(&mut self) -> Result<(), HostError> {
-        self.hear_until("its namespaces were made", |word, _| *word == Word::Ready)
+        self.hear_until("its namespaces were made", None, |word, _| *word == Word::Ready)
     }
 
     /// Lets the agent start. [`Self::wait_started`] has to follow.
@@ -77,10 +81,10 @@ impl Process {
         control.go().map_err(|source| self.error("letting the agent start", source))
     }
 
-    /// Waits until the agent was started.
-    pub(crate) fn wait_started(&mut self) -> Result<(), HostError> {
+    /// Waits until the agent was started; for so long, where that takes a boot, and unless it is not wanted any more.
+    pub(crate) fn wait_started(&mut self, boot: Option<(Duration, &AtomicBool)>) -> Result<(), HostError> {
         let mut started = false;
-        self.hear_until("its agent was started", |word, pid| {
+        self.hear_until("its agent was started", boot, |word, pid| {
             started |= *word == Word::Started;
             started && pid.is_some()
         })
@@ -89,11 +93,15 @@ impl Process {
     fn hear_until(
         &mut self,
         doing: &'static str,
+        boot: Option<(Duration, &AtomicBool)>,
         mut enough: impl FnMut(&Word, Option<u32>) -> bool,
     ) -> Result<(), HostError> {
         loop {
-            let control = self.control.as_mut().ok_or_else(|| HostError::Closed(self.host.clone()))?;
-            let heard = control.hear().map_err(|source| self.error("waiting for its word", source))?;
+            let heard = match boot {
+                None => self.control()?.hear(),
+                Some((patience, interrupt)) => self.hear_within(patience, interrupt)?,
+            };
+            let heard = heard.map_err(|source| self.error("waiting for its word", source))?;
             let Some(word) = heard else { return Err(self.ended(doing)) };
             match &word {
                 Word::Pid(pid) => self.pid = Some(*pid),
@@ -101,12 +109,54 @@ impl Process {
                 Word::Failed { operation, errno } => {
                     return Err(self.error(operation, io::Error::from_raw_os_error(*errno)));
                 }
-                Word::Ready | Word::Started => {}
+                Word::Refused { why, console } => {
+                    let (host, why, console) = (self.host.clone(), why.clone(), console.clone());
+                    return Err(HostError::Boot { host, why, console });
+                }
+                _ => {}
             }
             if enough(&word, self.pid) {
                 return Ok(());
             }
         }
+    }
+
+    fn control(&mut self) -> Result<&mut ControllerEnd, HostError> {
+        self.control.as_mut().ok_or_else(|| HostError::Closed(self.host.clone()))
+    }
+
+    /// The next word, waited for in pieces, so that the user need not wait for it.
+    fn hear_within(
+        &mut self,
+        patience: Duration,
+        interrupt: &AtomicBool,
+    ) -> Result<io::Result<Option<Word>>, HostError> {
+        let give_up = Instant::now() + patience;
+        let told = |heard: &io::Result<_>| !heard.as_ref().is_err_and(is_timeout);
+        loop {
+            go_on(interrupt)?;
+            let control = self.control()?;
+            let heard = control.set_patience(PIECE).and_then(|()| control.hear());
+            if told(&heard) || Instant::now() > give_up {
+                return Ok(heard);
+            }
+        }
+    }
+
+    /// The last lines of the console of a guest that has ended; empty for any other host.
+    pub(crate) fn last_lines(&mut self) -> String {
+        // A host that does not answer has no last words either.
+        let said = self.control.as_mut().and_then(|control| control.hear_rest().ok()).unwrap_or_default();
+        let mut lines = said.into_iter().filter_map(|word| match word {
+            Word::LastLines(lines) => Some(lines),
+            _ => None,
+        });
+        lines.next_back().unwrap_or_default()
+    }
+
+    /// Adds to what a reader of its figures must know.
+    pub(crate) fn note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     fn ended(&mut self, doing: &'static str) -> HostError {
@@ -195,7 +245,7 @@ impl Drop for Process {
 fn start_supervisor(
     rig: &RigSpec,
     host: &HostSpec,
-    mounts: &[Mount],
+    orders: &HostOrders,
     door: Option<File>,
     control: OwnedFd,
 ) -> io::Result<Child> {
@@ -206,7 +256,7 @@ fn start_supervisor(
     let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command
-        .args(supervisor::orders(kind, control.as_raw_fd(), host.forward, &host.name, mounts))
+        .args(supervisor::arguments(kind, control.as_raw_fd(), orders))
         .arg(&rig.program)
         .args(&rig.args)
         .env(leftovers::MARKER, leftovers::own_mark()?)

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use plimsoll_model::experiment::HostKind;
 use plimsoll_model::frame::VolumePlace;
@@ -15,14 +16,19 @@ use crate::access;
 use crate::emulator::{EmulatorCounts, EmulatorProcess};
 use crate::error::HostError;
 use crate::group::{Allowance, Group};
+use crate::guest;
 use crate::interrupt::go_on;
 use crate::local;
-use crate::network::Job;
+use crate::network::{Job, translation};
 use crate::process::{Pipes, Process};
 use crate::shaping::{self, Means, Shaping};
 use crate::spec::{LinkSpec, RigSpec};
+use crate::supervisor::HostOrders;
 use crate::topology::Topology;
 use crate::volume::Volumes;
+
+/// How much longer a guest is waited for than it may take.
+const BOOT_SPARE: Duration = Duration::from_secs(30);
 
 /// Hosts with their links and agents. Several rigs can exist at once; those with namespace hosts then have the same addresses.
 /// Dropping a rig ends all of it.
@@ -43,6 +49,8 @@ pub struct Rig {
     groups: BTreeMap<usize, Group>,
     /// What the hosts have to store on. Dropped after the processes that use it.
     volumes: Volumes,
+    /// What is known of the hosts that are guests.
+    guests: BTreeMap<usize, guest::Prepared>,
     /// Set when what is being made is not wanted any more.
     interrupt: Arc<AtomicBool>,
 }
@@ -67,6 +75,13 @@ impl Rig {
         if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
             access::require_namespaces()?;
         }
+        let mut guests = BTreeMap::new();
+        for (place, host) in spec.hosts.iter().enumerate() {
+            go_on(interrupt)?;
+            if let Some(guest) = &host.guest {
+                guests.insert(place, guest::Prepared::find(&host.name, guest)?);
+            }
+        }
         let mut shaped = BTreeMap::new();
         for (number, link) in spec.links.iter().enumerate() {
             shaped.extend(shaping::choose(link)?.map(|chosen| (number, chosen)));
@@ -75,7 +90,9 @@ impl Rig {
         let mut groups = BTreeMap::new();
         for (place, host) in spec.hosts.iter().enumerate() {
             go_on(interrupt)?;
-            let allowance = Allowance { memory: host.memory, devices: volumes.limits(&host.name) };
+            // A guest's memory is what QEMU makes of it.
+            let memory = host.memory.filter(|_| host.guest.is_none());
+            let allowance = Allowance { memory, devices: volumes.limits(&host.name) };
             if allowance.memory.is_some() && access::Access::detect()? != access::Access::Root {
                 return Err(HostError::HostNeedsRoot(host.name.clone()));
             }
@@ -91,6 +108,7 @@ impl Rig {
             processes: spec.hosts.iter().map(|_| None).collect(),
             groups,
             volumes,
+            guests,
             interrupt: Arc::clone(interrupt),
             spec: spec.clone(),
         };
@@ -103,10 +121,13 @@ impl Rig {
     fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
         for host in fresh {
             go_on(&self.interrupt)?;
-            let mounts = self.volumes.mounts(&self.names[*host]);
-            let group = self.groups.get(host);
-            self.processes[*host] =
-                Some(Process::start(&self.spec, &self.spec.hosts[*host], &mounts, group)?);
+            let orders = self.orders(*host);
+            let mut process =
+                Process::start(&self.spec, &self.spec.hosts[*host], &orders, self.groups.get(host))?;
+            if let Some(guest) = &orders.guest {
+                process.note(guest.prepared.note());
+            }
+            self.processes[*host] = Some(process);
         }
         for host in fresh {
             go_on(&self.interrupt)?;
@@ -128,7 +149,24 @@ impl Rig {
         for host in fresh {
             self.process(*host)?.go()?;
         }
-        fresh.iter().try_for_each(|host| self.process_mut(*host)?.wait_started())
+        let interrupt = Arc::clone(&self.interrupt);
+        fresh.iter().try_for_each(|host| {
+            // Its own deadline comes first, and knows more to tell.
+            let boot = self.guests.get(host).map(|guest| (guest.boot_within * 2 + BOOT_SPARE, &*interrupt));
+            self.process_mut(*host)?.wait_started(boot)
+        })
+    }
+
+    fn orders(&self, host: usize) -> HostOrders {
+        let spec = &self.spec.hosts[host];
+        let translation = || translation(&self.spec, &self.topology, host);
+        let guest = self.guests.get(&host);
+        HostOrders {
+            host: spec.name.clone(),
+            forward: spec.forward,
+            mounts: self.volumes.mounts(&spec.name),
+            guest: guest.map(|guest| guest::Orders::new(guest, spec, host, &self.topology, translation())),
+        }
     }
 
     fn make_network(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
@@ -270,6 +308,15 @@ impl Rig {
     /// When there is no such host, or it is closed.
     pub fn notes(&self, host: &str) -> Result<&[String], HostError> {
         Ok(self.process(self.position(host)?)?.notes())
+    }
+
+    /// The last lines that the console of a guest showed, once it has ended by itself; empty for any other host.
+    ///
+    /// # Errors
+    /// When there is no such host, or it is closed.
+    pub fn last_lines(&mut self, host: &str) -> Result<String, HostError> {
+        let position = self.position(host)?;
+        Ok(self.process_mut(position)?.last_lines())
     }
 
     /// What shapes the links that do something to packets, each with its link.

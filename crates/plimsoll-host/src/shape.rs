@@ -1,10 +1,9 @@
 //! What happens to packets on one direction of a link.
 
-use std::fmt;
-use std::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 /// One direction of a link. The default does nothing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkShape {
     /// The rate of Ethernet frames, in bits per second; without it, any.
     pub rate_bits: Option<u64>,
@@ -23,7 +22,7 @@ pub struct LinkShape {
 }
 
 /// How much may wait to be sent, beside the frame that is being sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
     /// So many frames.
     Packets(u32),
@@ -56,68 +55,5 @@ impl LinkShape {
             let to_good = 1.0 / self.loss_burst.max(1.0 / (1.0 - loss));
             ((to_good * loss / (1.0 - loss)).min(1.0), to_good)
         })
-    }
-}
-
-/// As one argument of an emulator's process.
-impl fmt::Display for LinkShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rate_bits, delay_ns, jitter_ns, loss, loss_burst, reorder, queue } = self;
-        let (packets, bytes) = match queue {
-            Queue::Packets(n) => (u64::from(*n), 0),
-            Queue::Bytes(n) => (0, *n),
-        };
-        let rate = rate_bits.unwrap_or(0);
-        write!(f, "{rate},{delay_ns},{jitter_ns},{loss},{loss_burst},{reorder},{packets},{bytes}")
-    }
-}
-
-/// This is no shape of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no shape of a link")]
-pub struct NoShape;
-
-impl FromStr for LinkShape {
-    type Err = NoShape;
-
-    fn from_str(text: &str) -> Result<Self, NoShape> {
-        let words: Vec<&str> = text.split(',').collect();
-        let [rate, delay, jitter, loss, burst, reorder, packets, bytes] =
-            words.try_into().map_err(|_| NoShape)?;
-        let whole = |word: &str| word.parse::<u64>().map_err(|_| NoShape);
-        let part = |word: &str| word.parse::<f64>().map_err(|_| NoShape);
-        let queue = match whole(bytes)? {
-            0 => Queue::Packets(packets.parse().map_err(|_| NoShape)?),
-            bytes => Queue::Bytes(bytes),
-        };
-        Ok(Self {
-            rate_bits: Some(whole(rate)?).filter(|rate| *rate > 0),
-            delay_ns: whole(delay)?,
-            jitter_ns: whole(jitter)?,
-            loss: part(loss)?,
-            loss_burst: part(burst)?,
-            reorder: part(reorder)?,
-            queue,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shape_is_read_as_it_was_written() {
-        let shape = LinkShape {
-            rate_bits: Some(90_000_000),
-            delay_ns: 3_000_000,
-            loss: 0.000_902,
-            queue: Queue::Bytes(33_750),
-            ..LinkShape::default()
-        };
-        for shape in [shape, LinkShape::default()] {
-            assert_eq!(shape.to_string().parse(), Ok(shape));
-        }
-        assert_eq!("1,2,3".parse::<LinkShape>(), Err(NoShape));
     }
 }

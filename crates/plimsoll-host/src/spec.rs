@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use plimsoll_model::experiment::{HostKind, LinkShaper, Volume};
 
+use crate::guest::GuestSpec;
 pub use crate::shape::{LinkShape, Queue};
 
 /// How many local hosts one rig can have.
@@ -57,15 +58,17 @@ pub struct HostSpec {
     pub addresses: u32,
     /// Whose packets it translates when it forwards them.
     pub nat: Option<NatSpec>,
-    /// The memory that its processes may use, in bytes; needs root.
+    /// The memory that its processes may use, in bytes; needs root. A guest's is its own.
     pub memory: Option<u64>,
+    /// What it is to be where it is a guest.
+    pub guest: Option<GuestSpec>,
 }
 
 impl HostSpec {
     /// A host that has nothing but its links.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
-        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None, memory: None }
+        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None, memory: None, guest: None }
     }
 }
 

@@ -8,7 +8,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::Signal;
 
 use crate::reexec::{EMULATOR, FAILED, GUARD, POUR, STAGE, TRY, UNDO, die_with, failed, take_control};
-use crate::{access, emulator, guard, pace, supervisor, undo};
+use crate::{access, emulator, guard, guest, pace, supervisor, undo};
 
 /// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
 /// to go on as what it is.
@@ -32,6 +32,9 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == UNDO {
         return Some(be_undo_process(args));
+    }
+    if stage == guest::GUEST {
+        return Some(guest::init::stage());
     }
     if stage == GUARD {
         return Some(guard::stage(args));

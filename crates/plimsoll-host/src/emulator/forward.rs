@@ -11,9 +11,9 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-use super::packet::PacketSocket;
 use super::report::EmulatorCounts;
 use super::shaper::{Drop, Shaper};
+use crate::packet::PacketSocket;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;

@@ -11,7 +11,6 @@
 //! The process is a hidden stage of the controller's executable, as a host's supervisor is, and dies with the controller as surely.
 
 mod forward;
-mod packet;
 mod report;
 mod shaper;
 mod slice;
@@ -27,14 +26,15 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::getpid;
+use serde::{Deserialize, Serialize};
 
-use crate::control::{ControllerEnd, HostEnd, Word, pair};
+use crate::control::{self, ControllerEnd, HostEnd, Word, pair, read_orders};
 use crate::error::HostError;
 use crate::leftovers;
+use crate::packet::{PacketSocket, Sending};
 use crate::reexec::{self, errno_of, spawn_with};
 use crate::spec::{LinkShape, LinkSpec, RigSpec};
 use forward::Emulator;
-use packet::PacketSocket;
 use shaper::Shaper;
 
 pub use report::EmulatorCounts;
@@ -44,12 +44,16 @@ pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];
 /// Their indices in the emulator's kernel.
 pub(crate) const INDICES: [u32; 2] = [100, 101];
 
+/// What the stage is to be.
+#[derive(Serialize, Deserialize)]
+struct Orders {
+    seed: u64,
+    shape: [LinkShape; 2],
+}
+
 /// The stage: makes its namespace, waits for the interfaces, and forwards until the controller is gone.
 pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let mut number = || args.next()?.to_str()?.parse::<u64>().ok();
-    let seed = number();
-    let mut shape = || args.next()?.to_str()?.parse::<LinkShape>().ok();
-    let (Some(seed), Some(there), Some(back)) = (seed, shape(), shape()) else {
+    let Some(Orders { seed, shape: [there, back] }) = args.next().and_then(|text| read_orders(&text)) else {
         return reexec::failed(control, "reading what the emulator is to be", Errno::EINVAL);
     };
     if let Err(errno) = unshare(CloneFlags::CLONE_NEWNET) {
@@ -66,7 +70,12 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     if !control.wait_for_go() {
         return ExitCode::SUCCESS;
     }
-    let open = || Ok([PacketSocket::open(ENDS[0])?, PacketSocket::open(ENDS[1])?]);
+    let open = || {
+        Ok([
+            PacketSocket::open(ENDS[0], Sending::PastQueue)?,
+            PacketSocket::open(ENDS[1], Sending::PastQueue)?,
+        ])
+    };
     let ends = match open() {
         Ok(ends) => ends,
         Err(error) => return reexec::failed(control, "opening its ends", errno_of(&error)),
@@ -77,7 +86,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     slice::shorten().ok();
     control.say(&Word::Started);
     let shapers = [Shaper::new(&there, seed), Shaper::new(&back, !seed)];
-    let answer = |counts: &EmulatorCounts| control.say(&Word::Note(counts.to_string()));
+    let answer = |counts: &EmulatorCounts| control.say(&Word::Counts(*counts));
     match Emulator::new(ends, shapers).forward(control.stream(), answer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => reexec::failed(control, "forwarding", errno_of(&error)),
@@ -123,8 +132,7 @@ impl EmulatorProcess {
         self.control.go().map_err(|source| error(&self.link, asking, source))?;
         let heard = self.control.hear().map_err(|source| error(&self.link, asking, source))?;
         match heard {
-            Some(Word::Note(counts)) => EmulatorCounts::read(&counts)
-                .ok_or_else(|| error(&self.link, asking, io::Error::other(format!("it answered {counts}")))),
+            Some(Word::Counts(counts)) => Ok(counts),
             other => Err(error(&self.link, asking, io::Error::other(format!("it answered {other:?}")))),
         }
     }
@@ -157,12 +165,12 @@ impl Drop for EmulatorProcess {
 
 fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<Child> {
     let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
-    let [there, back] = &link.shape;
+    let orders = control::orders(&Orders { seed: link.seed, shape: link.shape.clone() });
     let mut command = Command::new(executable);
     command
         .args([reexec::STAGE, reexec::EMULATOR])
-        .args([control.as_raw_fd().to_string(), getpid().to_string(), link.seed.to_string()])
-        .args([there.to_string(), back.to_string()])
+        .args([control.as_raw_fd().to_string(), getpid().to_string()])
+        .arg(orders)
         .env(leftovers::MARKER, leftovers::own_mark()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

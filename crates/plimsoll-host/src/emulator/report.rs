@@ -1,12 +1,12 @@
 //! What an emulator counted, and what that says about it.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
 /// More late or lost frames than this share, and the link was not what was asked for.
 const BEARABLE: f64 = 0.01;
 
 /// What an emulator has counted since it was made, both directions together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EmulatorCounts {
     /// Frames that arrived.
     pub frames: u64,
@@ -55,40 +55,11 @@ impl EmulatorCounts {
             )
         })
     }
-
-    /// Counts as they were told; none where these are none.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let values: Vec<u64> = text.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let [frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns] =
-            values.try_into().ok()?;
-        Some(Self { frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns })
-    }
-
-    fn values(&self) -> [u64; 8] {
-        let Self { frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns } = *self;
-        [frames, lost, queue_drops, overruns, refused, late, latest_ns, handling_ns]
-    }
-}
-
-/// As the emulator tells them to its controller: numbers between blanks.
-impl fmt::Display for EmulatorCounts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> = self.values().iter().map(ToString::to_string).collect();
-        f.write_str(&words.join(" "))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_read_as_they_were_told() {
-        let counts =
-            EmulatorCounts { frames: 1, lost: 2, queue_drops: 3, overruns: 4, late: 6, ..Default::default() };
-        assert_eq!(EmulatorCounts::read(&counts.to_string()), Some(counts));
-        assert_eq!(EmulatorCounts::read("1 2 3"), None);
-    }
 
     #[test]
     fn an_emulator_that_was_the_bottleneck_says_so_and_how_much_it_can_carry() {

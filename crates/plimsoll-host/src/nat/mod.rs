@@ -9,12 +9,13 @@ use std::net::Ipv4Addr;
 
 use nix::libc::{IPPROTO_TCP, IPPROTO_UDP};
 use nix::sys::socket::SockProtocol;
+use serde::{Deserialize, Serialize};
 
 use crate::netlink::{self, Attributes};
 use message::{Batch, Kind, NFPROTO_IPV4};
 
 /// What is translated, and to what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Translation {
     /// The networks that packets come from, each with the length of its prefix.
     pub(crate) sources: Vec<(Ipv4Addr, u8)>,

@@ -10,8 +10,9 @@ use nix::sys::signal::Signal;
 use nix::unistd::sethostname;
 
 use super::scratch::Scratch;
-use super::{Orders, exit_like, start_agent, tend};
+use super::{Orders, exit_like, release_pipes, start_agent, tend};
 use crate::control::{HostEnd, Word};
+use crate::guest;
 use crate::reexec::{errno_of, failed};
 
 /// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own; and one
@@ -36,20 +37,42 @@ pub(super) fn run(orders: &Orders) -> ExitCode {
             return failed(&orders.control, "making a folder for the files of its services", errno);
         }
     };
-    for mount in &orders.mounts {
+    for mount in &orders.host.mounts {
         let made = if scratch.is_own() { mount.make() } else { Err(Errno::EPERM) };
         if let Err(errno) = made {
             return failed(&orders.control, format!("mounting the volume at {}", mount.at.display()), errno);
         }
     }
     orders.control.say(&Word::Ready);
+    if let Some(guest) = &orders.host.guest {
+        return keep_guest(guest, orders);
+    }
     match start_agent(orders, scratch.path()) {
         Ok(agent) => {
             orders.control.say(&Word::Started);
-            exit_like(tend::tend(agent, &orders.control))
+            exit_like(tend(agent, &orders.control))
         }
         Err(code) => code,
     }
+}
+
+/// Boots the guest in which the agent runs, and ends with it.
+fn keep_guest(guest: &guest::Orders, orders: &Orders) -> ExitCode {
+    if !orders.control.wait_for_go() {
+        return ExitCode::SUCCESS;
+    }
+    let args: Vec<String> = orders.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let guest = match guest::boot(guest, &orders.program, &args, &orders.control) {
+        Ok(guest) => guest,
+        Err(error) => return guest::tell(&orders.control, error),
+    };
+    if let Err(errno) = release_pipes() {
+        return failed(&orders.control, "letting go of the agent's pipes", errno);
+    }
+    orders.control.say(&Word::Started);
+    let status = tend(guest.pid(), &orders.control);
+    orders.control.say(&Word::LastLines(guest.last_lines()));
+    exit_like(status)
 }
 
 fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
@@ -60,14 +83,19 @@ fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
     // The supervisor's death. That it died before this line, or that it is not seen in here by number, does not matter: the control
     // socket tells of the controller's death in any case.
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(at("asking to die with the supervisor"))?;
-    sethostname(&orders.host).map_err(at("setting the host name"))?;
+    sethostname(&orders.host.host).map_err(at("setting the host name"))?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .map_err(at("keeping its mounts to itself"))?;
     mount_proc(&orders.control);
+    settings(orders.host.forward)
+}
+
+/// What a host has of its own, whether its kernel is this machine's or a guest's.
+pub(crate) fn settings(forward: bool) -> Result<(), (String, Errno)> {
     for (path, value) in SETTINGS {
         set(path, value)?;
     }
-    set(FORWARD, if orders.forward { "1" } else { "0" })
+    set(FORWARD, if forward { "1" } else { "0" })
 }
 
 /// Shows the host's own processes in `/proc`. Containers that hide parts of `/proc` forbid it; the machine's is then left in place.

@@ -20,43 +20,40 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 
 use crate::access;
-use crate::control::{HostEnd, Word};
+use crate::control::{HostEnd, Word, orders, read_orders};
+use crate::guest;
 use crate::reexec::{FAILED, LOCAL, NAMESPACE, STAGE, die_with, errno_of, failed, take_control};
 use crate::volume::Mount;
 use nix::unistd::{ForkResult, Pid, fork, getpid};
-use scratch::{SCRATCH, Scratch};
+use scratch::Scratch;
+use serde::{Deserialize, Serialize};
 
-/// What a supervisor has to know. All of it stands in its arguments, where `ps` shows it.
+pub(crate) use init::settings;
+pub(crate) use scratch::SCRATCH;
+pub(crate) use tend::tend;
+
+/// What a supervisor has to know beside the program. All of it stands in its arguments, where `ps` shows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HostOrders {
+    pub(crate) host: String,
+    pub(crate) forward: bool,
+    pub(crate) mounts: Vec<Mount>,
+    /// The guest that is to run in the namespaces, in place of the agent that is to run in the guest.
+    pub(crate) guest: Option<guest::Orders>,
+}
+
 struct Orders {
     control: HostEnd,
     controller: Pid,
-    forward: bool,
-    host: OsString,
-    mounts: Vec<Mount>,
+    host: HostOrders,
     program: PathBuf,
     args: Vec<OsString>,
 }
 
 /// The arguments of a supervisor, as [`Orders::from_args`] reads them.
-pub(crate) fn orders(
-    kind: &str,
-    control: RawFd,
-    forward: bool,
-    host: &str,
-    mounts: &[Mount],
-) -> [OsString; 7] {
-    let forward = if forward { "forward" } else { "end" };
+pub(crate) fn arguments(kind: &str, control: RawFd, host: &HostOrders) -> [OsString; 5] {
     let controller = getpid().to_string();
-    let mounts: Vec<String> = mounts.iter().map(Mount::to_line).collect();
-    [
-        STAGE.into(),
-        kind.into(),
-        control.to_string().into(),
-        controller.into(),
-        forward.into(),
-        host.into(),
-        mounts.join("\n").into(),
-    ]
+    [STAGE.into(), kind.into(), control.to_string().into(), controller.into(), orders(host)]
 }
 
 impl Orders {
@@ -65,9 +62,7 @@ impl Orders {
         Some(Self {
             control,
             controller,
-            forward: args.next()? == "forward",
-            host: args.next()?,
-            mounts: args.next()?.to_str()?.lines().map(Mount::from_line).collect::<Option<_>>()?,
+            host: read_orders(&args.next()?)?,
             program: args.next()?.into(),
             args: args.collect(),
         })
@@ -130,7 +125,7 @@ fn keep_local(orders: &Orders) -> ExitCode {
         Ok(agent) => {
             orders.control.say(&Word::Pid(agent.as_raw().unsigned_abs()));
             orders.control.say(&Word::Started);
-            tend::tend(agent, &orders.control)
+            tend(agent, &orders.control)
         }
         Err(code) => return code,
     };

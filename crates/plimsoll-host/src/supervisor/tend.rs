@@ -15,7 +15,7 @@ use nix::unistd::{Pid, getpid};
 ///
 /// # Returns
 /// How the agent ended, or `StillAlive` when the controller went first.
-pub(super) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> {
+pub(crate) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGCHLD);
     mask.add(Signal::SIGTERM);

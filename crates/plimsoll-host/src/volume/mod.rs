@@ -140,9 +140,7 @@ impl Volumes {
         let path = device.path().to_owned();
         self.loops.push(device);
         let Some(filesystem) = image.filesystem else { return Ok((path.clone(), path)) };
-        let mount = Mount::new(&spec.name, &path, filesystem, image).ok_or_else(|| {
-            failed("mounting it")(io::Error::other("a path or option with tabs or ends of lines"))
-        })?;
+        let mount = Mount::new(&spec.name, &path, filesystem, image);
         let at = mount.at.clone();
         self.mounts.push((spec.volume.on.clone(), mount));
         Ok((at, path))

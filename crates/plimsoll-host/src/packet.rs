@@ -6,21 +6,31 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::libc;
 use nix::net::if_::if_nametoindex;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, RecvMsg, recvmsg, send, setsockopt, sockopt};
 
 /// linux/if_packet.h
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Enough for the bursts that arrive while the emulator is not scheduled, in bytes.
+/// Enough for the bursts that arrive while who reads them is not scheduled, in bytes.
 const BUFFER: usize = 16 << 20;
 
+/// Which way frames leave an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// By its queueing discipline, which may delay or lose them.
+    ThroughQueue,
+    /// At once.
+    PastQueue,
+}
+
 /// A packet socket that is bound to an interface.
-pub(super) struct PacketSocket(OwnedFd);
+pub(crate) struct PacketSocket(OwnedFd);
 
 impl PacketSocket {
     /// On an interface of the namespace of this process. It does not see what is sent from the interface.
-    pub(super) fn open(interface: &str) -> io::Result<Self> {
+    pub(crate) fn open(interface: &str, sending: Sending) -> io::Result<Self> {
         let all = i32::from((libc::ETH_P_ALL as u16).to_be());
         #[expect(unsafe_code, reason = "nix cannot make packet sockets of a chosen protocol")]
         // SAFETY: socket(2) takes three numbers and returns a new descriptor or -1.
@@ -35,7 +45,7 @@ impl PacketSocket {
         let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
         let index = if_nametoindex(interface)?;
         socket.set(PACKET_IGNORE_OUTGOING, 1)?;
-        socket.set(PACKET_QDISC_BYPASS, 1)?;
+        socket.set(PACKET_QDISC_BYPASS, i32::from(sending == Sending::PastQueue))?;
         // More than the machine's limit needs privilege over its first network namespace, which a user namespace lacks.
         if setsockopt(&socket.0, sockopt::RcvBufForce, &BUFFER).is_err() {
             setsockopt(&socket.0, sockopt::RcvBuf, &BUFFER)?;
@@ -73,16 +83,22 @@ impl PacketSocket {
     }
 
     /// The next frame that has arrived: its length, and when it did, in nanoseconds of CLOCK_REALTIME; none when there is none.
-    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, u64)>> {
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, u64)>> {
+        match self.try_receive(buffer) {
+            // The interface went down: it is being removed with its host, and nothing more will come.
+            Err(nix::Error::ENETDOWN) => Ok(None),
+            other => Ok(other?),
+        }
+    }
+
+    fn try_receive(&self, buffer: &mut [u8]) -> nix::Result<Option<(usize, u64)>> {
         let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
         let mut parts = [io::IoSliceMut::new(buffer)];
         let message: RecvMsg<'_, '_, ()> =
             match recvmsg(self.0.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::MSG_DONTWAIT) {
                 Ok(message) => message,
                 Err(nix::Error::EAGAIN) => return Ok(None),
-                // The interface went down: it is being removed with its host, and nothing more will come.
-                Err(nix::Error::ENETDOWN) => return Ok(None),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
         let stamp = message.cmsgs()?.find_map(|control| match control {
             ControlMessageOwned::ScmTimestampns(at) => {
@@ -93,13 +109,26 @@ impl PacketSocket {
         Ok(Some((message.bytes, stamp.unwrap_or(0))))
     }
 
+    /// Waits for a frame, and tells its length. That the interface is gone is told once, by an error.
+    pub(crate) fn wait(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some((length, _)) = self.try_receive(buffer)? {
+                return Ok(length);
+            }
+            match poll(&mut [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
     /// Sends a frame. One that the interface does not take is lost, as on any wire whose end was pulled out.
-    pub(super) fn send(&self, frame: &[u8]) -> bool {
+    pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.0.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
 
     /// How many frames the kernel had no room for since this was asked last.
-    pub(super) fn overruns(&self) -> u64 {
+    pub(crate) fn overruns(&self) -> u64 {
         // `struct tpacket_stats`: packets, drops.
         let mut counts = [0u32; 2];
         let mut length = size_of::<[u32; 2]>() as libc::socklen_t;
