@@ -79,8 +79,9 @@ impl Agent {
 
     fn handle(&mut self, request: ToAgent) -> io::Result<()> {
         match request {
-            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine } => {
-                self.hello(protocol, &sysctls, &cpus, machine)
+            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine, own_kernel } => {
+                let settings = settings::Settings { sysctls, cpus, own_kernel };
+                self.hello(protocol, &settings, machine)
             }
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id } => self.services.stop(id),
@@ -118,20 +119,14 @@ impl Agent {
         }
     }
 
-    fn hello(
-        &mut self,
-        protocol: u32,
-        sysctls: &[(String, String)],
-        cpus: &[u32],
-        machine: bool,
-    ) -> io::Result<()> {
+    fn hello(&mut self, protocol: u32, settings: &settings::Settings, machine: bool) -> io::Result<()> {
         if protocol != PROTOCOL {
             let error = format!(
                 "this agent speaks version {PROTOCOL} of the frames, the controller version {protocol}"
             );
             return self.outbox.fail(None, Failure::Other { what: "greet the controller".into(), error });
         }
-        if let Err(why) = settings::apply(sysctls, cpus) {
+        if let Err(why) = settings.apply() {
             return self.outbox.fail(None, why);
         }
         self.scope = if machine { Scope::MachineAndHost } else { Scope::HostOnly };

@@ -11,9 +11,24 @@ use plimsoll_model::frame::Failure;
 
 use crate::other;
 
-pub(crate) fn apply(sysctls: &[(String, String)], cpus: &[u32]) -> Result<(), Failure> {
-    sysctls.iter().try_for_each(|(name, value)| set(name, value))?;
-    keep_to(cpus)
+/// What a host is to be set to.
+pub(crate) struct Settings {
+    /// Each a dotted name and its value.
+    pub(crate) sysctls: Vec<(String, String)>,
+    /// The CPUs to keep to; all when empty.
+    pub(crate) cpus: Vec<u32>,
+    /// Whether the kernel is the host's own.
+    pub(crate) own_kernel: bool,
+}
+
+impl Settings {
+    pub(crate) fn apply(&self) -> Result<(), Failure> {
+        for (name, value) in &self.sysctls {
+            let file = if self.own_kernel { any_file_of(name)? } else { file_of(name)? };
+            write(&file, &format!("set {name} = {value}"), value)?;
+        }
+        keep_to(&self.cpus)
+    }
 }
 
 /// Changes a setting of this host.
@@ -24,6 +39,11 @@ pub(crate) fn set(name: &str, value: &str) -> Result<(), Failure> {
 /// Makes the kernel forget the routes that it has cached for this network namespace (Documentation/networking/ip-sysctl.rst).
 pub(crate) fn flush_routes() -> Result<(), Failure> {
     write(Path::new("/proc/sys/net/ipv4/route/flush"), "forget cached routes", "1")
+}
+
+/// The file of any setting of this host's own kernel.
+fn any_file_of(name: &str) -> Result<PathBuf, Failure> {
+    sysctl::path(name).ok_or_else(|| other(format!("set {name}"), "this is no name of a setting"))
 }
 
 /// The file of a setting of this host.

@@ -42,7 +42,7 @@ mod guard;
 mod guest;
 mod interrupt;
 mod leftovers;
-mod local;
+mod loopback;
 mod machine;
 mod nat;
 mod netem;

@@ -10,8 +10,6 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::HostKind;
-
 use crate::control::{ControllerEnd, Word, is_timeout, pair};
 use crate::error::HostError;
 use crate::group::Group;
@@ -42,7 +40,8 @@ pub struct Pipes {
 #[derive(Debug)]
 pub(crate) struct Process {
     host: String,
-    kind: HostKind,
+    /// Whether the kernel ends all of its processes with the first; else that is the supervisor's.
+    own_processes: bool,
     supervisor: Child,
     /// Gone once the host was told to end.
     control: Option<ControllerEnd>,
@@ -66,8 +65,8 @@ impl Process {
         let door = group.map(Group::door).transpose().map_err(at("opening its control group"))?;
         let supervisor =
             start_supervisor(rig, host, orders, door, theirs).map_err(at("starting its supervisor"))?;
-        let (host, kind) = (host.name.clone(), host.kind);
-        Ok(Self { host, kind, supervisor, control: Some(control), pid: None, notes: vec![] })
+        let (host, own_processes) = (host.name.clone(), host.kind.own().network);
+        Ok(Self { host, own_processes, supervisor, control: Some(control), pid: None, notes: vec![] })
     }
 
     /// Waits until namespaces and settings are there.
@@ -226,7 +225,7 @@ impl Process {
     /// Kills the supervisor of a namespace host: init dies with it, and all others with init. The supervisor of a local host goes on, since
     /// what it waits for would be nobody's child without it.
     fn end_by_force(&mut self) -> Result<(), HostError> {
-        if self.kind == HostKind::Local {
+        if !self.own_processes {
             let source = io::Error::new(io::ErrorKind::TimedOut, "a process does not die, even when killed");
             return Err(self.error("waiting for its processes to end", source));
         }
@@ -249,10 +248,7 @@ fn start_supervisor(
     door: Option<File>,
     control: OwnedFd,
 ) -> io::Result<Child> {
-    let kind = match host.kind {
-        HostKind::Namespace => reexec::NAMESPACE,
-        HostKind::Local => reexec::LOCAL,
-    };
+    let kind = if host.kind.own().network { reexec::NAMESPACE } else { reexec::LOCAL };
     let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use plimsoll_model::experiment::HostKind;
 use plimsoll_model::frame::VolumePlace;
 
 use crate::access;
@@ -18,7 +17,7 @@ use crate::error::HostError;
 use crate::group::{Allowance, Group};
 use crate::guest;
 use crate::interrupt::go_on;
-use crate::local;
+use crate::loopback::LoopbackNetwork;
 use crate::network::{Job, translation};
 use crate::process::{Pipes, Process};
 use crate::shaping::{self, Means, Shaping};
@@ -38,7 +37,7 @@ pub struct Rig {
     names: Vec<String>,
     topology: Topology,
     /// Where the local hosts' addresses come from, if there are any.
-    local: Option<local::Network>,
+    local: Option<LoopbackNetwork>,
     /// What shapes the links that do something to packets, by link.
     shaped: BTreeMap<usize, (Shaping, Means)>,
     /// The emulators between hosts, by link.
@@ -72,7 +71,7 @@ impl Rig {
     /// As [`Self::build`]; [`HostError::Interrupted`] where it was interrupted.
     pub fn build_unless(interrupt: &Arc<AtomicBool>, spec: &RigSpec) -> Result<Self, HostError> {
         spec.validate()?;
-        if spec.hosts.iter().any(|h| h.kind == HostKind::Namespace) {
+        if spec.hosts.iter().any(|h| h.kind.own().network) {
             access::require_namespaces()?;
         }
         let mut guests = BTreeMap::new();
@@ -98,13 +97,13 @@ impl Rig {
             }
             groups.extend(Group::make(&host.name, &allowance)?.map(|group| (place, group)));
         }
-        let any_local = spec.hosts.iter().any(|h| h.kind == HostKind::Local);
+        let any_local = spec.hosts.iter().any(|h| !h.kind.own().network);
         let mut rig = Self {
             names: spec.hosts.iter().map(|h| h.name.clone()).collect(),
             topology: Topology::new(spec),
             shaped,
             emulators: BTreeMap::new(),
-            local: any_local.then(local::Network::take).transpose()?,
+            local: any_local.then(LoopbackNetwork::take).transpose()?,
             processes: spec.hosts.iter().map(|_| None).collect(),
             groups,
             volumes,
@@ -364,7 +363,7 @@ impl Rig {
     }
 
     fn is_local(&self, host: usize) -> bool {
-        self.spec.hosts[host].kind == HostKind::Local
+        !self.spec.hosts[host].kind.own().network
     }
 
     fn process(&self, host: usize) -> Result<&Process, HostError> {

@@ -236,7 +236,7 @@ impl RigSpec {
         }
         let with_addresses = self.hosts.iter().filter(|h| h.addresses > 0).count();
         at_most("hosts with addresses beside their links'", with_addresses, MOST_NETWORKS)?;
-        let local = self.hosts.iter().filter(|h| h.kind == HostKind::Local).count();
+        let local = self.hosts.iter().filter(|h| !h.kind.own().network).count();
         at_most("local hosts", local, MOST_LOCAL_HOSTS)?;
         at_most("links", self.links.len(), MOST_LINKS)
     }
@@ -254,7 +254,7 @@ impl RigSpec {
             let Some(position) = self.position(end) else {
                 return Err(SpecError::NoSuchHost { link: link.to_string(), host: end.clone() });
             };
-            if self.hosts[position].kind == HostKind::Local {
+            if !self.hosts[position].kind.own().network {
                 return Err(SpecError::LocalEnd { link: link.to_string(), host: end.clone() });
             }
         }

@@ -17,7 +17,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -41,6 +41,8 @@ pub enum ToAgent {
         cpus: Vec<u32>,
         /// Whether to read the counters of the whole machine beside the host's own: one host of a machine is enough.
         machine: bool,
+        /// Whether the kernel is the host's own, so that any of its settings may be changed.
+        own_kernel: bool,
     },
     /// Start a service; answered by `Ready` or `Failed`.
     Start {

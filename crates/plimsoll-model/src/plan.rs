@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use intervention::Intervention;
 
-use crate::experiment::{Experiment, FileError, HostKind, Override, Phase, parse};
+use crate::experiment::{Experiment, FileError, Override, Phase, parse};
 
 /// An experiment that is ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,10 +100,7 @@ impl Plan {
         {
             experiment.links.clear();
             for host in experiment.hosts.values_mut() {
-                host.kind = HostKind::Local;
-                host.sysctls.clear();
-                host.addresses = 0;
-                host.nat = None;
+                host.move_to_loopback();
             }
             // The loopback of the machine is not the experiment's own, and who may not make namespaces may not listen there either.
             experiment.capture = None;

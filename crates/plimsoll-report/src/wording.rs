@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::experiment::{HostKind, Rung};
+use plimsoll_model::experiment::Rung;
 use plimsoll_model::observation::{Arm, FaultKind, SamplingCost};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{PacketReport, RemedyResult, RunReport, StateLivesIn};

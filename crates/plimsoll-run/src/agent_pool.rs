@@ -121,14 +121,17 @@ impl<'i> AgentPool<'i> {
         listener.map_err(|error| {
             lost(&key.host, &format!("cannot be listened to (starting a thread: {error})"))
         })?;
-        let own = host.sysctls.iter().filter(|(name, _)| sysctl::is_of_a_host(name));
+        let own_kernel = host.kind.own().kernel;
+        let own = host.sysctls.iter().filter(|(name, _)| own_kernel || sysctl::is_of_a_host(name));
         let sysctls = own.map(|(name, value)| (name.clone(), value.to_string())).collect();
         let hello = ToAgent::Hello {
             protocol: PROTOCOL,
             host: key.host.clone(),
             sysctls,
-            cpus: cpus.to_vec(),
+            // Those of a guest are its own, and it has as many as it is to have.
+            cpus: if own_kernel { Vec::new() } else { cpus.to_vec() },
             machine,
+            own_kernel,
         };
         self.send(key, &hello)
     }

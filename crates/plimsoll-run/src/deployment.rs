@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{Experiment, HostKind, Load, Service, Target};
+use plimsoll_model::experiment::{Experiment, Load, Service, Target};
 use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
 use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 
@@ -64,7 +64,8 @@ impl<'e> Deployment<'e> {
     fn join_host(&mut self, agents: &mut AgentPool<'_>, host: &str) -> Result<(), TrialStop> {
         let key = self.key(host);
         let pipes = self.hosts.pipes(host)?;
-        let machine = key == machine_host(self.experiment);
+        let own_kernel = self.experiment.hosts[host].kind.own().kernel;
+        let machine = own_kernel || key == machine_host(self.experiment);
         Ok(agents.join(&key, &self.experiment.hosts[host], &self.cpus[host], pipes, machine)?)
     }
 
@@ -225,9 +226,9 @@ impl<'e> Deployment<'e> {
 
     /// A load with its names resolved.
     pub(crate) fn load(&self, name: &str, load: &Load, kind: LoadKind) -> Result<LoadSpec, TrialStop> {
-        let sources = match self.experiment.hosts[&load.from].kind {
-            HostKind::Local => vec![self.hosts.address(&load.from, &load.from)?],
-            HostKind::Namespace => self.hosts.own_addresses(&load.from)?,
+        let sources = match self.experiment.hosts[&load.from].kind.own().network {
+            true => self.hosts.own_addresses(&load.from)?,
+            false => vec![self.hosts.address(&load.from, &load.from)?],
         };
         let (volume, targets) = match kind.target() {
             Target::Volume => (Some(self.hosts.volume(&load.to)?), Vec::new()),
@@ -294,9 +295,9 @@ impl<'e> Deployment<'e> {
     /// A service with its names resolved. It listens on every address of a namespace, which is its host's own, and on the one address
     /// that a local host has.
     fn spec(&self, name: &str, service: &Service) -> Result<ServiceSpec, TrialStop> {
-        let address: IpAddr = match self.experiment.hosts[&service.on].kind {
-            HostKind::Namespace => Ipv4Addr::UNSPECIFIED.into(),
-            HostKind::Local => self.hosts.address(&service.on, &service.on)?,
+        let address: IpAddr = match self.experiment.hosts[&service.on].kind.own().network {
+            true => Ipv4Addr::UNSPECIFIED.into(),
+            false => self.hosts.address(&service.on, &service.on)?,
         };
         let port = |n: u32| {
             service.port.map_or(0, |first| first.saturating_add(u16::try_from(n).unwrap_or(u16::MAX)))
@@ -341,15 +342,18 @@ impl<'e> Deployment<'e> {
     /// The address at which `from` reaches a host.
     fn address_of(&self, from: &str, host: &str) -> Result<IpAddr, TrialStop> {
         Ok(match from == host {
-            true if self.experiment.hosts[host].kind == HostKind::Namespace => Ipv4Addr::LOCALHOST.into(),
+            true if self.experiment.hosts[host].kind.own().network => Ipv4Addr::LOCALHOST.into(),
             _ => self.hosts.address(from, host)?,
         })
     }
 }
 
-/// The host whose agent reads the counters of the whole machine.
+/// The host whose agent reads the counters of the machine: of this one, where any host runs on it; else of the first guest, which is then the machine
+/// that all happens on.
 pub(crate) fn machine_host(experiment: &Experiment) -> Key {
-    Key::new(Arm::Treatment, experiment.hosts.keys().next().expect("an experiment has a host"))
+    let here = experiment.hosts.iter().find(|(_, host)| !host.kind.own().kernel).map(|(name, _)| name);
+    let host = here.or_else(|| experiment.hosts.keys().next());
+    Key::new(Arm::Treatment, host.expect("an experiment has a host"))
 }
 
 /// The services, each after the one that it passes connections on to.

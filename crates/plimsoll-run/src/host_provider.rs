@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use plimsoll_host::{
-    AgentStderr, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec, UndoProcess,
-    VolumeSpec,
+    AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
+    UndoProcess, VolumeSpec,
 };
-use plimsoll_model::experiment::{Experiment, LinkShaper, Way};
+use plimsoll_model::experiment::{Experiment, GuestClock, LinkShaper, Way};
 use plimsoll_model::frame::VolumePlace;
 use plimsoll_model::units::{QueueLength, Span};
 
@@ -148,6 +148,14 @@ impl HostProvider for Namespaces {
             nat: host.nat.as_ref().map(|nat| NatSpec {
                 of: nat.of.clone(),
                 ports: nat.ports.map(|ports| (ports.first, ports.last)),
+            }),
+            guest: host.kernel.as_ref().map(|kernel| GuestSpec {
+                kernel: kernel.clone(),
+                memory: host.guest_memory().0,
+                cpus: host.guest_cpus(),
+                append: host.append.clone().unwrap_or_default(),
+                virtual_clock: host.clock == GuestClock::Virtual,
+                boot_within: host.guest_boot_within().0,
             }),
             ..HostSpec::new(name, host.kind)
         });

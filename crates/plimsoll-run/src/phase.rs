@@ -211,7 +211,7 @@ impl<'t> Trial<'t> {
             self.deliver(arm, sink, &mut result, deadline)?;
         }
         let after = self.snapshots(&hosts, false)?;
-        let counters = changes(arm, &hosts, &before, &after);
+        let counters = changes(arm, &machine_host(experiment), &hosts, &before, &after);
         let (of_arm, agents) = self.deployment_and_agents(arm);
         let flushes = of_arm.flushes(agents)?;
         Ok(Slice { arm, number, at_ns, result, counters, background: self.background_running(), flushes })
@@ -379,9 +379,11 @@ fn deadline(phase: &Phase) -> Instant {
     Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
 }
 
-/// What the counters of a rig changed by, without those that did not change; the machine's own under a name of their own.
+/// What the counters of a rig changed by, without those that did not change; the machine's own, as one of its hosts has read them, under a name
+/// of their own. A guest's machine is its own, so what it reads of it is the guest's.
 fn changes(
     arm: Arm,
+    of_machine: &Key,
     hosts: &[Key],
     before: &[Snapshot],
     after: &[Snapshot],
@@ -389,11 +391,11 @@ fn changes(
     let mut all: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for ((key, before), after) in hosts.iter().zip(before).zip(after) {
         for (name, change) in before.change(after) {
-            let of_machine = name.starts_with("machine.");
-            if change == 0.0 || !of_machine && key.arm != arm {
+            let of_all = key == of_machine && name.starts_with("machine.");
+            if change == 0.0 || !of_all && key.arm != arm {
                 continue;
             }
-            let host = if of_machine { MACHINE } else { &key.host };
+            let host = if of_all { MACHINE } else { &key.host };
             all.entry(host.to_owned()).or_default().insert(name, change);
         }
     }
@@ -413,9 +415,22 @@ mod tests {
                 .into(),
         };
         let hosts = [Key::new(Arm::Control, "client"), Key::new(Arm::Treatment, "client")];
-        let all =
-            changes(Arm::Control, &hosts, &[snapshot(1.0), snapshot(2.0)], &[snapshot(4.0), snapshot(7.0)]);
-        assert_eq!(all["client"], BTreeMap::from([("snmp.Tcp.ActiveOpens".to_owned(), 3.0)]));
+        let of = |reader: &Key| {
+            changes(
+                Arm::Control,
+                reader,
+                &hosts,
+                &[snapshot(1.0), snapshot(2.0)],
+                &[snapshot(4.0), snapshot(7.0)],
+            )
+        };
+        let opened = ("snmp.Tcp.ActiveOpens".to_owned(), 3.0);
+        let all = of(&hosts[1]);
+        assert_eq!(all["client"], BTreeMap::from([opened.clone(), ("machine.stat.ctxt".to_owned(), 3.0)]));
         assert_eq!(all[MACHINE], BTreeMap::from([("machine.stat.ctxt".to_owned(), 5.0)]));
+        // Where another host reads the machine, a guest's are the guest's own, and those of the other rig nobody's.
+        let all = of(&Key::new(Arm::Treatment, "server"));
+        assert_eq!(all["client"], BTreeMap::from([opened, ("machine.stat.ctxt".to_owned(), 3.0)]));
+        assert!(!all.contains_key(MACHINE));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::cause::{Cause, CauseId};
-use plimsoll_model::experiment::{Action, Experiment, FlushRules, HostKind, RestartService};
+use plimsoll_model::experiment::{Action, Experiment, FlushRules, RestartService};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::{Compared, Intervention};
@@ -103,7 +103,7 @@ fn change(cause: CauseId, experiment: &Experiment) -> Option<Change> {
             set: experiment
                 .loads
                 .values()
-                .filter(|load| experiment.hosts[&load.from].kind == HostKind::Namespace)
+                .filter(|load| experiment.hosts[&load.from].kind.own().network)
                 .map(|load| sysctl(&load.from, "net.ipv4.ip_local_port_range", ALL_PORTS.into()))
                 .collect(),
             ..Change::default()
@@ -156,7 +156,7 @@ fn change(cause: CauseId, experiment: &Experiment) -> Option<Change> {
 
 /// The hosts whose kernel state is their own.
 fn of_namespaces(experiment: &Experiment) -> impl Iterator<Item = &String> {
-    experiment.hosts.iter().filter(|(_, host)| host.kind == HostKind::Namespace).map(|(name, _)| name)
+    experiment.hosts.iter().filter(|(_, host)| host.kind.own().network).map(|(name, _)| name)
 }
 
 fn sysctl(host: &str, name: &str, value: Value) -> (String, Value) {
@@ -170,7 +170,7 @@ fn backlogs(experiment: &Experiment) -> Vec<(String, Value)> {
         experiment.services.values().map(|service| (&service.on, ())).collect();
     let of_hosts = hosts
         .into_keys()
-        .filter(|host| experiment.hosts[*host].kind == HostKind::Namespace)
+        .filter(|host| experiment.hosts[*host].kind.own().network)
         .map(|host| sysctl(host, "net.core.somaxconn", json!(LONG_BACKLOG)));
     of_services.chain(of_hosts).collect()
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::{Checked, Part, declared, problem};
-use super::{Experiment, FileError, HostKind, SysctlValue, sysctl};
+use super::{Experiment, FileError, SysctlValue, sysctl};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::units::Span;
 
@@ -223,12 +223,12 @@ impl Action {
 /// The host is declared, and what is changed of it is not the machine's.
 fn own_namespaces(experiment: &Experiment, host: &str, at: Vec<Part>) -> Checked {
     declared(host, &experiment.hosts, "host", at.clone())?;
-    match experiment.hosts[host].kind {
-        HostKind::Namespace => Ok(()),
-        HostKind::Local => Err(problem(
-            at,
-            format!("`{host}` is this machine: it would be changed for everybody"),
-            "a host with namespaces of its own",
-        )),
+    if experiment.hosts[host].kind.own().network {
+        return Ok(());
     }
+    Err(problem(
+        at,
+        format!("`{host}` is this machine: it would be changed for everybody"),
+        "a host with namespaces of its own",
+    ))
 }

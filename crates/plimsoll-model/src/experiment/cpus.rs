@@ -67,6 +67,11 @@ pub fn assign(
     }
     for (name, host) in hosts {
         let Cpus::Number(number) = host.cpus else { continue };
+        if host.kind.own().kernel {
+            // Its processors are its own.
+            assigned.insert(name.clone(), Vec::new());
+            continue;
+        }
         let mut by_users: Vec<u32> = users.keys().copied().collect();
         by_users.sort_by_key(|cpu| users[cpu]);
         let number = number as usize;

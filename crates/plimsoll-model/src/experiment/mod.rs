@@ -14,6 +14,7 @@ pub mod action;
 pub mod capture;
 pub mod claim;
 pub mod cpus;
+pub mod host;
 pub mod limit;
 pub mod link;
 pub mod load;
@@ -36,6 +37,7 @@ pub use capture::Capture;
 pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
+pub use host::{GuestClock, HostKind, Own};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
 pub use load::bulk::{BulkLoad, Direction, SendBy};
@@ -148,11 +150,13 @@ pub struct Host {
     /// whole machine (`"vm.swappiness" = 10`) need root; they hold for a trial, and are put back after it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, SysctlValue>,
-    /// The CPUs that its processes may use: how many (`1`), or which (`[0, 2]`); all without it.
+    /// The CPUs that its processes may use: how many (`1`), or which (`[0, 2]`); all without it. A virtual machine has that many processors, and
+    /// one without it.
     #[serde(default, skip_serializing_if = "Cpus::are_all")]
     pub cpus: Cpus,
     /// The memory that its processes may use, the page cache of what they read and write among it (from 16M); as much as there is without
-    /// it. They get no swap beside it. Needs root, and the memory controller of control groups.
+    /// it. They get no swap beside it. Needs root, and the memory controller of control groups. A virtual machine has that much (from 128M, 512M
+    /// without it), which needs neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
     /// How many addresses it has beside those of its links (0 to 250). Loads from it use them in turn, as if each were a client of its own,
@@ -162,6 +166,20 @@ pub struct Host {
     /// What it makes of the addresses of packets that it forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nat: Option<Nat>,
+    /// The kernel of a virtual machine; a host for which one is named is of this kind. `"debian:6.12"`: the newest of Debian's kernels for virtual
+    /// machines whose version begins so, as the system's apt knows them; the path of a `.deb` of a kernel; or the path of an image
+    /// (`/boot/vmlinuz-...`, `arch/x86/boot/bzImage` of a build tree), with the modules that belong to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Boot parameters of a virtual machine's kernel beside Plimsoll's own, such as `"init_on_alloc=1 mitigations=off"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub append: Option<String>,
+    /// What a virtual machine takes for time.
+    #[serde(default, skip_serializing_if = "GuestClock::is_real")]
+    pub clock: GuestClock,
+    /// How long a virtual machine may take until its agent runs (1 s to 1 h; 2 min without it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_within: Option<Span>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -196,29 +214,6 @@ impl std::fmt::Display for SysctlValue {
         match self {
             Self::Number(n) => n.fmt(f),
             Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
-/// What a host is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HostKind {
-    /// Network, process and mount namespaces of its own (in a user namespace of the run's own where the user is not root).
-    #[default]
-    Namespace,
-    /// A process on this machine, on a loopback address of its own. Counters are then the machine's, links and routes do not exist,
-    /// and nothing can be rebuilt.
-    Local,
-}
-
-impl HostKind {
-    /// It in words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Namespace => "namespaces of its own",
-            Self::Local => "this machine",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use toml_edit::{DocumentMut, Item, Value};
 
 use super::problem::{Part, Problem, nearest};
-use super::{Claim, Experiment, RunOptions, validate};
+use super::{Claim, Experiment, Host, RunOptions, validate};
 
 /// An experiment file that cannot be used: what is wrong, where, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -167,6 +167,7 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
         let all = FileError::all_of(wrong::all(&text));
         all.unwrap_or_else(|| FileError::from_toml(&error, &text))
     })?;
+    experiment.hosts.values_mut().for_each(Host::take_kernel);
     let document: Option<DocumentMut> = text.parse().ok();
     let says = |path: &dyn Fn(&DocumentMut) -> Option<&Item>| document.as_ref().and_then(path).is_some();
     if !says(&|document| document.get("run")?.get("max_trials"))

@@ -73,7 +73,8 @@ pub fn refusal(name: &str) -> Option<&'static str> {
 /// The settings of the machine that an experiment asks for, with their values as text.
 #[must_use]
 pub fn of_machine(experiment: &Experiment) -> BTreeMap<String, String> {
-    let all = experiment.hosts.values().flat_map(|host| &host.sysctls);
+    let on_machine = experiment.hosts.values().filter(|host| !host.kind.own().kernel);
+    let all = on_machine.flat_map(|host| &host.sysctls);
     all.filter(|(name, _)| !is_of_a_host(name))
         .map(|(name, value)| (name.clone(), value.to_string()))
         .collect()

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::problem::{
     Checked, Part, Problem, check_cell, declared, in_range, mail_sink, measured, one_of, problem,
 };
-use super::{Cpus, Experiment, Factor, Host, HostKind, Link, LinkShaper, Phase, sysctl};
+use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, sysctl};
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -91,13 +91,7 @@ fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
             "1 to 11 letters, digits, `-` or `_`",
         ));
     }
-    if host.kind == HostKind::Local && !host.sysctls.is_empty() {
-        return Err(problem(
-            path!["hosts", name, "sysctls"],
-            "a local host shares the kernel settings of the machine",
-            "settings only on a host of kind \"namespace\"",
-        ));
-    }
+    host.kind.check(experiment, name, host)?;
     translation(experiment, name, host)?;
     if let Some(memory) = host.memory {
         in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
@@ -115,10 +109,11 @@ fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
 fn check_link(experiment: &Experiment, index: usize, link: &Link) -> Checked {
     for (end, name) in link.between.iter().enumerate() {
         declared(name, &experiment.hosts, "host", path!["links", index, "between", end])?;
-        if experiment.hosts[name].kind == HostKind::Local {
+        let kind = experiment.hosts[name].kind;
+        if !kind.own().network {
             return Err(problem(
                 path!["links", index, "between", end],
-                format!("`{name}` is a local host, which has no links"),
+                format!("`{name}` is a {} host, which has no links", kind.name()),
                 "a host of kind \"namespace\"",
             ));
         }
@@ -205,14 +200,6 @@ fn link_ways(link: &Link, index: usize) -> Checked {
 /// Addresses beside those of links, and what they are for.
 fn translation(experiment: &Experiment, name: &String, host: &Host) -> Checked {
     in_range(u64::from(host.addresses), 0, 250, path!["hosts", name, "addresses"])?;
-    if host.kind == HostKind::Local && (host.addresses > 0 || host.nat.is_some()) {
-        let key = if host.addresses > 0 { "addresses" } else { "nat" };
-        return Err(problem(
-            path!["hosts", name, key],
-            "a local host has one address of the machine's loopback",
-            "this only on a host of kind \"namespace\"",
-        ));
-    }
     let Some(nat) = &host.nat else { return Ok(()) };
     if !host.forward {
         return Err(problem(

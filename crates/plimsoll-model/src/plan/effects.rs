@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Plan;
 use crate::effect::{AsWhom, Effect, EffectKind, word};
-use crate::experiment::{Experiment, Filesystem, Host, HostKind, Rung, Volume, sysctl};
+use crate::experiment::{Experiment, Filesystem, Rung, Volume, sysctl};
 
 impl Plan {
     /// What carrying it out does to the machine, in all of its cells; each thing once.
@@ -26,7 +26,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
         "what is measured, into the file of runs, and a page with charts beside it",
     )];
     for (name, host) in &experiment.hosts {
-        found.extend(of_host(name, host));
+        found.extend(host.kind.effects(name, host));
     }
     for (name, value) in sysctl::of_machine(experiment) {
         let by = experiment.hosts.iter().find(|(_, host)| host.sysctls.contains_key(&name));
@@ -52,23 +52,6 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
     }
     let ladder = experiment.remedies.iter().flat_map(|remedies| &remedies.ladder);
     found.extend(ladder.filter_map(|rung| of_rung(*rung)));
-    found
-}
-
-fn of_host(name: &str, host: &Host) -> Vec<Effect> {
-    let by = |key: &str| format!("hosts.{name}.{key}");
-    let mut found = Vec::new();
-    match host.kind {
-        HostKind::Namespace => {}
-        HostKind::Local => {
-            let what = "its programs and loads are processes of the machine itself, on addresses of its loopback (127.77.0.0/16)";
-            found.push(Effect::new(EffectKind::Network, by("kind"), what).on(name));
-        }
-    }
-    if let Some(memory) = host.memory {
-        let what = format!("a control group that holds the host to {memory} of memory, removed afterwards");
-        found.push(Effect::new(EffectKind::Machine, by("memory"), what).on(name).needs_root());
-    }
     found
 }
 

@@ -179,7 +179,7 @@ fn hosts(report: &RunReport) -> Markup {
             @for host in &report.hosts {
                 tr {
                     th scope="row" { (host.name) }
-                    td { (wording::host_kind(host.kind)) }
+                    td { (host.kind.title()) }
                     td { (host.services.join(", ")) }
                     td { (host.loads.join(", ")) }
                 }

@@ -287,8 +287,7 @@ fn planned(
     access: &Access,
 ) -> Result<(Plan, RunEntry), Failure> {
     let plan = command::plan(&source, &settings)?;
-    settings.on_loopback &=
-        plan.experiment.hosts.values().any(|host| host.kind != plimsoll_model::experiment::HostKind::Local);
+    settings.on_loopback &= plan.experiment.hosts.values().any(|host| host.kind.own().network);
     let settings_json = serde_json::to_value(&settings)
         .map_err(|error| Failure::could_not(format!("the settings cannot be stored: {error}")))?;
     let entry = RunEntry {
@@ -318,11 +317,7 @@ fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry),
         )));
     }
     let plan = show::plan_of(&entry)?;
-    let needs_namespaces = plan
-        .experiment
-        .hosts
-        .values()
-        .any(|host| host.kind == plimsoll_model::experiment::HostKind::Namespace);
+    let needs_namespaces = plan.experiment.hosts.values().any(|host| host.kind.own().network);
     match access {
         Access::Local(why) if needs_namespaces => Err(Failure::could_not(format!(
             "the run {} began on namespaces, and user namespaces are forbidden here {why}",

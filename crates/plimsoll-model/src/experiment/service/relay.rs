@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ServicePlace, ServiceType};
-use crate::experiment::HostKind;
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::units::Span;
 
@@ -63,7 +62,7 @@ impl ServiceType for RelayService {
         in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))?;
         in_range(u64::from(self.leak_count), 1, 1000, here("leak_count"))?;
         let on = &at.service.on;
-        if self.leak == Some(Leak::RoutingRule) && at.experiment.hosts[on].kind == HostKind::Local {
+        if self.leak == Some(Leak::RoutingRule) && !at.experiment.hosts[on].kind.own().network {
             return Err(problem(
                 here("leak"),
                 format!("`{on}` is a local host: rules of routing would stay on the machine"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Checked, declared, in_range, measured, problem};
 use crate::experiment::problem::Part;
-use crate::experiment::{Experiment, HostKind};
+use crate::experiment::Experiment;
 
 pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {
     let Some(capture) = &experiment.capture else { return Ok(()) };
@@ -13,7 +13,8 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
             declared(host, &experiment.hosts, "host", path!["capture", key, index])?;
         }
     }
-    if let Some(local) = capture.hosts(&experiment.loads).iter().find(|host| is_local(experiment, host)) {
+    if let Some(local) = capture.hosts(&experiment.loads).iter().find(|host| shares_network(experiment, host))
+    {
         return Err(problem(
             path!["capture"],
             format!("`{local}` is a local host, whose interfaces are the machine's"),
@@ -30,8 +31,8 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
     in_range(capture.ring.0, 4 << 20, 1 << 30, path!["capture", "ring"])
 }
 
-fn is_local(experiment: &Experiment, host: &str) -> bool {
-    experiment.hosts.get(host).is_some_and(|host| host.kind == HostKind::Local)
+fn shares_network(experiment: &Experiment, host: &str) -> bool {
+    experiment.hosts.get(host).is_some_and(|host| !host.kind.own().network)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Checked, declared, in_range, one_of, problem};
 use crate::experiment::problem::Part;
-use crate::experiment::{BackgroundLoad, Experiment, Filesystem, HostKind, LoopVolume, Volume};
+use crate::experiment::{BackgroundLoad, Experiment, Filesystem, LoopVolume, Volume};
 
 /// The smallest XFS that its mkfs makes, in bytes.
 const LEAST_XFS: u64 = 300 << 20;
@@ -95,10 +95,11 @@ fn check_loop(experiment: &Experiment, name: &String, volume: &Volume, image: &L
         let key = if image.at.is_some() { "at" } else { "options" };
         return Err(problem(here(key), "there is nothing to mount", "`filesystem` beside it"));
     }
-    if image.filesystem.is_some() && experiment.hosts[&volume.on].kind == HostKind::Local {
+    let kind = experiment.hosts[&volume.on].kind;
+    if image.filesystem.is_some() && !kind.own().network {
         return Err(problem(
             path!["volumes", name, "on"],
-            format!("`{}` is a local host, which has no mounts of its own", volume.on),
+            format!("`{}` is a {} host, which has no mounts of its own", volume.on, kind.name()),
             "a host of kind \"namespace\", a `loop` without a file system, or a `folder`",
         ));
     }

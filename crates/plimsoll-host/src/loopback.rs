@@ -14,9 +14,9 @@ static TAKEN: Mutex<BTreeSet<u8>> = Mutex::new(BTreeSet::new());
 
 /// A rig's own network, 127.77.N.0/24. It is given back when dropped, so the same trial has the same addresses every time.
 #[derive(Debug)]
-pub(crate) struct Network(u8);
+pub(crate) struct LoopbackNetwork(u8);
 
-impl Network {
+impl LoopbackNetwork {
     /// Takes the lowest network that is free.
     pub(crate) fn take() -> Result<Self, HostError> {
         let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ impl Network {
     }
 }
 
-impl Drop for Network {
+impl Drop for LoopbackNetwork {
     fn drop(&mut self) {
         TAKEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
@@ -45,11 +45,11 @@ mod tests {
 
     #[test]
     fn rigs_that_exist_at_once_have_different_addresses_and_the_next_one_has_the_first_again() {
-        let (one, two) = (Network::take().expect("free"), Network::take().expect("free"));
+        let (one, two) = (LoopbackNetwork::take().expect("free"), LoopbackNetwork::take().expect("free"));
         assert_ne!(one.address(0), two.address(0));
         assert_ne!(one.address(0), one.address(253));
         let first = one.address(0);
         drop(one);
-        assert_eq!(Network::take().expect("free").address(0), first);
+        assert_eq!(LoopbackNetwork::take().expect("free").address(0), first);
     }
 }

@@ -1,0 +1,121 @@
+//! What a host is made of: a file for each kind, and the list of all.
+
+mod local;
+mod namespace;
+mod vm;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::problem::Checked;
+use super::{Experiment, Host};
+use crate::effect::Effect;
+
+pub use vm::GuestClock;
+
+/// What a kind of host has to itself. What it has not is the machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Interfaces, links, addresses, routes, and the settings of the network.
+    pub network: bool,
+    /// The whole kernel, with all of its settings and counters, and its processors.
+    pub kernel: bool,
+    /// Files: those of the machine, its programs and its disks are not there.
+    pub files: bool,
+}
+
+/// What each kind of host says of itself.
+trait HostType {
+    /// What its hosts have to themselves.
+    fn own(&self) -> Own;
+
+    /// What a host is made of, in words.
+    fn describe(&self) -> &'static str;
+
+    /// What stands for it in a table.
+    fn title(&self) -> &'static str;
+
+    /// What of this host makes no sense on this kind.
+    fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked;
+
+    /// What such a host does to the machine.
+    fn effects(&self, name: &str, host: &Host) -> Vec<Effect>;
+}
+
+/// Makes, from one list, the enum of the kinds of hosts, and the way from each to what it says of itself.
+macro_rules! host_kinds {
+    ($($(#[$doc:meta])* $name:literal $kind:ident: $type:expr,)+) => {
+        /// What a host is made of.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum HostKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl HostKind {
+            fn of(self) -> &'static dyn HostType {
+                match self {
+                    $(Self::$kind => &$type,)+
+                }
+            }
+
+            /// It as it stands in a file.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
+}
+
+host_kinds! {
+    /// Network, process and mount namespaces of its own (in a user namespace of the run's own where the user is not root).
+    #[default]
+    "namespace" Namespace: namespace::Namespace,
+    /// A process on this machine, on a loopback address of its own. Counters are then the machine's, links and routes do not exist,
+    /// and nothing can be rebuilt.
+    "local" Local: local::Local,
+    /// A virtual machine (QEMU) with the kernel that `kernel` names.
+    "vm" Vm: vm::Vm,
+}
+
+impl HostKind {
+    /// What its hosts have to themselves.
+    #[must_use]
+    pub fn own(self) -> Own {
+        self.of().own()
+    }
+
+    /// It in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        self.of().describe()
+    }
+
+    /// What stands for it in a table.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.of().title()
+    }
+
+    /// What of this host makes no sense on its kind.
+    pub(super) fn check(self, experiment: &Experiment, name: &str, host: &Host) -> Checked {
+        self.of().check(experiment, name, host)
+    }
+
+    /// What such a host does to the machine.
+    pub(crate) fn effects(self, name: &str, host: &Host) -> Vec<Effect> {
+        self.of().effects(name, host)
+    }
+}
+
+impl Host {
+    /// A host for which a kernel is named is a guest, whether its kind says so or nothing.
+    pub(super) fn take_kernel(&mut self) {
+        if self.kernel.is_some() && self.kind == HostKind::default() {
+            self.kind = HostKind::Vm;
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Hosts that are virtual machines, each with a kernel of its own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{HostType, Own};
+use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::experiment::problem::{Checked, Part, in_range, problem};
+use crate::experiment::{Cpus, Experiment, Host};
+use crate::units::{ByteSize, Span};
+
+/// The memory of a guest that says nothing of it.
+const MEMORY: u64 = 512 << 20;
+/// Less does not hold a kernel, its modules and an agent.
+const LEAST_MEMORY: u64 = 128 << 20;
+/// The kernel takes no more than 2048 bytes (COMMAND_LINE_SIZE of x86), some of which are Plimsoll's own.
+const LONGEST_APPEND: usize = 1500;
+/// How long a guest may take to boot that says nothing of it: a few seconds on a quiet machine, and several guests may boot at once.
+const BOOT_WITHIN_S: u64 = 120;
+
+/// What a guest takes for time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuestClock {
+    /// The machine's time.
+    #[default]
+    Real,
+    /// The number of instructions that it has executed, 2 ns each, on one processor: whatever else the machine does is not to be seen, and
+    /// figures repeat. They tell the length of the path through program and kernel, without caches, memory or contention; they are no speed.
+    Virtual,
+}
+
+impl GuestClock {
+    pub(in crate::experiment) fn is_real(&self) -> bool {
+        *self == Self::Real
+    }
+}
+
+pub(super) struct Vm;
+
+impl HostType for Vm {
+    fn own(&self) -> Own {
+        Own { network: true, kernel: true, files: true }
+    }
+
+    fn describe(&self) -> &'static str {
+        "a virtual machine"
+    }
+
+    fn title(&self) -> &'static str {
+        "virtual machine"
+    }
+
+    fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked {
+        let here = |key: &str| path!["hosts", name, key];
+        match host.kernel.as_deref().map(str::trim) {
+            None => {
+                return Err(problem(here("kind"), "a virtual machine needs a kernel", "`kernel` beside it"));
+            }
+            Some("" | "debian:") => {
+                let expected = "\"debian:6.12\", or the path of a .deb of a kernel or of an image, such as \"/boot/vmlinuz-6.1.0-50-cloud-amd64\"";
+                return Err(problem(here("kernel"), "this names no kernel", expected));
+            }
+            Some(_) => {}
+        }
+        if let Some(memory) = host.memory {
+            in_range(memory.0, LEAST_MEMORY, 1 << 40, here("memory"))?;
+        }
+        match &host.cpus {
+            Cpus::Number(number) => in_range(u64::from(*number), 1, 64, here("cpus"))?,
+            Cpus::These(these) if these.is_empty() => {}
+            Cpus::These(_) => {
+                let message = "a virtual machine has processors of its own, not certain ones of the machine";
+                return Err(problem(here("cpus"), message, "how many it is to have, such as 2"));
+            }
+        }
+        check_append(host, here("append"))?;
+        if let Some(within) = host.boot_within {
+            in_range(within.0.as_secs(), 1, 3600, here("boot_within"))?;
+        }
+        check_clock(experiment, name, host)
+    }
+
+    fn effects(&self, name: &str, host: &Host) -> Vec<Effect> {
+        let by = |key: &str| format!("hosts.{name}.{key}");
+        let kernel = host.kernel.as_deref().unwrap_or_default();
+        let memory = host.guest_memory();
+        let what =
+            format!("qemu-system-x86_64, with {memory} of memory, and with the kernel {}", word(kernel));
+        let qemu = Effect::new(EffectKind::Program, by("kernel"), what).on(name);
+        let mut found = vec![Effect { as_whom: Some(AsWhom::Caller), ..qemu }];
+        if kernel.starts_with("debian:") {
+            let what = "the package of its kernel, fetched by apt-get where it is not there yet, unpacked below plimsoll/kernels in the user's cache folder; nothing is installed";
+            found.push(Effect::new(EffectKind::Writes, by("kernel"), what).on(name));
+        }
+        found
+    }
+}
+
+fn check_append(host: &Host, here: [Part; 3]) -> Checked {
+    let append = host.append.as_deref().unwrap_or_default();
+    if append.len() > LONGEST_APPEND {
+        return Err(problem(here, "these are too many boot parameters for the kernel", "at most 1500 bytes"));
+    }
+    if append.split_whitespace().any(|word| word == "--") || append.contains(char::is_control) {
+        let message =
+            "what follows `--` would be no boot parameters any more, but the arguments of the guest's init";
+        return Err(problem(here, message, "boot parameters in one line, such as \"init_on_alloc=1\""));
+    }
+    Ok(())
+}
+
+/// Where its clock is no clock of the machine, nothing from outside can be timed in it.
+fn check_clock(experiment: &Experiment, name: &str, host: &Host) -> Checked {
+    if host.clock.is_real() {
+        return Ok(());
+    }
+    let here = |key: &str| path!["hosts", name, key];
+    if matches!(host.cpus, Cpus::Number(2..)) {
+        return Err(problem(here("cpus"), "with a virtual clock there is one processor", "1, or no `cpus`"));
+    }
+    if experiment.hosts.len() > 1 {
+        return Err(problem(
+            here("clock"),
+            "a virtual clock is of use only inside of one guest: no other host has the same time",
+            "an experiment with this host alone, or `clock = \"real\"`",
+        ));
+    }
+    Ok(())
+}
+
+/// What only a guest can have, on a host that is none.
+pub(super) fn refuse_guest_settings(name: &str, host: &Host) -> Checked {
+    let given = [
+        ("kernel", host.kernel.is_some()),
+        ("append", host.append.is_some()),
+        ("clock", !host.clock.is_real()),
+        ("boot_within", host.boot_within.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((key, _)) => Err(problem(
+            path!["hosts", name, *key],
+            format!("`{name}` has no kernel of its own: it is a {} host", host.kind.name()),
+            "`kind = \"vm\"` and a `kernel`",
+        )),
+        None => Ok(()),
+    }
+}
+
+impl Host {
+    /// The memory of a guest.
+    #[must_use]
+    pub fn guest_memory(&self) -> ByteSize {
+        self.memory.unwrap_or(ByteSize(MEMORY))
+    }
+
+    /// How many processors a guest has.
+    #[must_use]
+    pub fn guest_cpus(&self) -> u32 {
+        match self.cpus {
+            Cpus::Number(number) => number,
+            Cpus::These(_) => 1,
+        }
+    }
+
+    /// How long a guest may take until its agent runs.
+    #[must_use]
+    pub fn guest_boot_within(&self) -> Span {
+        self.boot_within.unwrap_or(Span(std::time::Duration::from_secs(BOOT_WITHIN_S)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::{HostKind, parse};
+
+    fn refusal(host: &str) -> Option<String> {
+        let text = format!(
+            "question = \"q\"\n[hosts.a]\n{host}\n[services.sink]\non = \"a\"\nbulk = {{}}\n[loads.l]\nfrom = \"a\"\nto = \"sink\"\n\
+             bulk = {{ duration = \"1s\" }}\n[[phases]]\nname = \"p\"\nmeasure = \"l\"\n"
+        );
+        parse(&text, &[]).err().map(|error| error.message)
+    }
+
+    #[test]
+    fn a_kernel_makes_a_virtual_machine_of_a_host() {
+        let text = "question = \"q\"\n[hosts.a]\nkernel = \"debian:6.12\"\n[services.sink]\non = \"a\"\nbulk = {}\n[loads.l]\n\
+                    from = \"a\"\nto = \"sink\"\nbulk = { duration = \"1s\" }\n[[phases]]\nname = \"p\"\nmeasure = \"l\"\n";
+        let experiment = parse(text, &[]).unwrap();
+        assert_eq!(experiment.hosts["a"].kind, HostKind::Vm);
+    }
+
+    #[test]
+    fn settings_of_a_guest_that_make_no_sense_are_refused() {
+        let kernel = "kernel = \"debian:6.12\"\n";
+        assert_eq!(refusal(kernel), None);
+        let cases = [
+            ("kind = \"vm\"".to_owned(), "a virtual machine needs a kernel"),
+            ("kernel = \"debian:\"".to_owned(), "this names no kernel"),
+            ("append = \"quiet\"".to_owned(), "`a` has no kernel of its own: it is a namespace host"),
+            (
+                "kind = \"local\"\nkernel = \"/boot/vmlinuz\"".to_owned(),
+                "`a` has no kernel of its own: it is a local host",
+            ),
+            (format!("{kernel}memory = \"32M\""), "134217728"),
+            (format!("{kernel}cpus = [0, 1]"), "has processors of its own"),
+            (format!("{kernel}append = \"a -- b\""), "no boot parameters any more"),
+            (format!("{kernel}clock = \"virtual\"\ncpus = 2"), "there is one processor"),
+        ];
+        for (host, expected) in cases {
+            let told = refusal(&host).unwrap_or_default();
+            assert!(told.contains(expected), "{host}: {told}");
+        }
+    }
+}
