@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Pid, getpid, sethostname};
 use rustix::system::{RebootCommand, init_module, reboot};
 use serde::{Deserialize, Serialize};
@@ -210,6 +210,12 @@ fn take_time(status: &mut File) -> io::Result<()> {
     }
     let offset = best.map_or(0, |(_, offset)| offset);
     let (seconds, rest) = (offset.div_euclid(1_000_000_000), offset.rem_euclid(1_000_000_000));
-    unshare(CloneFlags::from_bits_retain(libc::CLONE_NEWTIME))?;
-    fs::write("/proc/self/timens_offsets", format!("monotonic {seconds} {rest}\nboottime {seconds} {rest}\n"))
+    let time = CloneFlags::from_bits_retain(libc::CLONE_NEWTIME);
+    unshare(time)?;
+    fs::write(
+        "/proc/self/timens_offsets",
+        format!("monotonic {seconds} {rest}\nboottime {seconds} {rest}\n"),
+    )?;
+    // Only what is forked would be in it, and not what is started in the parent's memory (vfork), as the standard library does.
+    Ok(setns(File::open("/proc/self/ns/time_for_children")?, time)?)
 }
