@@ -40,7 +40,7 @@ pub(super) const FILES: [(&str, &str); 3] = [
 ];
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long the kernel may take to find its devices once their modules are there.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// So often the machine is asked for its time; the answer that took least counts.
 const QUESTIONS: usize = 8;
 

@@ -287,6 +287,11 @@ fn planned(
     access: &Access,
 ) -> Result<(Plan, RunEntry), Failure> {
     let plan = command::plan(&source, &settings)?;
+    if settings.on_loopback && plan.cells.iter().any(|cell| cell.experiment.has_own_kernels()) {
+        return Err(Failure::could_not(
+            "the experiment has virtual machines, and they stand in namespaces, which are forbidden here; without them it would measure this machine's kernel",
+        ));
+    }
     settings.on_loopback &= plan.experiment.hosts.values().any(|host| host.kind.own().network);
     let settings_json = serde_json::to_value(&settings)
         .map_err(|error| Failure::could_not(format!("the settings cannot be stored: {error}")))?;

@@ -14,6 +14,7 @@ mod claims;
 mod commands_end;
 mod explained;
 mod flooded;
+mod guests;
 mod interactions;
 mod interrupted;
 mod judging;

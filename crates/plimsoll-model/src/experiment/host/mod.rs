@@ -111,6 +111,14 @@ impl HostKind {
     }
 }
 
+impl Experiment {
+    /// Whether any host has a kernel of its own.
+    #[must_use]
+    pub fn has_own_kernels(&self) -> bool {
+        self.hosts.values().any(|host| host.kind.own().kernel)
+    }
+}
+
 impl Host {
     /// A host for which a kernel is named is a guest, whether its kind says so or nothing.
     pub(super) fn take_kernel(&mut self) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{HostType, Own};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::{Cpus, Experiment, Host};
+use crate::experiment::{Action, Cpus, Experiment, Host};
 use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
@@ -78,6 +78,7 @@ impl HostType for Vm {
         if let Some(within) = host.boot_within {
             in_range(within.0.as_secs(), 1, 3600, here("boot_within"))?;
         }
+        check_files(experiment, name)?;
         check_clock(experiment, name, host)
     }
 
@@ -106,6 +107,50 @@ fn check_append(host: &Host, here: [Part; 3]) -> Checked {
         let message =
             "what follows `--` would be no boot parameters any more, but the arguments of the guest's init";
         return Err(problem(here, message, "boot parameters in one line, such as \"init_on_alloc=1\""));
+    }
+    Ok(())
+}
+
+/// A guest has Plimsoll's own program and no other file of the machine.
+fn check_files(experiment: &Experiment, name: &str) -> Checked {
+    for (service, of) in experiment.services.iter().filter(|(_, service)| service.on == name) {
+        if let Some(program) = of.kind.programs().first() {
+            return Err(problem(
+                path!["services", service, "on"],
+                format!(
+                    "`{program}` is not there: `{name}` is a virtual machine, with no program but Plimsoll's own"
+                ),
+                "a built-in service, or a host of kind \"namespace\"",
+            ));
+        }
+    }
+    if let Some((volume, _)) = experiment.volumes.iter().find(|(_, volume)| volume.on == name) {
+        return Err(problem(
+            path!["volumes", volume, "on"],
+            format!("`{name}` is a virtual machine, which has none of this machine's disks and folders"),
+            "a host of kind \"namespace\"",
+        ));
+    }
+    let captured = experiment.capture.as_ref().map(|capture| capture.hosts(&experiment.loads));
+    if captured.is_some_and(|hosts| hosts.iter().any(|host| host == name)) {
+        return Err(problem(
+            path!["capture"],
+            format!("packets are not captured on a virtual machine, and `{name}` is one"),
+            "`on` with the host across its link",
+        ));
+    }
+    for phase in experiment.all_phases() {
+        let mut runs = phase.actions.iter().filter_map(Action::run);
+        if let Some(run) = runs.find(|run| run.on == name) {
+            return Err(problem(
+                path!["phases"],
+                format!(
+                    "{} is not there: `{name}` is a virtual machine, with no program but Plimsoll's own",
+                    word(&run.line())
+                ),
+                "a command on a host of kind \"namespace\"",
+            ));
+        }
     }
     Ok(())
 }

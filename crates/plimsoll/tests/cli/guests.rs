@@ -1,0 +1,177 @@
+//! Hosts that are virtual machines with a kernel of their own, run by the real QEMU.
+//!
+//! Their kernel is Debian's, which `cargo xtask test` fetches and unpacks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::lab::{Lab, wait_until};
+use crate::machine;
+
+/// Where `cargo xtask test` unpacks the package of the kernel.
+const PACKAGE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guest-kernel");
+/// How long after the controller's death nothing may be left.
+const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
+
+fn kernel() -> PathBuf {
+    let boot = Path::new(PACKAGE).join("boot");
+    let files = fs::read_dir(&boot).unwrap_or_else(|error| {
+        panic!("{}: {error}; `cargo xtask test` puts a kernel for guests there", boot.display())
+    });
+    let mut images =
+        files.flatten().map(|file| file.path()).filter(|path| path.to_string_lossy().contains("vmlinuz-"));
+    images.next().expect("the package has a kernel")
+}
+
+/// A guest with a load inside of it, and more said of the guest.
+fn alone(kernel: &Path, more: &str) -> String {
+    format!(
+        "question = \"Does a guest work?\"\n[hosts.box]\nkernel = \"{}\"\n{more}\n[services.web]\non = \"box\"\nweb = {{}}\n\
+         [loads.get]\nfrom = \"box\"\nto = \"web\"\nhttp = {{ connections = 20 }}\n[[phases]]\nname = \"work\"\nmeasure = \"get\"\nslices = 2\n\
+         [run]\nmin_trials = 1\nmax_trials = 1\n",
+        kernel.display()
+    )
+}
+
+/// A guest that forwards between two namespaces, one of them behind its address, and the relay on it.
+fn between(kernel: &Path) -> String {
+    format!(
+        "question = \"Does a guest join links?\"\n[hosts.client]\n[hosts.firewall]\nkernel = \"{}\"\nforward = true\n\
+         nat = {{ of = [\"client\"] }}\nsysctls = {{ \"vm.swappiness\" = 7 }}\n[hosts.server]\n\
+         [[links]]\nbetween = [\"client\", \"firewall\"]\n[[links]]\nbetween = [\"firewall\", \"server\"]\n\
+         [services.web]\non = \"server\"\nweb = {{}}\n[services.relay]\non = \"firewall\"\nrelay = {{ to = \"web\" }}\n\
+         [loads.relayed]\nfrom = \"client\"\nto = \"relay\"\nhttp = {{ connections = 20 }}\n\
+         [loads.forwarded]\nfrom = \"client\"\nto = \"web\"\nhttp = {{ connections = 20 }}\n\
+         [[phases]]\nname = \"relayed\"\nmeasure = \"relayed\"\nslices = 2\n[[phases]]\nname = \"forwarded\"\nmeasure = \"forwarded\"\nslices = 2\n\
+         [run]\nmin_trials = 1\nmax_trials = 1\n",
+        kernel.display()
+    )
+}
+
+#[test]
+#[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
+fn services_and_loads_run_on_the_kernel_of_a_guest() {
+    for lab in [Lab::new(), Lab::of_ordinary_user()] {
+        let image = lab.path("vmlinuz-of-a-package");
+        fs::create_dir_all(lab.path("root")).expect("allowed");
+        fs::copy(kernel(), &image).expect("allowed");
+        let experiment = lab.file("alone.toml", &alone(&kernel(), "append = \"init_on_alloc=1\""));
+        let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+        let host = &report["hosts"][0];
+        assert_eq!((host["name"].as_str(), host["kind"].as_str()), (Some("box"), Some("vm")), "{report}");
+        let release = kernel().file_name().expect("a file").to_string_lossy().replace("vmlinuz-", "");
+        let told = report["environment"]["notes"].to_string() + &report["notes"].to_string();
+        assert!(told.contains(&release), "the kernel {release} is told: {told}");
+    }
+}
+
+#[test]
+#[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
+fn a_guest_joins_the_links_of_namespaces() {
+    let lab = Lab::of_root();
+    let swappiness = || fs::read_to_string("/proc/sys/vm/swappiness").expect("readable");
+    let before = swappiness();
+    let experiment = lab.file("between.toml", &between(&kernel()));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    let phases: Vec<&str> = crate::lab::phases_of(&report["trials"][0]);
+    assert!(phases.contains(&"relayed") && phases.contains(&"forwarded"), "{phases:?}");
+    assert_eq!(swappiness(), before, "a setting of a guest's kernel is none of this machine's");
+}
+
+#[test]
+#[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
+fn a_guest_that_does_not_come_up_is_told_with_the_last_of_its_console() {
+    let lab = Lab::new();
+    let fails = |name: &str, text: &str, expected: &[&str]| {
+        let experiment = lab.file(name, text);
+        let run = lab.start(&["run", &experiment]);
+        let id = run.id();
+        let mut told = run.ends().exits(3);
+        for words in expected {
+            told = told.says(words);
+        }
+        assert_eq!(machine::processes_of(id), [] as [u32; 0], "nothing of {name} is left");
+    };
+    let panics = alone(&kernel(), "append = \"rdinit=/no/such/init\"");
+    fails(
+        "panics.toml",
+        &panics,
+        &["its guest did not start: its kernel ended", "Kernel panic - not syncing"],
+    );
+
+    // An image that its loader takes for a kernel, and whose first instructions are a loop: jmp $
+    let hangs = lab.path("hangs");
+    let mut image = fs::read(kernel()).expect("readable");
+    let setup = (usize::from(image[0x1f1]) + 1) * 512;
+    image[0x268..0x400].fill(0x90);
+    for start in [0x200, setup, setup + 0x200] {
+        image[start..start + 2].copy_from_slice(&[0xeb, 0xfe]);
+    }
+    fs::write(&hangs, image).expect("allowed");
+    let text = alone(&hangs, "boot_within = \"2s\"");
+    fails("hangs.toml", &text, &["its agent did not run within 2 s", "a longer `boot_within`"]);
+
+    // Debian's kernel has virtio in modules, which are not beside a copy of its image.
+    let bare = lab.path("bare");
+    fs::copy(kernel(), &bare).expect("allowed");
+    fails(
+        "bare.toml",
+        &alone(&bare, ""),
+        &["there is no virtio port", "virtio_console, built in or as modules"],
+    );
+
+    let none = lab.file("none.toml", &alone(Path::new("/no/such/kernel"), ""));
+    lab.plimsoll(&["run", &none]).exits(3).says("kernel /no/such/kernel: No such file");
+    let no_qemu = lab.file("no-qemu.toml", &alone(&kernel(), ""));
+    let told = lab.script(&format!("PATH=/nowhere \"$PLIMSOLL\" run {no_qemu}")).exits(3);
+    told.says("there is no program `qemu-system-x86_64`").says("Debian package `qemu-system-x86`");
+}
+
+#[test]
+#[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
+fn of_a_killed_run_no_guest_is_left() {
+    let lab = Lab::new();
+    let experiment = lab.file("alone.toml", &alone(&kernel(), ""));
+    // While it boots, and while it works.
+    for pause in [Duration::from_millis(500), Duration::from_secs(8)] {
+        let run = lab.start(&["run", &experiment]);
+        let controller = run.id();
+        let has_qemu = || {
+            let names = machine::processes_of(controller).into_iter();
+            names
+                .filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok())
+                .any(|name| name.starts_with("qemu-system"))
+        };
+        wait_until("its guest boots", has_qemu);
+        thread::sleep(pause);
+        run.signal(Signal::SIGKILL);
+        let killed = Instant::now();
+        run.ends();
+        while killed.elapsed() < NOTHING_LEFT_AFTER && !machine::processes_of(controller).is_empty() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(machine::processes_of(controller), [] as [u32; 0], "processes are left");
+    }
+}
+
+#[test]
+fn what_a_guest_does_not_have_is_refused_where_it_is_asked_for() {
+    let lab = Lab::new();
+    let kernel = Path::new("/boot/vmlinuz");
+    let nginx = alone(kernel, "").replace("web = {}", "nginx = {}");
+    lab.plimsoll(&["check", &lab.file("nginx.toml", &nginx)])
+        .exits(2)
+        .says("`nginx` is not there: `box` is a virtual machine");
+    let volume = alone(kernel, "") + "[volumes.disk]\non = \"box\"\nfolder = {}\n";
+    lab.plimsoll(&["check", &lab.file("volume.toml", &volume)])
+        .exits(2)
+        .says("has none of this machine's disks and folders");
+    let capture = alone(kernel, "") + "[capture]\n";
+    lab.plimsoll(&["check", &lab.file("capture.toml", &capture)])
+        .exits(2)
+        .says("packets are not captured on a virtual machine");
+}
