@@ -24,6 +24,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/postal", "postal"),
     ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
     ("/usr/bin/xz", "xz-utils"),
+    ("/usr/bin/zstd", "zstd"),
+    ("/usr/bin/cpio", "cpio"),
 ];
 
 /// Installs what is missing, after asking where somebody can answer.

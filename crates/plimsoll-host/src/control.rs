@@ -22,9 +22,6 @@ const GO: u8 = b'g';
 /// How long a host may take over one step of its start. It takes milliseconds; this is for a machine that stands still.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Long enough to read what is there.
-const AT_ONCE: Duration = Duration::from_millis(1);
-
 /// Whether nothing was said in time.
 pub(crate) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
@@ -100,9 +97,9 @@ impl ControllerEnd {
         Word::from_line(&line).map(Some)
     }
 
-    /// What the host's side has said and nobody has heard yet, without waiting for more.
-    pub(crate) fn hear_rest(&mut self) -> io::Result<Vec<Word>> {
-        self.0.get_ref().set_read_timeout(Some(AT_ONCE))?;
+    /// What the host's side has said and nobody has heard yet, until it is gone or says nothing for so long.
+    pub(crate) fn hear_rest(&mut self, patience: Duration) -> io::Result<Vec<Word>> {
+        self.set_patience(patience)?;
         let mut heard = Vec::new();
         let ended = loop {
             match self.hear() {
@@ -112,7 +109,7 @@ impl ControllerEnd {
                 Err(error) => break Err(error),
             }
         };
-        self.0.get_ref().set_read_timeout(Some(PATIENCE))?;
+        self.set_patience(PATIENCE)?;
         ended.map(|()| heard)
     }
 
@@ -192,9 +189,9 @@ mod tests {
         for word in words {
             assert_eq!(controller.hear().expect("heard"), Some(word));
         }
-        assert_eq!(controller.hear_rest().expect("nothing is left"), []);
+        assert_eq!(controller.hear_rest(Duration::from_millis(1)).expect("nothing is left"), []);
         host.say(&Word::Ready);
-        assert_eq!(controller.hear_rest().expect("heard"), [Word::Ready]);
+        assert_eq!(controller.hear_rest(Duration::from_millis(1)).expect("heard"), [Word::Ready]);
         drop(host);
         assert_eq!(controller.hear().expect("heard"), None);
     }

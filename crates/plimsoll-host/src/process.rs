@@ -22,6 +22,8 @@ use crate::supervisor::{self, HostOrders};
 /// How long a host may take to end before its supervisor is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long the init of a guest that has ended may take to say its last words.
+const ENDING: Duration = Duration::from_millis(500);
 /// How often it is looked whether a host that boots is still wanted.
 const PIECE: Duration = Duration::from_millis(100);
 
@@ -40,6 +42,7 @@ pub struct Pipes {
 #[derive(Debug)]
 pub(crate) struct Process {
     host: String,
+    is_guest: bool,
     /// Whether the kernel ends all of its processes with the first; else that is the supervisor's.
     own_processes: bool,
     supervisor: Child,
@@ -66,7 +69,16 @@ impl Process {
         let supervisor =
             start_supervisor(rig, host, orders, door, theirs).map_err(at("starting its supervisor"))?;
         let (host, own_processes) = (host.name.clone(), host.kind.own().network);
-        Ok(Self { host, own_processes, supervisor, control: Some(control), pid: None, notes: vec![] })
+        let is_guest = orders.guest.is_some();
+        Ok(Self {
+            host,
+            is_guest,
+            own_processes,
+            supervisor,
+            control: Some(control),
+            pid: None,
+            notes: vec![],
+        })
     }
 
     /// Waits until namespaces and settings are there.
@@ -144,8 +156,12 @@ impl Process {
 
     /// The last lines of the console of a guest that has ended; empty for any other host.
     pub(crate) fn last_lines(&mut self) -> String {
+        if !self.is_guest {
+            return String::new();
+        }
         // A host that does not answer has no last words either.
-        let said = self.control.as_mut().and_then(|control| control.hear_rest().ok()).unwrap_or_default();
+        let said =
+            self.control.as_mut().and_then(|control| control.hear_rest(ENDING).ok()).unwrap_or_default();
         let mut lines = said.into_iter().filter_map(|word| match word {
             Word::LastLines(lines) => Some(lines),
             _ => None,

@@ -16,7 +16,10 @@ use crate::{access, emulator, guard, guest, pace, supervisor, undo};
 /// To be called first in `main`, before any thread is started.
 #[must_use]
 pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let mut args = args.into_iter().skip(1);
+    let mut args = args.into_iter();
+    if args.next()? == guest::INIT {
+        return Some(guest::init::stage());
+    }
     if args.next()? != STAGE {
         return None;
     }
@@ -32,9 +35,6 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     }
     if stage == UNDO {
         return Some(be_undo_process(args));
-    }
-    if stage == guest::GUEST {
-        return Some(guest::init::stage());
     }
     if stage == GUARD {
         return Some(guard::stage(args));

@@ -75,6 +75,16 @@ impl<'e> Deployment<'e> {
         hosts.flat_map(|host| self.hosts.notes(host).into_iter().map(move |note| format!("`{host}`: {note}")))
     }
 
+    /// The last lines of the consoles of hosts that have ended by themselves.
+    pub(crate) fn last_lines(&mut self) -> String {
+        let hosts = self.experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);
+        let told = hosts.filter_map(|(host, _)| {
+            let lines = self.hosts.last_lines(host);
+            (!lines.is_empty()).then(|| format!("; the last lines of the console of `{host}`:\n{lines}"))
+        });
+        told.collect()
+    }
+
     /// Which links did not do what was asked of them, until now.
     pub(crate) fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, TrialStop> {
         Ok(self.hosts.link_troubles()?)

@@ -1,17 +1,18 @@
 //! What can go wrong while an experiment is carried out.
 
-use plimsoll_host::HostError;
 use plimsoll_model::experiment::cpus::NoSuchCpus;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::Fault;
 use plimsoll_store::StoreError;
+
+use crate::host_provider::ProviderError;
 
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A host could not be made.
     #[error(transparent)]
-    Host(#[from] HostError),
+    Host(#[from] ProviderError),
     /// A host wants CPUs that are not there.
     #[error(transparent)]
     Cpus(#[from] NoSuchCpus),
@@ -82,10 +83,10 @@ pub enum TrialStop {
     Error(#[from] RunError),
 }
 
-impl From<HostError> for TrialStop {
-    fn from(error: HostError) -> Self {
+impl From<ProviderError> for TrialStop {
+    fn from(error: ProviderError) -> Self {
         match error {
-            HostError::Interrupted => Self::Interrupted,
+            ProviderError::Interrupted => Self::Interrupted,
             error => Self::Error(error.into()),
         }
     }

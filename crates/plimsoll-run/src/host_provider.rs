@@ -1,5 +1,6 @@
 //! Where hosts come from: a narrow trait, so that trials can be tested without namespaces.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -24,6 +25,50 @@ pub struct Pipes {
     pub from: Box<dyn Read + Send>,
 }
 
+/// Why hosts could not be made or used, whoever provides them.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// Nobody wants it any more.
+    #[error("interrupted")]
+    Interrupted,
+    /// The host has nothing of its own that could be made anew.
+    #[error("{0}")]
+    NotRebuildable(String),
+    /// There is no such volume.
+    #[error("there is no volume `{0}`")]
+    NoSuchVolume(String),
+    /// What the provider says.
+    #[error("{source}")]
+    Failed {
+        /// Its own error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+        /// What the user can do about it, where that is known.
+        advice: Option<Cow<'static, str>>,
+    },
+}
+
+impl ProviderError {
+    /// What the user can do about it, where that is known.
+    #[must_use]
+    pub fn advice(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Failed { advice, .. } => advice.clone(),
+            Self::Interrupted | Self::NotRebuildable(_) | Self::NoSuchVolume(_) => None,
+        }
+    }
+}
+
+impl From<HostError> for ProviderError {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Interrupted => Self::Interrupted,
+            HostError::NotRebuildable(_) => Self::NotRebuildable(error.to_string()),
+            HostError::NoSuchVolume(name) => Self::NoSuchVolume(name),
+            error => Self::Failed { advice: error.advice(), source: error.into() },
+        }
+    }
+}
+
 /// A link that did not do what was asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTrouble {
@@ -39,25 +84,25 @@ pub trait HostProvider {
     ///
     /// # Errors
     /// When one cannot be made; none is left then.
-    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError>;
+    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, ProviderError>;
 
     /// Makes the kernel drop its clean caches.
     ///
     /// # Errors
     /// When it is not allowed.
-    fn drop_caches(&self) -> Result<(), HostError>;
+    fn drop_caches(&self) -> Result<(), ProviderError>;
 
     /// Changes settings of the whole machine, each a dotted name and its value.
     ///
     /// # Errors
     /// When one of them cannot be changed; none is then.
-    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError>;
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, ProviderError>;
 
     /// The CPUs that hosts may use.
     ///
     /// # Errors
     /// When that cannot be told.
-    fn usable_cpus(&self) -> Result<Vec<u32>, HostError>;
+    fn usable_cpus(&self) -> Result<Vec<u32>, ProviderError>;
 }
 
 /// Settings that are put back when this is dropped.
@@ -80,13 +125,13 @@ pub trait Hosts {
     ///
     /// # Errors
     /// When there is no such host, or its streams were taken already.
-    fn pipes(&mut self, host: &str) -> Result<Pipes, HostError>;
+    fn pipes(&mut self, host: &str) -> Result<Pipes, ProviderError>;
 
     /// The address by which `from` reaches `to`.
     ///
     /// # Errors
     /// When there is no such host, or no way between the two.
-    fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError>;
+    fn address(&self, from: &str, to: &str) -> Result<IpAddr, ProviderError>;
 
     /// What a reader of its figures must know of a host.
     fn notes(&self, host: &str) -> Vec<String>;
@@ -95,35 +140,38 @@ pub trait Hosts {
     ///
     /// # Errors
     /// When there is no such host.
-    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError>;
+    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, ProviderError>;
 
     /// Where the agent of its host finds a volume.
     ///
     /// # Errors
     /// When there is no such volume.
-    fn volume(&self, name: &str) -> Result<VolumePlace, HostError>;
+    fn volume(&self, name: &str) -> Result<VolumePlace, ProviderError>;
 
     /// Which links did not do what was asked of them, until now.
     ///
     /// # Errors
     /// When a link cannot be asked.
-    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError>;
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, ProviderError>;
 
     /// What shapes the links that do something to packets.
     ///
     /// # Errors
     /// When a link cannot be asked.
-    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError>;
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, ProviderError>;
 
     /// The inode of a host's network namespace, by which its processes are told from others'; none for a host that has no namespace of its
     /// own.
     fn network_namespace(&self, host: &str) -> Option<u64>;
 
+    /// The last lines of the console of a host that has ended by itself; empty where it has none.
+    fn last_lines(&mut self, host: &str) -> String;
+
     /// Makes a host anew; all of its processes and kernel state are gone.
     ///
     /// # Errors
     /// When it cannot be made again.
-    fn rebuild(&mut self, host: &str) -> Result<(), HostError>;
+    fn rebuild(&mut self, host: &str) -> Result<(), ProviderError>;
 }
 
 /// Hosts made of namespaces, or of processes on loopback addresses where the experiment says so.
@@ -140,7 +188,7 @@ pub struct Namespaces {
 }
 
 impl HostProvider for Namespaces {
-    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
+    fn build(&self, experiment: &Experiment) -> Result<Box<dyn Hosts>, ProviderError> {
         let hosts = experiment.hosts.iter().map(|(name, host)| HostSpec {
             forward: host.forward,
             addresses: host.addresses,
@@ -185,16 +233,16 @@ impl HostProvider for Namespaces {
         Ok(Box::new(Rig::build_unless(&self.interrupt, &spec)?))
     }
 
-    fn drop_caches(&self) -> Result<(), HostError> {
-        plimsoll_host::drop_caches()
+    fn drop_caches(&self) -> Result<(), ProviderError> {
+        Ok(plimsoll_host::drop_caches()?)
     }
 
-    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError> {
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, ProviderError> {
         Ok(Box::new(plimsoll_host::change_machine(settings)?))
     }
 
-    fn usable_cpus(&self) -> Result<Vec<u32>, HostError> {
-        plimsoll_host::usable_cpus()
+    fn usable_cpus(&self) -> Result<Vec<u32>, ProviderError> {
+        Ok(plimsoll_host::usable_cpus()?)
     }
 }
 
@@ -217,13 +265,13 @@ fn shape(way: &Way) -> LinkShape {
 }
 
 impl Hosts for Rig {
-    fn pipes(&mut self, host: &str) -> Result<Pipes, HostError> {
+    fn pipes(&mut self, host: &str) -> Result<Pipes, ProviderError> {
         let pipes = Rig::pipes(self, host)?;
         Ok(Pipes { to: Box::new(pipes.stdin), from: Box::new(pipes.stdout) })
     }
 
-    fn address(&self, from: &str, to: &str) -> Result<IpAddr, HostError> {
-        self.address_towards(from, to)
+    fn address(&self, from: &str, to: &str) -> Result<IpAddr, ProviderError> {
+        Ok(self.address_towards(from, to)?)
     }
 
     fn notes(&self, host: &str) -> Vec<String> {
@@ -231,15 +279,15 @@ impl Hosts for Rig {
         Rig::notes(self, host).map(<[String]>::to_vec).unwrap_or_default()
     }
 
-    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, HostError> {
-        Rig::own_addresses(self, host)
+    fn own_addresses(&self, host: &str) -> Result<Vec<IpAddr>, ProviderError> {
+        Ok(Rig::own_addresses(self, host)?)
     }
 
-    fn volume(&self, name: &str) -> Result<VolumePlace, HostError> {
-        Rig::volume(self, name)
+    fn volume(&self, name: &str) -> Result<VolumePlace, ProviderError> {
+        Ok(Rig::volume(self, name)?)
     }
 
-    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, ProviderError> {
         let troubles = self.emulators()?.into_iter().filter_map(|(link, counts)| {
             let what = format!("the link {link}: {}", counts.trouble()?);
             Some(LinkTrouble { what, lost_frames: counts.overruns > 0 })
@@ -247,7 +295,7 @@ impl Hosts for Rig {
         Ok(troubles.collect())
     }
 
-    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError> {
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, ProviderError> {
         let paces: BTreeMap<String, u64> = self
             .emulators()?
             .iter()
@@ -271,7 +319,12 @@ impl Hosts for Rig {
         Rig::network_namespace(self, host)
     }
 
-    fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
-        Rig::rebuild(self, host)
+    fn last_lines(&mut self, host: &str) -> String {
+        // A host that is not there any more has said all that it had to say.
+        Rig::last_lines(self, host).unwrap_or_default()
+    }
+
+    fn rebuild(&mut self, host: &str) -> Result<(), ProviderError> {
+        Ok(Rig::rebuild(self, host)?)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use plimsoll_host::HostError;
 use plimsoll_model::experiment::{Experiment, Remedies, Rung};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::PhaseKind;
 
 use crate::error::TrialStop;
 use crate::event::Event;
+use crate::host_provider::ProviderError;
 use crate::phase::{Extent, PHASE_LIMIT};
 use crate::trial::{Trial, sample_hz};
 
@@ -64,7 +64,7 @@ impl<'t> Trial<'t> {
                     let (deployment, agents) = self.deployment_and_agents(arm);
                     match deployment.rebuild(agents, host, hz) {
                         Err(TrialStop::Error(crate::RunError::Host(
-                            error @ HostError::NotRebuildable(_),
+                            error @ ProviderError::NotRebuildable(_),
                         ))) => {
                             return Ok(Some(format!("not tried: {error}")));
                         }

@@ -22,7 +22,9 @@ mod trial;
 pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
-pub use host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ShapedLink};
+pub use host_provider::{
+    Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ProviderError, ShapedLink,
+};
 pub use run::{Ended, Limits, Run};
 
 use std::collections::BTreeMap;

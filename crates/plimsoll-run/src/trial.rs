@@ -107,7 +107,12 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         links: Vec::new(),
         standstill: Standstill::watch(),
     };
-    let stop = trial.all(place.remedies).err();
+    let mut stop = trial.all(place.remedies).err();
+    if let Some(TrialStop::Fault(fault)) = &mut stop
+        && fault.kind == FaultKind::AgentLost
+    {
+        fault.what += &trial.last_lines();
+    }
     trial.finish(stop)
 }
 
@@ -163,6 +168,12 @@ impl<'t> Trial<'t> {
         self.observer.on(&Event::RigReady { took });
         self.start = Instant::now();
         Ok(())
+    }
+
+    /// What the consoles of hosts showed last that have ended by themselves, to be put behind what is said of that.
+    fn last_lines(&mut self) -> String {
+        let lines = self.deployments.iter_mut().map(Deployment::last_lines);
+        lines.collect()
     }
 
     /// Where a load met errors, what services wrote may tell why.

@@ -164,7 +164,7 @@ impl From<RunError> for Failure {
 
 impl From<plimsoll_host::HostError> for Failure {
     fn from(error: plimsoll_host::HostError) -> Self {
-        RunError::Host(error).into()
+        RunError::Host(error.into()).into()
     }
 }
 

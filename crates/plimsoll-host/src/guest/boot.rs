@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::archive::{Archive, are_one_file};
 use super::console::Console;
-use super::machine::{Descriptors, PROGRAM};
+use super::machine::{Descriptors, INIT, PROGRAM};
 use super::modules::Modules;
 use super::{Orders, init, pump};
 use crate::clock;
@@ -274,6 +274,7 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
     // A file that was replaced since this process started is still there under the name by which it is open.
     let own = if own.exists() { own } else { THIS_EXECUTABLE.into() };
     archive.program(Path::new(PROGRAM), &own)?;
+    archive.link(Path::new(INIT), Path::new(PROGRAM));
     let inside_agent = if are_one_file(&own, agent) {
         PROGRAM
     } else {

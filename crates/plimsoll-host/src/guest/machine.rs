@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{GuestSpec, Interface};
 use crate::error::HostError;
-use crate::reexec::STAGE;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// Where the executable is in a guest, whose first process it is.
+/// Where the executable is in a guest.
 pub(super) const PROGRAM: &str = "/plimsoll";
-/// The stage that it is started as.
-pub(crate) const GUEST: &str = "guest";
+/// The name by which the kernel starts it as the guest's first process. It is not told by an argument: the kernel hands on whatever boot
+/// parameters it does not know (Documentation/admin-guide/kernel-parameters.rst).
+pub(crate) const INIT: &str = "/plimsoll-guest";
 /// The names of the guest's ports: frames of the agent, and what its init says.
 pub(super) const FRAMES: &str = "plimsoll.frames";
 pub(super) const STATUS: &str = "plimsoll.status";
@@ -104,7 +104,7 @@ impl Machine {
         // A panic ends the guest at once. Addresses of code and data differ from boot to boot, and with them the length of paths.
         let fixed = if self.virtual_clock { " nokaslr norandmaps" } else { "" };
         let append = &self.append;
-        format!("console=ttyS0 quiet panic=-1 rdinit={PROGRAM}{fixed} {append} -- {STAGE} {GUEST}")
+        format!("console=ttyS0 quiet panic=-1 rdinit={INIT}{fixed} {append}")
     }
 }
 
@@ -197,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_comes_after_plimsolls_own_parameters_and_before_those_of_init() {
+    fn what_the_user_says_comes_after_plimsolls_own_parameters() {
         let told = machine(false).parameters();
         let place = |word: &str| told.find(word).unwrap_or_else(|| panic!("{word} in {told}"));
-        assert!(place("panic=-1") < place("init_on_alloc=1") && place("init_on_alloc=1") < place(" -- "));
+        assert!(place("panic=-1") < place("init_on_alloc=1"));
         assert!(!told.contains("nokaslr"));
         assert!(machine(true).parameters().contains(" nokaslr "));
     }

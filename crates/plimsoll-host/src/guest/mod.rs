@@ -38,7 +38,7 @@ use crate::topology::Topology;
 pub use boot::BootFailure;
 pub(crate) use boot::{boot, tell};
 pub use kernel::KernelError;
-pub(crate) use machine::{Accelerator, GUEST, Machine};
+pub(crate) use machine::{Accelerator, INIT, Machine};
 pub use package::PackageError;
 
 /// What a guest is to be.

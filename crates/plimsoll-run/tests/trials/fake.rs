@@ -6,11 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use plimsoll_host::HostError;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{CapturedFile, FlushFacts, LoadResult, SamplingCost, Snapshot};
-use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ShapedLink};
+use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
@@ -31,23 +30,23 @@ impl FakeProvider {
 }
 
 impl HostProvider for FakeProvider {
-    fn build(&self, _: &Experiment) -> Result<Box<dyn Hosts>, HostError> {
+    fn build(&self, _: &Experiment) -> Result<Box<dyn Hosts>, ProviderError> {
         let mut rigs = self.rigs.lock().unwrap();
         *rigs += 1;
         Ok(Box::new(FakeHosts { rig: *rigs - 1, provider: self.clone() }))
     }
 
-    fn drop_caches(&self) -> Result<(), HostError> {
+    fn drop_caches(&self) -> Result<(), ProviderError> {
         self.log.lock().unwrap().push("drop caches".into());
         Ok(())
     }
 
-    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, HostError> {
+    fn change_machine(&self, settings: &BTreeMap<String, String>) -> Result<Box<dyn Changed>, ProviderError> {
         self.log.lock().unwrap().push(format!("change {settings:?}"));
         Ok(Box::new(PutBack(Arc::clone(&self.log))))
     }
 
-    fn usable_cpus(&self) -> Result<Vec<u32>, HostError> {
+    fn usable_cpus(&self) -> Result<Vec<u32>, ProviderError> {
         Ok(vec![0, 1])
     }
 }
@@ -69,14 +68,14 @@ struct FakeHosts {
 }
 
 impl Hosts for FakeHosts {
-    fn pipes(&mut self, _: &str) -> Result<Pipes, HostError> {
+    fn pipes(&mut self, _: &str) -> Result<Pipes, ProviderError> {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let (rig, provider) = (self.rig, self.provider.clone());
         thread::spawn(move || answer_all(rig, &provider, theirs));
         Ok(Pipes { to: Box::new(ours.try_clone().expect("a second handle")), from: Box::new(ours) })
     }
 
-    fn address(&self, _: &str, _: &str) -> Result<IpAddr, HostError> {
+    fn address(&self, _: &str, _: &str) -> Result<IpAddr, ProviderError> {
         Ok(Ipv4Addr::new(10, 0, 0, 1).into())
     }
 
@@ -84,19 +83,19 @@ impl Hosts for FakeHosts {
         vec![format!("{host} is a thread")]
     }
 
-    fn own_addresses(&self, _: &str) -> Result<Vec<IpAddr>, HostError> {
+    fn own_addresses(&self, _: &str) -> Result<Vec<IpAddr>, ProviderError> {
         Ok(Vec::new())
     }
 
-    fn volume(&self, name: &str) -> Result<VolumePlace, HostError> {
-        Err(HostError::NoSuchVolume(name.into()))
+    fn volume(&self, name: &str) -> Result<VolumePlace, ProviderError> {
+        Err(ProviderError::NoSuchVolume(name.into()))
     }
 
-    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, HostError> {
+    fn link_troubles(&mut self) -> Result<Vec<LinkTrouble>, ProviderError> {
         Ok(Vec::new())
     }
 
-    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, HostError> {
+    fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, ProviderError> {
         let pace = Some(format!("carries {} packets/s", self.rig));
         Ok(vec![ShapedLink { what: "the link a - b was shaped by a thread".into(), pace }])
     }
@@ -105,7 +104,11 @@ impl Hosts for FakeHosts {
         u64::try_from(self.rig).ok()
     }
 
-    fn rebuild(&mut self, host: &str) -> Result<(), HostError> {
+    fn last_lines(&mut self, _: &str) -> String {
+        String::new()
+    }
+
+    fn rebuild(&mut self, host: &str) -> Result<(), ProviderError> {
         self.provider.log.lock().unwrap().push(format!("rig {}: rebuild {host}", self.rig));
         Ok(())
     }

@@ -104,8 +104,7 @@ fn check_append(host: &Host, here: [Part; 3]) -> Checked {
         return Err(problem(here, "these are too many boot parameters for the kernel", "at most 1500 bytes"));
     }
     if append.split_whitespace().any(|word| word == "--") || append.contains(char::is_control) {
-        let message =
-            "what follows `--` would be no boot parameters any more, but the arguments of the guest's init";
+        let message = "what follows `--`, or a line's end, is no boot parameter";
         return Err(problem(here, message, "boot parameters in one line, such as \"init_on_alloc=1\""));
     }
     Ok(())
@@ -249,7 +248,7 @@ mod tests {
             ),
             (format!("{kernel}memory = \"32M\""), "134217728"),
             (format!("{kernel}cpus = [0, 1]"), "has processors of its own"),
-            (format!("{kernel}append = \"a -- b\""), "no boot parameters any more"),
+            (format!("{kernel}append = \"a -- b\""), "is no boot parameter"),
             (format!("{kernel}clock = \"virtual\"\ncpus = 2"), "there is one processor"),
         ];
         for (host, expected) in cases {
