@@ -130,14 +130,6 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
     }
 }
 
-/// What a host is made of.
-pub(crate) fn host_kind(kind: HostKind) -> &'static str {
-    match kind {
-        HostKind::Namespace => "namespace",
-        HostKind::Local => "local process",
-    }
-}
-
 /// The host that packets were captured on, with the rig where it is not the one that matters.
 pub(crate) fn captured_on(of: &PacketReport) -> String {
     match of.arm {

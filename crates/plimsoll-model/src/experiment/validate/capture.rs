@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Checked, declared, in_range, measured, problem};
-use crate::experiment::problem::Part;
 use crate::experiment::Experiment;
+use crate::experiment::problem::Part;
 
 pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&str>>) -> Checked {
     let Some(capture) = &experiment.capture else { return Ok(()) };
