@@ -14,8 +14,8 @@ use nix::errno::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::emulator::EmulatorCounts;
-use crate::guest::BootFailure;
+use crate::counts::EmulatorCounts;
+use crate::guest_error::BootFailure;
 
 /// The controller's word that the agent may start.
 const GO: u8 = b'g';

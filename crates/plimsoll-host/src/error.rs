@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 
 use crate::forbidden::{Forbidden, root_lacks};
-use crate::guest::{BootFailure, KernelError};
+use crate::guest_error::{BootFailure, KernelError};
 use crate::spec::SpecError;
 
 /// See `Documentation/admin-guide/sysctl/vm.rst`.

@@ -12,7 +12,8 @@ use std::time::Duration;
 use plimsoll_model::frame::VolumePlace;
 
 use crate::access;
-use crate::emulator::{EmulatorCounts, EmulatorProcess};
+use crate::counts::EmulatorCounts;
+use crate::emulator::EmulatorProcess;
 use crate::error::HostError;
 use crate::group::{Allowance, Group};
 use crate::guest;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use plimsoll_model::experiment::{HostKind, LinkShaper, Volume};
 
-use crate::guest::GuestSpec;
 pub use crate::shape::{LinkShape, Queue};
 
 /// How many local hosts one rig can have.
@@ -70,6 +70,23 @@ impl HostSpec {
     pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
         Self { name: name.into(), kind, forward: false, addresses: 0, nat: None, memory: None, guest: None }
     }
+}
+
+/// What a guest is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestSpec {
+    /// Its kernel: `debian:VERSION`, the file of a Debian package, or a bzImage.
+    pub kernel: String,
+    /// Its memory, in bytes.
+    pub memory: u64,
+    /// How many processors it has.
+    pub cpus: u32,
+    /// Boot parameters beside Plimsoll's own (Documentation/admin-guide/kernel-parameters.rst).
+    pub append: String,
+    /// Whether its time is the number of instructions that it has executed.
+    pub virtual_clock: bool,
+    /// How long it may take until its agent runs.
+    pub boot_within: Duration,
 }
 
 /// A volume that a host has.

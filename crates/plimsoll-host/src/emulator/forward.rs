@@ -11,8 +11,8 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
-use super::report::EmulatorCounts;
 use super::shaper::{Drop, Shaper};
+use crate::counts::EmulatorCounts;
 use crate::packet::PacketSocket;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.

@@ -11,7 +11,6 @@
 //! The process is a hidden stage of the controller's executable, as a host's supervisor is, and dies with the controller as surely.
 
 mod forward;
-mod report;
 mod shaper;
 mod slice;
 
@@ -29,6 +28,7 @@ use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{self, ControllerEnd, HostEnd, Word, pair, read_orders};
+use crate::counts::EmulatorCounts;
 use crate::error::HostError;
 use crate::leftovers;
 use crate::packet::{PacketSocket, Sending};
@@ -36,8 +36,6 @@ use crate::reexec::{self, errno_of, spawn_with};
 use crate::spec::{LinkShape, LinkSpec, RigSpec};
 use forward::Emulator;
 use shaper::Shaper;
-
-pub use report::EmulatorCounts;
 
 /// The interfaces in the emulator's namespace: towards a link's first host, and towards its second.
 pub(crate) const ENDS: [&str; 2] = ["end0", "end1"];

@@ -14,7 +14,6 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use rustix::fs::{MemfdFlags, memfd_create};
-use serde::{Deserialize, Serialize};
 
 use super::archive::{Archive, are_one_file};
 use super::console::Console;
@@ -23,6 +22,7 @@ use super::modules::Modules;
 use super::{Orders, init, pump};
 use crate::clock;
 use crate::control::{HostEnd, Word};
+use crate::guest_error::BootFailure;
 use crate::reexec::{FAILED, THIS_EXECUTABLE};
 
 /// The modules that every guest needs where they are not built in: the bus, and the ports of its agent.
@@ -54,35 +54,6 @@ impl Guest {
     pub(crate) fn last_lines(&self) -> String {
         self.console.lock().unwrap_or_else(PoisonError::into_inner).last_lines()
     }
-}
-
-/// Why a guest did not come up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BootFailure {
-    /// It took too long.
-    #[error("its agent did not run within {within_s} s")]
-    TooLong {
-        /// How long it was waited for, in seconds.
-        within_s: u64,
-    },
-    /// It ended: by a panic, or by the end of its init.
-    #[error("its kernel ended before its agent ran")]
-    KernelEnded,
-    /// QEMU could not run it.
-    #[error("QEMU ended before its agent ran ({0})")]
-    QemuEnded(String),
-    /// Its init could not go on.
-    #[error("{0}")]
-    Init(String),
-    /// Something of the machine that was to run it failed.
-    #[error("{operation}: {error}")]
-    Machine {
-        /// What was tried.
-        operation: String,
-        /// What the system said.
-        error: String,
-    },
 }
 
 /// Why there is no guest.

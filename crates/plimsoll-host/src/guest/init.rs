@@ -17,11 +17,13 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 
 use super::machine::{FRAMES, STATUS};
-use super::{BootFailure, Inside, network};
+use super::{Inside, network};
 use crate::clock;
 use crate::control::Word;
+use crate::guest_error::BootFailure;
 use crate::nat;
-use crate::supervisor::{SCRATCH, settings, tend};
+use crate::own::{SCRATCH, settings};
+use crate::tend::tend;
 
 /// Where the archive says what the guest is to be.
 pub(super) const WHAT: &str = "/guest.json";

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::package::{self, PackageError};
+use super::package;
+use crate::guest_error::KernelError;
 
 /// A kernel that a guest can boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,47 +16,6 @@ pub(crate) struct Kernel {
     pub(crate) modules: Option<PathBuf>,
     /// What it calls itself, such as `6.1.0-50-cloud-amd64`.
     pub(crate) release: String,
-}
-
-/// Why there is no such kernel.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The file is not there, or cannot be read.
-    #[error("kernel {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file is something else.
-    #[error("kernel {}: this is no bzImage: it has no `HdrS` at 0x202 (Documentation/arch/x86/boot.rst)", path.display())]
-    NoImage {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The package holds no kernel.
-    #[error("kernel {package}: the package has no /boot/vmlinuz-*")]
-    NoKernelInPackage {
-        /// Its file, or its name.
-        package: String,
-    },
-    /// A package could not be found, fetched or unpacked.
-    #[error(transparent)]
-    Package(#[from] PackageError),
-}
-
-impl KernelError {
-    /// What the user can do about it, where that is known.
-    pub(crate) fn advice(&self) -> Option<&'static str> {
-        match self {
-            Self::NoImage { .. } => Some(
-                "name what the build made: arch/x86/boot/bzImage, a /boot/vmlinuz-*, or a .deb of a kernel",
-            ),
-            Self::Package(error) => error.advice(),
-            Self::Read { .. } | Self::NoKernelInPackage { .. } => None,
-        }
-    }
 }
 
 /// How many bytes at the start tell whether a file is an image, and where it says what it is.

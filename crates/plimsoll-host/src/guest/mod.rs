@@ -32,31 +32,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::HostError;
 use crate::nat::Translation;
-use crate::spec::HostSpec;
+use crate::spec::{GuestSpec, HostSpec};
 use crate::topology::Topology;
 
-pub use boot::BootFailure;
 pub(crate) use boot::{boot, tell};
-pub use kernel::KernelError;
 pub(crate) use machine::{Accelerator, INIT, Machine};
-pub use package::PackageError;
-
-/// What a guest is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuestSpec {
-    /// Its kernel: `debian:VERSION`, the file of a Debian package, or a bzImage.
-    pub kernel: String,
-    /// Its memory, in bytes.
-    pub memory: u64,
-    /// How many processors it has.
-    pub cpus: u32,
-    /// Boot parameters beside Plimsoll's own (Documentation/admin-guide/kernel-parameters.rst).
-    pub append: String,
-    /// Whether its time is the number of instructions that it has executed.
-    pub virtual_clock: bool,
-    /// How long it may take until its agent runs.
-    pub boot_within: Duration,
-}
 
 /// What is known of a guest before its host is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,62 +9,7 @@ use std::process::Command;
 
 use nix::fcntl::{Flock, FlockArg};
 
-/// Why there is no such package.
-#[derive(Debug, thiserror::Error)]
-pub enum PackageError {
-    /// A program of the system's cannot be run.
-    #[error("kernel {kernel}: cannot run `{program}`: {source}")]
-    NoProgram {
-        /// What was asked for.
-        kernel: String,
-        /// The program.
-        program: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A program of the system's failed.
-    #[error("kernel {kernel}: `{command}` failed: {told}")]
-    Failed {
-        /// What was asked for.
-        kernel: String,
-        /// The program and what it was told to do.
-        command: String,
-        /// The last that it said.
-        told: String,
-    },
-    /// apt knows no such kernel.
-    #[error("kernel debian:{version}: apt knows no package `{pattern}`; it knows {known}")]
-    Unknown {
-        /// The version that was asked for.
-        version: String,
-        /// What the package would be called.
-        pattern: String,
-        /// Which versions there are.
-        known: String,
-    },
-    /// The folder for kernels cannot be used.
-    #[error("kernel {kernel}: {}: {source}", path.display())]
-    Folder {
-        /// What was asked for.
-        kernel: String,
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl PackageError {
-    pub(crate) fn advice(&self) -> Option<&'static str> {
-        match self {
-            Self::NoProgram { .. } => Some(
-                "`debian:` and .deb files need the programs of a Debian system (apt, dpkg); elsewhere name an image, such as /boot/vmlinuz-*",
-            ),
-            Self::Unknown { .. } => Some("`apt-get update` lets apt know the newest packages"),
-            Self::Failed { .. } | Self::Folder { .. } => None,
-        }
-    }
-}
+use crate::guest_error::PackageError;
 
 /// How Debian calls its kernels for virtual machines: what stands before the version, and after it.
 const NAME: (&str, &str) = ("linux-image-", "-cloud-amd64");

@@ -1,6 +1,5 @@
 //! Process 1 of a namespace host.
 
-use std::fs;
 use std::process::ExitCode;
 
 use nix::errno::Errno;
@@ -10,21 +9,12 @@ use nix::sys::signal::Signal;
 use nix::unistd::sethostname;
 
 use super::scratch::Scratch;
-use super::{Orders, exit_like, release_pipes, start_agent, tend};
+use super::{Orders, exit_like, release_pipes, start_agent};
 use crate::control::{HostEnd, Word};
 use crate::guest;
-use crate::reexec::{errno_of, failed};
-
-/// Settings of the new network namespace that it would else inherit from the machine, or that would send packets of their own; and one
-/// that lets services without privileges have every port. The ones for `default` hold for the links that come later.
-const SETTINGS: [(&str, &str); 4] = [
-    ("/proc/sys/net/ipv4/conf/all/rp_filter", "0"),
-    ("/proc/sys/net/ipv4/conf/default/rp_filter", "0"),
-    ("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"),
-    ("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"),
-];
-/// Also inherited; written after the others, since it resets some of them to a router's or a host's defaults (RFC 1812, RFC 1122).
-const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
+use crate::own::settings;
+use crate::reexec::failed;
+use crate::tend::tend;
 
 /// Readies the namespaces, starts the agent, and ends with it or with the controller. The kernel then ends the rest.
 pub(super) fn run(orders: &Orders) -> ExitCode {
@@ -90,14 +80,6 @@ fn prepare(orders: &Orders) -> Result<(), (String, Errno)> {
     settings(orders.host.forward)
 }
 
-/// What a host has of its own, whether its kernel is this machine's or a guest's.
-pub(crate) fn settings(forward: bool) -> Result<(), (String, Errno)> {
-    for (path, value) in SETTINGS {
-        set(path, value)?;
-    }
-    set(FORWARD, if forward { "1" } else { "0" })
-}
-
 /// Shows the host's own processes in `/proc`. Containers that hide parts of `/proc` forbid it; the machine's is then left in place.
 fn mount_proc(control: &HostEnd) {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -118,12 +100,4 @@ fn scratch(control: &HostEnd) -> Result<Scratch, Errno> {
         )));
         Scratch::made()
     })
-}
-
-fn set(path: &str, value: &str) -> Result<(), (String, Errno)> {
-    match fs::write(path, value) {
-        // A kernel without IPv6 has nothing to switch off.
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.contains("/ipv6/") => Ok(()),
-        other => other.map_err(|e| (format!("writing {value} to {path}"), errno_of(&e))),
-    }
 }

@@ -5,7 +5,6 @@
 
 mod init;
 mod scratch;
-mod tend;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,15 +21,13 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use crate::access;
 use crate::control::{HostEnd, Word, orders, read_orders};
 use crate::guest;
+use crate::own::SCRATCH;
 use crate::reexec::{FAILED, LOCAL, NAMESPACE, STAGE, die_with, errno_of, failed, take_control};
+use crate::tend::{self, tend};
 use crate::volume::Mount;
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
-
-pub(crate) use init::settings;
-pub(crate) use scratch::SCRATCH;
-pub(crate) use tend::tend;
 
 /// What a supervisor has to know beside the program. All of it stands in its arguments, where `ps` shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

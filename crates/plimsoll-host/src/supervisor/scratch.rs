@@ -7,8 +7,6 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::unistd::{getpid, mkdtemp};
 
-/// The environment variable that tells the agent where it is.
-pub(crate) const SCRATCH: &str = "PLIMSOLL_SCRATCH";
 /// Where a namespace host's is. POSIX shared memory is kept here, which belongs to an IPC namespace of one's own as much as System V's.
 const SHARED_MEMORY: &str = "/dev/shm";
 

@@ -64,7 +64,7 @@ fn told_to_end(signals: &SignalFd) -> Result<bool, Errno> {
 
 /// Kills all descendants. Those of a killed one become children of this process, which is their subreaper, so killing its children
 /// until it has none reaches all, also what forks meanwhile.
-pub(super) fn kill_descendants() -> io::Result<()> {
+pub(crate) fn kill_descendants() -> io::Result<()> {
     loop {
         for child in children_of(getpid())? {
             match kill(child, Signal::SIGKILL) {

@@ -1,0 +1,133 @@
+//! What can go wrong with guests: their kernels, and their boot.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Why there is no such kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The file is not there, or cannot be read.
+    #[error("kernel {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("kernel {}: this is no bzImage: it has no `HdrS` at 0x202 (Documentation/arch/x86/boot.rst)", path.display())]
+    NoImage {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The package holds no kernel.
+    #[error("kernel {package}: the package has no /boot/vmlinuz-*")]
+    NoKernelInPackage {
+        /// Its file, or its name.
+        package: String,
+    },
+    /// A package could not be found, fetched or unpacked.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+}
+
+impl KernelError {
+    /// What the user can do about it, where that is known.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::NoImage { .. } => Some(
+                "name what the build made: arch/x86/boot/bzImage, a /boot/vmlinuz-*, or a .deb of a kernel",
+            ),
+            Self::Package(error) => error.advice(),
+            Self::Read { .. } | Self::NoKernelInPackage { .. } => None,
+        }
+    }
+}
+
+/// Why there is no such package.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// A program of the system's cannot be run.
+    #[error("kernel {kernel}: cannot run `{program}`: {source}")]
+    NoProgram {
+        /// What was asked for.
+        kernel: String,
+        /// The program.
+        program: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A program of the system's failed.
+    #[error("kernel {kernel}: `{command}` failed: {told}")]
+    Failed {
+        /// What was asked for.
+        kernel: String,
+        /// The program and what it was told to do.
+        command: String,
+        /// The last that it said.
+        told: String,
+    },
+    /// apt knows no such kernel.
+    #[error("kernel debian:{version}: apt knows no package `{pattern}`; it knows {known}")]
+    Unknown {
+        /// The version that was asked for.
+        version: String,
+        /// What the package would be called.
+        pattern: String,
+        /// Which versions there are.
+        known: String,
+    },
+    /// The folder for kernels cannot be used.
+    #[error("kernel {kernel}: {}: {source}", path.display())]
+    Folder {
+        /// What was asked for.
+        kernel: String,
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl PackageError {
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::NoProgram { .. } => Some(
+                "`debian:` and .deb files need the programs of a Debian system (apt, dpkg); elsewhere name an image, such as /boot/vmlinuz-*",
+            ),
+            Self::Unknown { .. } => Some("`apt-get update` lets apt know the newest packages"),
+            Self::Failed { .. } | Self::Folder { .. } => None,
+        }
+    }
+}
+
+/// Why a guest did not come up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BootFailure {
+    /// It took too long.
+    #[error("its agent did not run within {within_s} s")]
+    TooLong {
+        /// How long it was waited for, in seconds.
+        within_s: u64,
+    },
+    /// It ended: by a panic, or by the end of its init.
+    #[error("its kernel ended before its agent ran")]
+    KernelEnded,
+    /// QEMU could not run it.
+    #[error("QEMU ended before its agent ran ({0})")]
+    QemuEnded(String),
+    /// Its init could not go on.
+    #[error("{0}")]
+    Init(String),
+    /// Something of the machine that was to run it failed.
+    #[error("{operation}: {error}")]
+    Machine {
+        /// What was tried.
+        operation: String,
+        /// What the system said.
+        error: String,
+    },
+}
