@@ -1,12 +1,16 @@
 //! Where runs are kept.
 
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_model::report::RunStatus;
+use plimsoll_report::html::bundle;
 use plimsoll_store::{RunEntry, Store};
 
 use crate::failure::Failure;
+use crate::page::Page;
 
 /// The file of runs: the one that was named, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
 pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -61,4 +65,16 @@ pub(crate) fn folder(store: &Store) -> &Path {
 /// Where the page of a run goes when it is not said.
 pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
     store.path().with_file_name("reports").join(format!("{run}.html"))
+}
+
+/// Puts what draws the charts beside a page, where it is not there yet: all pages of a folder share it.
+pub(crate) fn keep_bundle(page: &Path) -> Result<(), Failure> {
+    let path = page.with_file_name(bundle::name());
+    let text = bundle::text();
+    if fs::metadata(&path).is_ok_and(|about| about.len() == text.len() as u64) {
+        return Ok(());
+    }
+    Page::at(&path)
+        .and_then(|file| file.write(|out| out.write_all(text.as_bytes())))
+        .map_err(|error| Failure::io("write", &path, &error))
 }

@@ -4,6 +4,7 @@
 //! anything else. Charts are drawn by Plotly, whose bundle (4.7 MB) comes with the `plotly` crate and makes up most of the page;
 //! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
 
+pub mod bundle;
 mod chart;
 mod packets;
 mod page;
@@ -21,6 +22,8 @@ use plimsoll_model::trace::TimeSequence;
 
 pub use packets::trace;
 
+use bundle::Bundle;
+
 /// The id of the element that chooses the trial to draw over time.
 const TRIAL_PICKER: &str = "trial-picker";
 /// The id of the element that chooses the connection to draw.
@@ -33,6 +36,8 @@ pub struct Drawn<'r> {
     pub time_sequences: &'r [TimeSequence],
     /// The stacks of the two sides that the report's profile compares.
     pub stacks: Option<&'r [Profile; 2]>,
+    /// Where the page has the program from that draws its charts.
+    pub bundle: Bundle,
 }
 
 /// Writes the page of a run.
@@ -49,5 +54,5 @@ pub fn run(
     drawn: &Drawn<'_>,
 ) -> io::Result<()> {
     let body = sections::body(report, records, drawn);
-    page::write(out, &format!("{}: {}", report.experiment, report.run), &body)
+    page::write(out, &format!("{}: {}", report.experiment, report.run), &body, drawn.bundle)
 }

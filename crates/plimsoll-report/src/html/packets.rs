@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use plimsoll_model::report::{PacketReport, RunReport};
 use plimsoll_model::trace::{Class, ConnectionReport, TimeSequence, TraceReport};
 
+use super::bundle::Bundle;
 use super::chart::flow;
 use super::section::Section;
 use super::{CONNECTION_PICKER, page};
@@ -107,7 +108,7 @@ pub fn trace(
             }
         }
     };
-    page::write(out, name, &body)
+    page::write(out, name, &body, Bundle::Inside)
 }
 
 /// Where the time went.

@@ -65,28 +65,57 @@
 
   const charts = [...document.querySelectorAll(".chart")];
   const drawAll = (width) => charts.forEach((chart) => draw(chart, width));
-  drawAll();
+
+  // Resolves when Plotly is there: it stands beside the page, or packed in it.
+  const plotly = async () => {
+    if (window.Plotly) return;
+    const packed = document.getElementById("bundle");
+    const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+  };
+
+  // What a reader sees where no chart can be drawn.
+  const missing = () => {
+    const needed = document.querySelector("script[src]")?.getAttribute("src");
+    const why = needed
+      ? `The charts are drawn by ${needed}, which must stand beside this page. "plimsoll show RUN --format html" makes a page of one file.`
+      : "This browser cannot unpack what draws the charts: it is too old. All figures also stand in the tables.";
+    charts.forEach((chart) => {
+      chart.textContent = why;
+    });
+  };
 
   let pending = 0;
   let drawnAt = innerWidth;
-  addEventListener("resize", () => {
-    if (innerWidth === drawnAt) return;
-    drawnAt = innerWidth;
-    clearTimeout(pending);
-    pending = setTimeout(drawAll, 150);
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
-  addEventListener("beforeprint", () => {
-    document.documentElement.dataset.theme = "light";
-    drawAll(PRINT_WIDTH);
-  });
-  addEventListener("afterprint", () => {
-    delete document.documentElement.dataset.theme;
-    drawAll();
-  });
-  document.querySelectorAll("select.picker").forEach((picker) => {
-    picker.addEventListener("change", () => {
-      charts.filter((chart) => chart.dataset.picker === picker.id).forEach((chart) => draw(chart));
+  const watch = () => {
+    addEventListener("resize", () => {
+      if (innerWidth === drawnAt) return;
+      drawnAt = innerWidth;
+      clearTimeout(pending);
+      pending = setTimeout(drawAll, 150);
     });
-  });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
+    addEventListener("beforeprint", () => {
+      document.documentElement.dataset.theme = "light";
+      drawAll(PRINT_WIDTH);
+    });
+    addEventListener("afterprint", () => {
+      delete document.documentElement.dataset.theme;
+      drawAll();
+    });
+    document.querySelectorAll("select.picker").forEach((picker) => {
+      picker.addEventListener("change", () => {
+        charts.filter((chart) => chart.dataset.picker === picker.id).forEach((chart) => draw(chart));
+      });
+    });
+  };
+
+  plotly().then(() => {
+    drawAll();
+    watch();
+    document.documentElement.dataset.drawn = "yes";
+  }, missing);
 })();

@@ -4,24 +4,32 @@ use std::io::{self, Write};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::bundle::{self, Bundle};
+
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing may be loaded from anywhere; what is in the page may run. Images are what Plotly makes in the page itself.
-const POLICY: &str =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+fn policy(bundle: Bundle) -> String {
+    let scripts = match bundle {
+        Bundle::Inside => "'unsafe-inline'",
+        // Where the page is opened as a file, browsers differ on what its own origin is.
+        Bundle::Beside => "'unsafe-inline' 'self' file:",
+    };
+    format!("default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:")
+}
 
-/// Writes a page with this title and body. The bundle is written as it is, never copied into a second string.
+/// Writes a page with this title and body.
 ///
 /// # Errors
 /// Those of the writer.
-pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bundle) -> io::Result<()> {
     let head = html! {
         (DOCTYPE)
         (PreEscaped("<html lang=\"en\">"))
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta http-equiv="Content-Security-Policy" content=(policy(bundle));
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="generator" content="plimsoll";
@@ -32,7 +40,15 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup) -> io::Resu
         (body)
     };
     out.write_all(head.into_string().as_bytes())?;
-    out.write_all(plotly_bundle().as_bytes())?;
+    match bundle {
+        Bundle::Inside => {
+            // An element of this type is no script to a browser; the page's own script unpacks it.
+            out.write_all(b"<script type=\"application/gzip\" id=\"bundle\">")?;
+            out.write_all(bundle::packed()?.as_bytes())?;
+            out.write_all(b"</script>")?;
+        }
+        Bundle::Beside => write!(out, "<script src=\"{}\"></script>", bundle::name())?,
+    }
     write!(out, "\n<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
@@ -49,29 +65,5 @@ pub(super) fn table(name: &str, class: &str, rows: &Markup) -> Markup {
 pub(super) fn head(titles: &[(&str, bool)]) -> Markup {
     html! {
         thead { tr { @for (title, figures) in titles { th .num[*figures] scope="col" { (title) } } } }
-    }
-}
-
-/// The script element with Plotly's bundle. The crate hands it out together with MathJax (2 MB), which nothing here needs: the
-/// first of its elements is Plotly.
-fn plotly_bundle() -> String {
-    const END: &str = "</script>";
-    let mut scripts = plotly::Plot::offline_js_sources();
-    if let Some(end) = scripts.find(END) {
-        scripts.truncate(end + END.len());
-    }
-    scripts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bundle_is_plotly_alone() {
-        let bundle = plotly_bundle();
-        assert!(bundle.starts_with("<script") && bundle.ends_with("</script>"));
-        assert!(bundle.contains("plotly.js v"), "not Plotly");
-        assert!((3_000_000..5_000_000).contains(&bundle.len()), "{} bytes", bundle.len());
     }
 }

@@ -19,7 +19,7 @@ fn written(report: &RunReport, chart: &str) -> String {
     let (mut plain, mut summary, mut page) = (Vec::new(), Vec::new(), Vec::new());
     text::run(&mut plain, report, &TextOptions::default()).unwrap();
     markdown::run(&mut summary, report).unwrap();
-    html::run(&mut page, report, &[], &Drawn { time_sequences: &[], stacks: None }).unwrap();
+    html::run(&mut page, report, &[], &Drawn::default()).unwrap();
     let [plain, summary, page] = [plain, summary, page].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(page.contains(chart), "the page has no chart `{chart}`");
     let until = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
+use plimsoll_report::html::bundle::{self, Bundle};
 use plimsoll_report::html::{self, Drawn};
 use scraper::{Html, Selector};
 use serde_json::Value;
@@ -16,7 +17,7 @@ fn written(report: &RunReport, records: &[TrialRecord]) -> String {
 
 /// The page without Plotly's bundle, which is no work of this crate.
 fn own_part(page: &str) -> String {
-    let start = page.find("<script type=\"text/javascript\">").expect("the bundle");
+    let start = page.find("<script type=\"application/gzip\"").expect("the bundle");
     let end = start + page[start..].find("</script>").expect("the bundle's end") + "</script>".len();
     format!("{}{}", &page[..start], &page[end..])
 }
@@ -73,6 +74,18 @@ fn the_page_loads_nothing_from_anywhere() {
     assert!(select(&parsed, "[src], link, iframe, object, embed, base, form").is_empty());
     let policy = select(&parsed, "meta[http-equiv='Content-Security-Policy']")[0].attr("content").unwrap();
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
+}
+
+#[test]
+fn a_page_among_others_names_the_file_that_draws_its_charts_and_nothing_else() {
+    let (report, records) = leaking();
+    let beside = Drawn { bundle: Bundle::Beside, ..Drawn::default() };
+    let page = page(|out| html::run(out, &report, &records, &beside));
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+    let parsed = Html::parse_document(&page);
+    let named: Vec<_> = select(&parsed, "[src]").iter().filter_map(|element| element.attr("src")).collect();
+    assert_eq!(named, [bundle::name()]);
+    assert!(select(&parsed, "link, iframe, object, embed, base, form").is_empty());
 }
 
 #[test]
@@ -213,7 +226,7 @@ fn connections_are_drawn_one_out_of_many_with_their_stalls_marked() {
                 out,
                 &fixture::captured(),
                 &[],
-                &Drawn { time_sequences: &time_sequences, stacks: None },
+                &Drawn { time_sequences: &time_sequences, ..Drawn::default() },
             )
         }),
         page(|out| html::trace(out, "a <file>.pcap", &fixture::trace(), &time_sequences)),
@@ -262,7 +275,7 @@ fn the_stacks_of_both_sides_are_drawn_as_one_graph_in_which_parts_are_no_more_th
     let stacks = fixture::stacks();
     let report = fixture::not_recovered();
     assert!(report.profile.is_some());
-    let drawn = Drawn { time_sequences: &[], stacks: Some(&stacks) };
+    let drawn = Drawn { stacks: Some(&stacks), ..Drawn::default() };
     let page = page(|out| html::run(out, &report, &[], &drawn));
     let data = chart_data(&Html::parse_document(&own_part(&page)));
     let trace = &data["stacks-data"]["data"][0];

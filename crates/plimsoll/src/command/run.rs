@@ -13,6 +13,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_model::verdict::{Standing, Verdict};
+use plimsoll_report::html::bundle::Bundle;
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, ShortOutcome, Store, StoreError};
 
@@ -250,7 +251,11 @@ fn tell(
     trials: &[TrialRecord],
 ) -> Result<(), Failure> {
     show::print(args.format, store, plan, report, trials)?;
-    page.write(|out| show::page(out, store, plan, report, trials))
+    let bundle = if args.html.is_some() { Bundle::Inside } else { Bundle::Beside };
+    if bundle == Bundle::Beside {
+        state::keep_bundle(path)?;
+    }
+    page.write(|out| show::page(out, store, plan, report, trials, bundle))
         .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
         messages::note(format_args!("charts: {}", path.display()));

@@ -8,6 +8,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Outcome;
 use plimsoll_report::html::Drawn;
+use plimsoll_report::html::bundle::Bundle;
 use plimsoll_store::{RunEntry, Store};
 
 use crate::args::{Format, PlanArgs, ShowArgs};
@@ -84,10 +85,11 @@ pub(crate) fn page(
     plan: &Plan,
     report: &RunReport,
     trials: &[TrialRecord],
+    bundle: Bundle,
 ) -> io::Result<()> {
     let time_sequences = plimsoll_assess::time_sequences(state::folder(store), trials);
     let stacks = plimsoll_assess::stacks(plan, trials);
-    let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref() };
+    let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref(), bundle };
     plimsoll_report::html::run(out, report, trials, &drawn)
 }
 
@@ -117,7 +119,7 @@ pub(crate) fn print(
     match format {
         Format::Text => output::styled(|out, options| plimsoll_report::text::run(out, report, options)),
         Format::Json => output::document(|out| plimsoll_report::json::run(out, report)),
-        Format::Html => output::document(|out| page(out, store, plan, report, trials)),
+        Format::Html => output::document(|out| page(out, store, plan, report, trials, Bundle::Inside)),
         Format::Junit => output::document(|out| plimsoll_report::junit::run(out, report)),
         Format::Markdown => output::document(|out| plimsoll_report::markdown::run(out, report)),
         Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),
