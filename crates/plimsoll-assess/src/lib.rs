@@ -15,7 +15,7 @@ mod evidence;
 mod figures;
 #[cfg(test)]
 mod fixture;
-mod foreign_sync;
+mod flushing;
 mod mail;
 mod packets;
 mod pooled;
@@ -36,7 +36,7 @@ mod windows;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plimsoll_explain::causes::{self, Measured};
+use plimsoll_explain::causes::{self, Known, Ladder, Measured};
 use plimsoll_judge::input::JudgeError;
 use plimsoll_model::cause::Cause;
 use plimsoll_model::experiment::{Experiment, Host};
@@ -68,15 +68,13 @@ pub struct Explained {
 impl Explained {
     /// From what moved between two sides, and from their stacks, to causes.
     fn of(moved: Vec<Evidence>, profile: Option<ProfileReport>, measured: &Measured) -> Self {
-        let calls = profile.as_ref().map_or(&[][..], |profile| &profile.calls);
-        let mut causes = ranked([
-            causes::of_profile(profile.as_ref(), &moved),
-            causes::of_counters(&moved),
-            causes::of_calls(calls, measured, &moved),
-        ]);
-        if causes.is_empty() {
-            causes.extend(causes::of_saturation(profile.as_ref()));
-        }
+        let known = Known {
+            evidence: &moved,
+            profile: profile.as_ref(),
+            measured: measured.clone(),
+            ..Known::default()
+        };
+        let causes = causes::named(&known);
         Self { causes, evidence: moved.into_iter().take(MOST_EVIDENCE).collect(), profile }
     }
 }
@@ -133,20 +131,16 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     });
     let to_explain = profile.as_ref().filter(|_| explained);
     let phase = compared.as_ref().and_then(|sides| Some(sides.phases.first()?.0.name.as_str()));
-    let measured = sides::measured(plan, phase.unwrap_or_default(), to_explain);
-    let calls = to_explain.map_or(&[][..], |profile| &profile.calls);
-    let mut causes = ranked([
-        causes::of_state(state_lives_in, remedies::restored(plan, trials), &moved),
-        causes::of_profile(to_explain, &moved),
-        causes::of_counters(&moved),
-        probes::causes(plan, &findings),
-        claims::causes(plan, trials, &judged),
-        causes::of_calls(calls, &measured, &moved),
-        causes::of_stalls(&packets::cells(trials)),
-    ]);
-    if causes.is_empty() {
-        causes.extend(causes::of_saturation(to_explain));
-    }
+    let causes = causes::named(&Known {
+        evidence: &moved,
+        profile: to_explain,
+        measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
+        stalls: &packets::cells(trials),
+        ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
+        shown: claims::shown(plan, trials, &judged),
+        probes: probes::effect(plan, &findings),
+        saved: Vec::new(),
+    });
     let evidence = moved.iter().take(MOST_EVIDENCE).cloned().collect();
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
@@ -215,19 +209,6 @@ fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
 /// How much of what moved is told.
 const MOST_EVIDENCE: usize = 12;
 
-/// Causes of several kinds in one order.
-fn ranked<const N: usize>(kinds: [Vec<Cause>; N]) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = Vec::new();
-    for cause in kinds.into_iter().flatten() {
-        // What counters and packets both show is one cause; neighbours each have their own title. What is confirmed needs no second guess.
-        let is_known = |known: &Cause| {
-            known.title == cause.title || known.id == cause.id && known.confirmed && !cause.confirmed
-        };
-        if !causes.iter().any(is_known) {
-            causes.push(cause);
-        }
-    }
-    (1..).zip(causes).map(|(rank, cause)| Cause { rank, ..cause }).collect()
 }
 
 /// Why figures cannot be judged, without the judge's names for them: a reader has no series `a`.

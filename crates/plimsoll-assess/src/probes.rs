@@ -1,7 +1,6 @@
 //! Whether the probes changed what they measured.
 
-use plimsoll_explain::causes::page;
-use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::plan::{Plan, audit};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -23,33 +22,25 @@ pub(super) fn object(plan: &Plan, findings: &mut [Finding]) {
     }
 }
 
-/// The probes as a cause.
-pub(super) fn causes(plan: &Plan, findings: &[Finding]) -> Vec<Cause> {
-    let Some((_, changed)) = changed(plan, findings) else { return Vec::new() };
-    let id = CauseId::ProbeEffect;
+/// What the probes changed the figure by: how sure that is, and the figure with them relative to without.
+pub(super) fn effect(plan: &Plan, findings: &[Finding]) -> Option<(f64, CauseEvidence)> {
+    let (_, changed) = changed(plan, findings)?;
     let evidence = CauseEvidence {
         metric: format!("{} with probes, relative to without", changed.metric),
         before: 1.0,
         after: changed.estimate.unwrap_or(1.0),
         unit: "ratio".into(),
     };
-    let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
-    // Switching them off is the intervention that confirms it.
-    vec![Cause {
-        rank: 1,
-        id,
-        title,
-        confidence: changed.confidence,
-        evidence: vec![evidence],
-        remedy,
-        confirmed: true,
-    }]
+    Some((changed.confidence, evidence))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use plimsoll_explain::causes::{Known, named};
+    use plimsoll_model::cause::CauseId;
     use plimsoll_model::plan::Settings;
+
+    use super::*;
 
     const TEXT: &str = r#"
 question = "which?"
@@ -94,7 +85,7 @@ difference = { phase = "all", factor = "by", metric = "bits_per_second" }
         let verdicts = [&findings[0].verdict, &findings[1].verdict];
         assert_eq!((verdicts[0].outcome, verdicts[1].outcome), (Outcome::Invalid, Outcome::Slower));
         assert!(verdicts[0].reason.contains("probes = true against false"), "{}", verdicts[0].reason);
-        let causes = causes(&plan, &findings);
+        let causes = named(&Known { probes: effect(&plan, &findings), ..Known::default() });
         assert_eq!((causes[0].id, causes[0].evidence[0].after), (CauseId::ProbeEffect, 0.8));
     }
 }

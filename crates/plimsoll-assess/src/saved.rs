@@ -1,11 +1,10 @@
 //! What other tools wrote down before and after, against each other.
 
-use plimsoll_explain::causes::{self, CpuTime};
+use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
 use plimsoll_explain::evidence::{Figure, rank};
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_import::saved::{Column, ColumnKind, Saved, Stacks, Table};
 use plimsoll_judge::stats::median;
-use plimsoll_model::cause::Cause;
 use plimsoll_model::report::{Evidence, ProfileReport};
 
 use super::Explained;
@@ -17,13 +16,12 @@ pub type Rates = (f64, f64);
 #[must_use]
 pub fn explain(pairs: &[(Saved, Saved)], rates: Option<Rates>) -> Explained {
     let mut found = Explained::default();
-    let mut of_tables = Vec::new();
+    let mut saved = Vec::new();
     for pair in pairs {
         match pair {
             (Saved::Table(before), Saved::Table(after)) => {
-                let moved = moved([before, after], rates);
-                of_tables.extend(saturation([before, after], rates, &moved));
-                found.evidence.extend(moved);
+                saved.extend(cpu_times([before, after], rates));
+                found.evidence.extend(moved([before, after], rates));
             }
             (Saved::Stacks(before), Saved::Stacks(after)) => {
                 found.profile = of_stacks([before, after], rates);
@@ -33,12 +31,8 @@ pub fn explain(pairs: &[(Saved, Saved)], rates: Option<Rates>) -> Explained {
         }
     }
     found.evidence.sort_by(|a, b| b.shift.abs().total_cmp(&a.shift.abs()));
-    let of_profile = causes::of_profile(found.profile.as_ref(), &found.evidence);
-    found.causes = super::ranked([of_profile, causes::of_swapping(&found.evidence).into_iter().collect()]);
-    if found.causes.is_empty() {
-        let weaker = causes::of_saturation(found.profile.as_ref()).into_iter().chain(of_tables);
-        found.causes = super::ranked([weaker.collect()]);
-    }
+    let profile = found.profile.as_ref();
+    found.causes = named(&Known { evidence: &found.evidence, profile, saved, ..Known::default() });
     found.evidence.truncate(super::MOST_EVIDENCE);
     found
 }
@@ -88,8 +82,8 @@ fn figure(program: &str, [before, after]: [&Column; 2], rates: Option<Rates>) ->
     }
 }
 
-/// Whether the CPUs are used up, and by whom.
-fn saturation(tables: [&Table; 2], rates: Option<Rates>, moved: &[Evidence]) -> Option<Cause> {
+/// Where the CPUs' time went, as far as both files tell.
+fn cpu_times(tables: [&Table; 2], rates: Option<Rates>) -> Option<SavedCpu> {
     let [before, after] = tables.map(|table| {
         let of = |kind| {
             let sum = table.sum(kind);
@@ -101,7 +95,7 @@ fn saturation(tables: [&Table; 2], rates: Option<Rates>, moved: &[Evidence]) -> 
             idle: of(ColumnKind::CpuIdle)?,
         })
     });
-    causes::of_cpu_time(before?, after?, rates, moved)
+    Some(SavedCpu { before: before?, after: after?, rates })
 }
 
 fn of_stacks([before, after]: [&Stacks; 2], rates: Option<Rates>) -> Option<ProfileReport> {

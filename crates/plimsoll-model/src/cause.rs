@@ -3,9 +3,67 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Declares the catalogue: each cause's variant, its public id, and its title.
-macro_rules! catalogue {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $id:literal, $title:literal;)+) => {
+/// The catalogue: what stands here is all that this crate knows of a cause. The list is given to a macro, so that each crate makes of it what it
+/// needs: here the ids, in `plimsoll-explain` the module of each cause, which holds everything else.
+///
+/// A line is the cause's variant, its module, its public id, and its title as a sentence without its full stop.
+#[macro_export]
+macro_rules! each_cause {
+    ($then:ident) => {
+        $then! {
+            /// Senders wait for acknowledgements that receivers hold back (RFC 9293, section 3.8.6.3; 40 ms in Linux).
+            NetDelayedAck: net_delayed_ack = "net.delayed_ack", "Senders wait for acknowledgements that come late";
+            /// The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
+            NetSenderCorked: net_sender_corked = "net.sender_corked", "The sender's kernel holds part of a segment back";
+            /// Only a timer brings losses to light (RFC 6298).
+            NetRto: net_rto = "net.rto", "Connections stand still until a retransmission timeout";
+            /// Packets are lost, and sent again.
+            NetPacketLoss: net_packet_loss = "net.packet_loss", "Packets are lost on the way";
+            /// The receiving program does not take what has arrived.
+            NetZeroWindow: net_zero_window = "net.zero_window", "The receiver's window is closed";
+            /// The receiver's buffer is smaller than the rate times the round trip.
+            NetSmallBuffer: net_small_buffer = "net.small_buffer", "The receiver's buffer is too small for the path";
+            /// Requests for connections, or their answers, are lost or dropped.
+            NetSynDropped: net_syn_dropped = "net.syn_dropped", "Connections are asked for more than once";
+            /// More connections come than a server has room for until it accepts them.
+            NetListenOverflow: net_listen_overflow = "net.listen_overflow", "The server's listen queue overflows";
+            /// A client has no local port left to connect from.
+            NetPortExhaustion: net_port_exhaustion = "net.port_exhaustion", "The client runs out of ports";
+            /// A process has as many files and sockets open as it may.
+            LimitFileDescriptors: limit_file_descriptors = "limit.file_descriptors", "A process runs out of file descriptors";
+            /// Ports are used again before the other side has forgotten their last connection.
+            NetTimeWaitReuse: net_time_wait_reuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
+            /// Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
+            NetRuleChain: net_rule_chain = "net.rule_chain", "Packets are compared with a long list of rules";
+            /// CPUs spin until another one has released a lock.
+            LockContended: lock_contended = "lock.contended", "CPUs wait for a lock of the kernel";
+            /// The kernel has to find memory before it can give any.
+            MemoryReclaim: memory_reclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
+            /// Memory has run out, and the kernel ends a process to get some.
+            MemoryOom: memory_oom = "memory.oom", "The kernel kills processes because memory runs out";
+            /// The service waits for the disk to make durable what it has written, and does so more often.
+            DiskSyncBound: disk_sync_bound = "disk.sync_bound", "The service makes more of its writes durable";
+            /// The CPUs are busy, and most of what was added is the kernel's.
+            CpuKernelSaturated: cpu_kernel_saturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
+            /// The CPUs are busy, and most of what was added is the program's.
+            CpuUserSaturated: cpu_user_saturated = "cpu.user_saturated", "A program uses up the CPUs";
+            /// Measuring changes what is measured.
+            ProbeEffect: probe_effect = "probe.effect", "The probes change the result";
+            /// State that a service keeps per past connection makes each new one dearer; it goes with the process.
+            ServiceStateGrows: service_state_grows = "service.state_grows", "The service keeps state that grows with every connection";
+            /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
+            KernelStateGrows: kernel_state_grows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
+            /// Somebody else makes the same disk flush, and whoever has to wait for flushes of his own waits for those as well.
+            DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Somebody else makes the disk flush";
+            /// Somebody else reads or writes the same device, and takes a part of what it can do.
+            DiskCompetingIo: disk_competing_io = "disk.competing_io", "Another load competes for the same device";
+        }
+    };
+}
+
+/// Declares the ids of the catalogue.
+macro_rules! ids {
+    ($($(#[doc = $doc:literal])+ $variant:ident: $module:ident = $id:literal, $title:literal;)+) => {
         /// The ids of the catalogue: a public contract.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum CauseId {
@@ -31,54 +89,7 @@ macro_rules! catalogue {
     };
 }
 
-catalogue! {
-    /// Senders wait for acknowledgements that receivers hold back (RFC 9293, section 3.8.6.3; 40 ms in Linux).
-    NetDelayedAck = "net.delayed_ack", "Senders wait for acknowledgements that come late";
-    /// The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
-    NetSenderCorked = "net.sender_corked", "The sender's kernel holds part of a segment back";
-    /// Only a timer brings losses to light (RFC 6298).
-    NetRto = "net.rto", "Connections stand still until a retransmission timeout";
-    /// Packets are lost, and sent again.
-    NetPacketLoss = "net.packet_loss", "Packets are lost on the way";
-    /// The receiving program does not take what has arrived.
-    NetZeroWindow = "net.zero_window", "The receiver's window is closed";
-    /// The receiver's buffer is smaller than the rate times the round trip.
-    NetSmallBuffer = "net.small_buffer", "The receiver's buffer is too small for the path";
-    /// Requests for connections, or their answers, are lost or dropped.
-    NetSynDropped = "net.syn_dropped", "Connections are asked for more than once";
-    /// More connections come than a server has room for until it accepts them.
-    NetListenOverflow = "net.listen_overflow", "The server's listen queue overflows";
-    /// A client has no local port left to connect from.
-    NetPortExhaustion = "net.port_exhaustion", "The client runs out of ports";
-    /// A process has as many files and sockets open as it may.
-    LimitFileDescriptors = "limit.file_descriptors", "A process runs out of file descriptors";
-    /// Ports are used again before the other side has forgotten their last connection.
-    NetTimeWaitReuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
-    /// Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
-    NetRuleChain = "net.rule_chain", "Packets are compared with a long list of rules";
-    /// CPUs spin until another one has released a lock.
-    LockContended = "lock.contended", "CPUs wait for a lock of the kernel";
-    /// The kernel has to find memory before it can give any.
-    MemoryReclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
-    /// Memory has run out, and the kernel ends a process to get some.
-    MemoryOom = "memory.oom", "The kernel kills processes because memory runs out";
-    /// The service waits for the disk to make durable what it has written, and does so more often.
-    DiskSyncBound = "disk.sync_bound", "The service makes more of its writes durable";
-    /// The CPUs are busy, and most of what was added is the kernel's.
-    CpuKernelSaturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
-    /// The CPUs are busy, and most of what was added is the program's.
-    CpuUserSaturated = "cpu.user_saturated", "A program uses up the CPUs";
-    /// Measuring changes what is measured.
-    ProbeEffect = "probe.effect", "The probes change the result";
-    /// State that a service keeps per past connection makes each new one dearer; it goes with the process.
-    ServiceStateGrows = "service.state_grows", "The service keeps state that grows with every connection";
-    /// State that the host's kernel keeps makes each operation dearer; it outlives the service and goes with the host.
-    KernelStateGrows = "kernel.state_grows", "The host's kernel keeps state that grows with every connection";
-    /// Somebody else makes the same disk flush, and whoever has to wait for flushes of his own waits for those as well.
-    DiskForeignSync = "disk.foreign_sync", "Somebody else makes the disk flush";
-    /// Somebody else reads or writes the same device, and takes a part of what it can do.
-    DiskCompetingIo = "disk.competing_io", "Another load competes for the same device";
-}
+each_cause!(ids);
 
 /// An explanation of a verdict, with what speaks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The difference claim: every level of a factor against its first one, or every cell against the one that is named.
 
-use plimsoll_model::cause::Cause;
+use plimsoll_explain::causes::Shown;
 use plimsoll_model::experiment::claim::difference::{DifferenceClaim, DifferenceDetails};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
@@ -8,7 +8,7 @@ use plimsoll_model::report::Finding;
 
 use super::{Asked, ClaimKind};
 use crate::contrast::{self, Comparison};
-use crate::foreign_sync;
+use crate::flushing;
 
 impl ClaimKind for DifferenceClaim {
     /// One finding for each comparison.
@@ -27,7 +27,7 @@ impl ClaimKind for DifferenceClaim {
     }
 
     /// A background load that the factor switches, and that makes the disk flush.
-    fn causes(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Cause> {
-        foreign_sync::cause(plan, self, trials, &finding.verdict).into_iter().collect()
+    fn shows(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Shown> {
+        flushing::of(plan, self, trials, &finding.verdict).map(Shown::Flushing).into_iter().collect()
     }
 }

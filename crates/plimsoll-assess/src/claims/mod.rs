@@ -1,6 +1,6 @@
 //! What each kind of claim judges by: from what was measured to findings. One file for each kind, of its name.
 
-use plimsoll_model::cause::Cause;
+use plimsoll_explain::causes::Shown;
 use plimsoll_model::experiment::Claim;
 use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -32,8 +32,8 @@ trait ClaimKind {
         false
     }
 
-    /// What explains one of its findings beside what moved between the sides of a comparison.
-    fn causes(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Cause> {
+    /// What one of its findings shows of background loads, for causes to be named from.
+    fn shows(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Shown> {
         Vec::new()
     }
 }
@@ -104,16 +104,8 @@ pub(crate) fn counts_other_processes(plan: &Plan, finding: &Finding) -> bool {
     of(plan, finding).is_some_and(|claim| kind(claim).counts_other_processes())
 }
 
-/// What explains findings beside what moved between the sides of a comparison, each cause once.
-pub(crate) fn causes(plan: &Plan, trials: &[TrialRecord], findings: &[Finding]) -> Vec<Cause> {
-    let mut causes: Vec<Cause> = Vec::new();
-    for finding in findings {
-        let found = of(plan, finding).map(|claim| kind(claim).causes(plan, trials, finding));
-        for cause in found.into_iter().flatten() {
-            if !causes.iter().any(|other| other.title == cause.title) {
-                causes.push(cause);
-            }
-        }
-    }
-    causes
+/// What findings show of background loads.
+pub(crate) fn shown(plan: &Plan, trials: &[TrialRecord], findings: &[Finding]) -> Vec<Shown> {
+    let shows = |finding: &Finding| of(plan, finding).map(|claim| kind(claim).shows(plan, trials, finding));
+    findings.iter().filter_map(shows).flatten().collect()
 }

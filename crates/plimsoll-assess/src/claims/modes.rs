@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_explain::causes;
+use plimsoll_explain::causes::{BackgroundLoad, Shown};
 use plimsoll_judge::modes::order::{Agreement, Order, agreement, order};
 use plimsoll_judge::modes::{LEAST_VALUES, Mode, Modes, find_modes, find_modes_in_any_order};
 use plimsoll_judge::stats::median;
-use plimsoll_model::cause::{Cause, CauseEvidence};
+use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::modes::{ModePlace, ModesClaim, ModesDetails};
@@ -49,18 +49,18 @@ impl ClaimKind for ModesClaim {
     }
 
     /// The background loads that brought a second mode, with the figure and the machine's reads without and with them.
-    fn causes(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Cause> {
+    fn shows(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Shown> {
         let Some(Details::Modes(details)) = &finding.details else { return Vec::new() };
         let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == details.cell).collect();
         let (slices, values) = with_figure(&slices::of_sound(&of_cell, &self.phase), self.metric);
-        let cause = |guilty: Guilty<'_>| {
-            causes::of_background(
-                guilty.name,
-                1.0 - ALPHA,
-                evidence(&slices, &values, guilty.there, self.metric),
-            )
+        let shown = |guilty: Guilty<'_>| {
+            Shown::Background(BackgroundLoad {
+                name: guilty.name.to_owned(),
+                confidence: 1.0 - ALPHA,
+                evidence: evidence(&slices, &values, guilty.there, self.metric),
+            })
         };
-        guilty(plan, details, self.metric).into_iter().filter_map(cause).collect()
+        guilty(plan, details, self.metric).into_iter().map(shown).collect()
     }
 }
 
@@ -288,6 +288,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_explain::causes::{Known, named};
     use plimsoll_model::observation::{LoadResult, PhaseRecord, StorageFacts};
     use plimsoll_model::plan::Settings;
 
@@ -378,7 +379,8 @@ modes = { phase = "timed" }
             assert!(verdict.reason.contains("they come and go"), "{}", verdict.reason);
             assert!(verdict.reason.contains("the background load `reader`'s doing"), "{}", verdict.reason);
             let (plan, trials) = (plan(), [trial]);
-            let causes = crate::claims::causes(&plan, &trials, &crate::findings(&plan, &trials));
+            let shown = crate::claims::shown(&plan, &trials, &crate::findings(&plan, &trials));
+            let causes = named(&Known { shown, ..Known::default() });
             assert_eq!(causes[0].id.id(), "disk.competing_io");
             assert_eq!(causes[0].evidence.len(), 2);
         }

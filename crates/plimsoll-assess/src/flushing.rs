@@ -1,8 +1,8 @@
 //! Whether a background load that a factor switches makes the disk flush that others wait for.
 
-use plimsoll_explain::causes::{self, Flushing};
+use plimsoll_explain::causes::Flushing;
 use plimsoll_judge::stats::median;
-use plimsoll_model::cause::{Cause, CauseEvidence};
+use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::DifferenceClaim;
 use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -11,13 +11,13 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 
 use super::{contrast, mail, slices};
 
-/// The background load that made a figure of mail worse by making the disk flush, as this verdict says.
-pub(super) fn cause(
+/// What the disk did without the background load and with it that made a figure of mail worse, as this verdict says.
+pub(super) fn of(
     plan: &Plan,
     claim: &DifferenceClaim,
     trials: &[TrialRecord],
     verdict: &Verdict,
-) -> Option<Cause> {
+) -> Option<Flushing> {
     let factor = claim.factor.as_ref()?;
     let background = switched(plan, factor)?;
     if verdict.outcome != Outcome::Slower {
@@ -41,14 +41,15 @@ pub(super) fn cause(
         both("the relay's time in its flushes, each message", "ms", &|facts| facts.own.us_per_message / 1e3),
         both("somebody waited for a disk, each message", "ms", &|facts| facts.waited_us / 1e3),
     ];
-    let what = Flushing {
+    Some(Flushing {
+        background: background.to_owned(),
+        confidence: verdict.confidence,
         figure: both(&claim.metric.name().replace('_', " "), "", &|facts| facts.figure)?,
         flushes: both("flushes of the device, each message", "", &|facts| facts.disk.flushes)?,
         commits: both("commits of its journal, each message", "", &|facts| facts.disk.commits)?,
         own: Some(own).filter(|own| own.before > 0.0),
         waiting: waiting.into_iter().flatten().collect(),
-    };
-    causes::of_flushing(background, verdict.confidence, what)
+    })
 }
 
 /// The table of background loads in an experiment file, by its name and the one that it had before.

@@ -1,59 +1,27 @@
-//! Causes from the kernel's counters and from errors: what one side of a comparison has and the other has not.
+//! Causes by the kernel's counters and by errors: what one side of a comparison has and the other has not.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{page, quoted};
+use super::{cause, quoted};
 
-/// What shows a cause.
-struct Signature {
-    id: CauseId,
+/// What shows a cause. Counters: `Documentation/networking/snmp_counter.rst`, and net/ipv4/tcp_ipv4.c and tcp_minisocks.c, where they are counted.
+pub(super) struct Signature {
     /// What must have grown: a counter, or an error by its public name.
-    counter: &'static str,
+    pub(super) counter: &'static str,
     /// What it must come to for each operation on the worse side. Less than this explains nothing.
-    least: f64,
+    pub(super) least: f64,
     /// Counters of which one must have grown with it; none for an error, which names itself.
-    with: &'static [&'static str],
+    pub(super) with: &'static [&'static str],
 }
-
-/// Counters: `Documentation/networking/snmp_counter.rst`, and net/ipv4/tcp_ipv4.c and tcp_minisocks.c, where they are counted.
-const SIGNATURES: [Signature; 4] = [
-    Signature {
-        id: CauseId::NetListenOverflow,
-        counter: "netstat.TcpExt.ListenOverflows",
-        least: 0.005,
-        with: &[
-            "netstat.TcpExt.TCPSynRetrans",
-            "netstat.TcpExt.TCPReqQFullDoCookies",
-            "netstat.TcpExt.TCPReqQFullDrop",
-            "netstat.TcpExt.TCPTimeouts",
-        ],
-    },
-    Signature {
-        id: CauseId::NetTimeWaitReuse,
-        counter: "netstat.TcpExt.PAWSTimewait",
-        least: 0.005,
-        with: &["netstat.TcpExt.TCPSynRetrans"],
-    },
-    Signature { id: CauseId::NetPortExhaustion, counter: "errors.no_port", least: 0.005, with: &[] },
-    Signature { id: CauseId::LimitFileDescriptors, counter: "errors.no_descriptor", least: 0.005, with: &[] },
-];
 
 /// A counter that was nearly zero on the better side, as a share of what it is on the worse one, tells more than one that grew.
 const NEARLY_ZERO: f64 = 0.02;
 /// What merely grew must have doubled.
 const DOUBLED: f64 = 2.0;
 
-/// The causes whose counters all grew from the better to the worse side, the surest first. `evidence` is everything that moved, per operation.
-#[must_use]
-pub fn of_counters(evidence: &[Evidence]) -> Vec<Cause> {
-    let mut causes: Vec<Cause> =
-        SIGNATURES.iter().filter_map(|signature| named(signature, evidence)).collect();
-    causes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-    causes
-}
-
-fn named(signature: &Signature, evidence: &[Evidence]) -> Option<Cause> {
+/// The cause, where its counters all grew from the better to the worse side. `evidence` is everything that moved, per operation.
+pub(super) fn named(id: CauseId, signature: &Signature, evidence: &[Evidence]) -> Option<Cause> {
     let first = grown(signature.counter, evidence).filter(|counter| counter.after >= signature.least)?;
     let others: Vec<&Evidence> = signature.with.iter().filter_map(|name| grown(name, evidence)).collect();
     if others.is_empty() && !signature.with.is_empty() {
@@ -64,19 +32,11 @@ fn named(signature: &Signature, evidence: &[Evidence]) -> Option<Cause> {
         (true, _) => 0.85,
         (false, _) => 0.6,
     };
-    Some(Cause {
-        rank: 1,
-        id: signature.id,
-        title: signature.id.title().to_owned(),
-        confidence,
-        evidence: [first].into_iter().chain(others).map(quoted).collect(),
-        remedy: page(signature.id).remedy.to_owned(),
-        confirmed: false,
-    })
+    Some(cause(id, confidence, [first].into_iter().chain(others).map(quoted).collect()))
 }
 
 /// Where a counter grew most.
-fn grown<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
+pub(super) fn grown<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
     let is_it = |evidence: &&Evidence| evidence.metric.split(' ').next() == Some(name);
     let grew = |evidence: &&Evidence| evidence.shift > 0.0 && evidence.after >= DOUBLED * evidence.before;
     evidence.iter().filter(is_it).filter(grew).max_by(|a, b| a.after.total_cmp(&b.after))
@@ -84,6 +44,7 @@ fn grown<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Known, named};
     use super::*;
 
     fn moved(host: &str, name: &str, before: f64, after: f64) -> Evidence {
@@ -98,8 +59,12 @@ mod tests {
         }
     }
 
+    fn causes(evidence: &[Evidence]) -> Vec<Cause> {
+        named(&Known { evidence, ..Known::default() })
+    }
+
     fn ids(evidence: &[Evidence]) -> Vec<&'static str> {
-        of_counters(evidence).iter().map(|cause| cause.id.id()).collect()
+        causes(evidence).iter().map(|cause| cause.id.id()).collect()
     }
 
     const OVERFLOWS: &str = "netstat.TcpExt.ListenOverflows";
@@ -110,7 +75,7 @@ mod tests {
         let evidence = [moved("server", OVERFLOWS, 0.0, 0.1), moved("client", SYN_RETRANS, 0.0, 0.02)];
         assert_eq!(ids(&evidence), ["net.listen_overflow"]);
         assert_eq!(
-            of_counters(&evidence)[0].evidence[1].metric,
+            causes(&evidence)[0].evidence[1].metric,
             "client: netstat.TcpExt.TCPSynRetrans (per connection)"
         );
     }

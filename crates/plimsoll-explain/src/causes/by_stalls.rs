@@ -1,121 +1,31 @@
-//! Causes from packets: what kept connections waiting.
+//! Causes by packets: what kept connections waiting.
 //!
 //! The packets tell how much of the connections' time each class of stall took. That alone names a cause only where the kernel has no
 //! counter of its own for it; where it has one, that must have moved, too.
 
-use std::collections::BTreeMap;
-
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::page;
+use super::{CellStalls, cause};
 
 /// A class of stall that took less than this share of the connections' time explains nothing.
 const LEAST_SHARE: f64 = 0.05;
-
-/// The stalls of one cell, and what the kernel counted beside them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CellStalls {
-    /// The cell in words; empty where there is only one.
-    pub cell: String,
-    /// The share of the connections' time that each class took.
-    pub shares: BTreeMap<Class, f64>,
-    /// The share in stalls of other classes that the packets alone cannot tell from each of these.
-    pub may_be: BTreeMap<Class, f64>,
-    /// How often a sender's socket had bytes that it had not sent, with nothing in flight, as a share of the times that it was looked at
-    /// (TCP_INFO): its kernel held them back. Absent where no stream told.
-    pub held_back: Option<f64>,
-    /// What the kernel's counters moved by, over all hosts: `netstat.TcpExt.TCPTimeouts`.
-    pub counters: BTreeMap<String, f64>,
-    /// The share of the senders' busy time that the receiver's window was the limit (TCP_INFO); absent where no stream told.
-    pub window_limited: Option<f64>,
-}
+/// How much surer a cause is whose stalls took all the time than one whose stalls took hardly any.
+const OF_SHARE: f64 = 0.1;
 
 /// What shows a cause: classes of stalls, and what else must have moved.
-struct Signature {
-    id: CauseId,
-    classes: &'static [Class],
+pub(super) struct Signature {
+    pub(super) classes: &'static [Class],
     /// The kernel's counters, of which one must have moved; none where it has no such counter.
-    counters: &'static [&'static str],
+    pub(super) counters: &'static [&'static str],
     /// A counter that must have moved as well.
-    required: Option<&'static str>,
+    pub(super) required: Option<&'static str>,
     /// Whether TCP_INFO must show that the receiver's window was the limit, where it was read.
-    window: bool,
+    pub(super) window: bool,
 }
 
-const SIGNATURES: [Signature; 8] = [
-    Signature {
-        id: CauseId::NetDelayedAck,
-        classes: &[Class::DelayedAck],
-        counters: &["netstat.TcpExt.DelayedACKs"],
-        required: None,
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetSenderCorked,
-        classes: &[Class::SenderHeld],
-        counters: &[],
-        required: None,
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetRto,
-        classes: &[Class::Rto, Class::TailLoss],
-        counters: &["netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes"],
-        required: Some("snmp.Tcp.RetransSegs"),
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetPacketLoss,
-        classes: &[Class::FastRetransmit],
-        counters: &["snmp.Tcp.RetransSegs"],
-        required: None,
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetZeroWindow,
-        classes: &[Class::ZeroWindow],
-        counters: &["netstat.TcpExt.TCPToZeroWindowAdv", "netstat.TcpExt.TCPWantZeroWindowAdv"],
-        required: None,
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetSmallBuffer,
-        classes: &[Class::SmallWindow],
-        counters: &[],
-        required: None,
-        window: true,
-    },
-    Signature {
-        id: CauseId::NetSynDropped,
-        classes: &[Class::SynRetry, Class::SynackRetry],
-        counters: &["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPTimeouts"],
-        required: None,
-        window: false,
-    },
-    Signature {
-        id: CauseId::NetTimeWaitReuse,
-        classes: &[Class::SynIgnored],
-        counters: &[
-            "netstat.TcpExt.PAWSTimewait",
-            "netstat.TcpExt.TCPACKSkippedTimeWait",
-            "netstat.TcpExt.TCPChallengeACK",
-        ],
-        required: None,
-        window: false,
-    },
-];
-
-/// The causes that the stalls show, the one that took the largest share of a cell's time first.
-#[must_use]
-pub fn of_stalls(cells: &[CellStalls]) -> Vec<Cause> {
-    let mut found: Vec<(f64, Cause)> =
-        SIGNATURES.iter().filter_map(|signature| judge(signature, cells)).collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    (1..).zip(found).map(|(rank, (_, cause))| Cause { rank, ..cause }).collect()
-}
-
-fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
+/// The cause, where its classes of stalls took a share of a cell's time, and the kernel's counters say the same. The larger the share, the surer.
+pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) -> Option<Cause> {
     // What the packets leave open, the sender's own sockets decide; where none was looked at, it is said that it is open.
     let undecided = |cell: &CellStalls| {
         let is_denied = cell.held_back.is_some_and(|share| share < LEAST_SHARE);
@@ -194,18 +104,23 @@ fn judge(signature: &Signature, cells: &[CellStalls]) -> Option<(f64, Cause)> {
     }
     // Nothing was tried yet that would confirm it.
     let confidence = match (is_open, evidence.len()) {
-        (true, _) => 0.4,
-        (false, 1) => 0.7,
-        (false, _) => 0.85,
+        (true, _) => 0.35,
+        (false, 1) => 0.65,
+        (false, _) => 0.8,
     };
-    let id = signature.id;
-    let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
-    Some((greatest, Cause { rank: 0, id, title, confidence, evidence, remedy, confirmed: false }))
+    Some(cause(id, confidence + OF_SHARE * greatest.min(1.0), evidence))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::{Known, named as all_named};
     use super::*;
+
+    fn of_stalls(stalls: &[CellStalls]) -> Vec<Cause> {
+        all_named(&Known { stalls, ..Known::default() })
+    }
 
     fn cell(name: &str, shares: &[(Class, f64)], counters: &[(&str, f64)]) -> CellStalls {
         CellStalls {

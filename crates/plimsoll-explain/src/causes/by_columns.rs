@@ -1,9 +1,9 @@
-//! Causes from what other tools wrote down: where the CPUs' time went, and whether memory was swapped.
+//! Causes by what other tools wrote down: where the CPUs' time went, and whether memory was swapped.
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::report::Evidence;
 
-use super::{page, quoted};
+use super::{SavedCpu, cause, quoted};
 
 /// CPUs that are idle for a smaller part of the time are used up, in per cent.
 const BUSY: f64 = 15.0;
@@ -11,29 +11,11 @@ const BUSY: f64 = 15.0;
 const ONE_SIDED: f64 = 0.6;
 /// So much more of the CPUs' time, in points of per cent, is more; and so much more of it for each operation, as a share.
 const MORE: (f64, f64) = (10.0, 0.1);
-/// Columns of vmstat and sar that count what the kernel writes to swap, and what it looks through for memory to take back.
-const RECLAIM: [&str; 5] = ["so", "pswpout/s", "pgscank/s", "pgscand/s", "pgsteal/s"];
-
-/// Where the time of all CPUs together went, in per cent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CpuTime {
-    /// Programs.
-    pub user: f64,
-    /// The kernel.
-    pub system: f64,
-    /// Nowhere, or waiting for a disk.
-    pub idle: f64,
-}
 
 /// Whose time used the CPUs up, where they are. With the rates before and after it is what was added for each operation that counts; without them, of
 /// what was added in each second most has to be of one side, and most of all time as well. `evidence` is what moved for certain.
-#[must_use]
-pub fn of_cpu_time(
-    before: CpuTime,
-    after: CpuTime,
-    rates: Option<(f64, f64)>,
-    evidence: &[Evidence],
-) -> Option<Cause> {
+pub(super) fn saturated(cpu: &SavedCpu, evidence: &[Evidence]) -> Option<Cause> {
+    let SavedCpu { before, after, rates } = *cpu;
     if after.idle >= BUSY {
         return None;
     }
@@ -66,31 +48,18 @@ pub fn of_cpu_time(
     named(id, 0.6, columns, evidence)
 }
 
-/// Memory that the kernel has to take back.
-#[must_use]
-pub fn of_swapping(evidence: &[Evidence]) -> Option<Cause> {
-    named(CauseId::MemoryReclaim, 0.7, &RECLAIM, evidence)
-}
-
 /// A cause with the columns that grew; nothing where none did.
-fn named(id: CauseId, confidence: f64, columns: &[&str], evidence: &[Evidence]) -> Option<Cause> {
+pub(super) fn named(id: CauseId, confidence: f64, columns: &[&str], evidence: &[Evidence]) -> Option<Cause> {
     let grew = |it: &&Evidence| {
         it.shift > 0.0 && it.metric.split(' ').next().is_some_and(|name| columns.contains(&name))
     };
     let evidence: Vec<_> = evidence.iter().filter(grew).take(super::QUOTED).map(quoted).collect();
-    (!evidence.is_empty()).then(|| Cause {
-        rank: 1,
-        id,
-        title: id.title().to_owned(),
-        confidence,
-        evidence,
-        remedy: page(id).remedy.to_owned(),
-        confirmed: false,
-    })
+    (!evidence.is_empty()).then(|| cause(id, confidence, evidence))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::CpuTime;
     use super::*;
 
     fn grew(metric: &str) -> Evidence {
@@ -110,7 +79,9 @@ mod tests {
         let good = CpuTime { user: 30.0, system: 30.0, idle: 40.0 };
         let bad = CpuTime { user: 10.0, system: 88.0, idle: 2.0 };
         let evidence = [grew("sy (of all CPUs' time)"), grew("us (of all CPUs' time)")];
-        let id = |before, after, rates| of_cpu_time(before, after, rates, &evidence).map(|cause| cause.id);
+        let id = |before, after, rates| {
+            saturated(&SavedCpu { before, after, rates }, &evidence).map(|cause| cause.id)
+        };
         assert_eq!(id(good, bad, None), Some(CauseId::CpuKernelSaturated));
         assert_eq!(id(good, CpuTime { idle: 30.0, ..bad }, None), None);
         assert_eq!(id(bad, bad, None), None);
@@ -118,6 +89,10 @@ mod tests {
         assert_eq!(id(good, bad, Some((100.0, 200.0))), None);
         let program = CpuTime { user: 95.0, system: 4.0, idle: 1.0 };
         assert_eq!(id(good, program, Some((100.0, 90.0))), Some(CauseId::CpuUserSaturated));
-        assert_eq!(of_cpu_time(good, bad, None, &[]), None, "nothing moved for certain");
+        assert_eq!(
+            saturated(&SavedCpu { before: good, after: bad, rates: None }, &[]),
+            None,
+            "nothing moved for certain"
+        );
     }
 }

@@ -1,64 +1,17 @@
-//! Causes from where the CPUs' time went.
+//! Causes by where the CPUs' time went.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
 use plimsoll_model::observation::FrameKind;
 use plimsoll_model::report::{Evidence, GrownFunction, ProfileReport};
 
-use super::page;
+use super::{Known, cause};
 
 /// Functions of the kernel that name a cause when they take most of what was added.
-struct Signature {
-    id: CauseId,
-    functions: &'static [&'static str],
+pub(super) struct Signature {
+    pub(super) functions: &'static [&'static str],
     /// Counters and levels, by the beginning of their names, of which one must have grown as well for the cause to be sure.
-    with: &'static [&'static str],
+    pub(super) with: &'static [&'static str],
 }
-
-/// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c; of
-/// kernel/locking; and of mm/vmscan.c.
-const SIGNATURES: [Signature; 3] = [
-    Signature {
-        id: CauseId::NetRuleChain,
-        functions: &[
-            "fib_rules_lookup",
-            "fib4_rule_match",
-            "fib6_rule_match",
-            "fib4_rule_action",
-            "fib6_rule_action",
-            "nft_do_chain",
-            "ipt_do_table",
-            "ip6t_do_table",
-            "ebt_do_table",
-            "tcf_classify",
-        ],
-        with: &["rules"],
-    },
-    Signature {
-        id: CauseId::LockContended,
-        functions: &[
-            "native_queued_spin_lock_slowpath",
-            "__pv_queued_spin_lock_slowpath",
-            "queued_spin_lock_slowpath",
-            "queued_read_lock_slowpath",
-            "queued_write_lock_slowpath",
-            "osq_lock",
-            "mutex_spin_on_owner",
-            "rwsem_spin_on_owner",
-        ],
-        with: &[],
-    },
-    Signature {
-        id: CauseId::MemoryReclaim,
-        functions: &[
-            "shrink_node",
-            "shrink_lruvec",
-            "try_to_free_pages",
-            "try_to_free_mem_cgroup_pages",
-            "balance_pgdat",
-        ],
-        with: &["machine.vmstat.pgscan", "machine.vmstat.allocstall", "machine.vmstat.pgsteal"],
-    },
-];
 
 /// From this share of what was added on a function is the cause.
 const MOST: f64 = 0.4;
@@ -67,20 +20,10 @@ const BUSY: f64 = 0.15;
 /// From this share of what was added on it is the kernel's, or the programs'.
 const ONE_SIDED: f64 = 0.6;
 
-/// What the functions that grew tell; the surest first. `evidence` is everything else that moved.
-#[must_use]
-pub fn of_profile(profile: Option<&ProfileReport>, evidence: &[Evidence]) -> Vec<Cause> {
-    let Some(profile) = profile.filter(|profile| profile.tells()) else { return Vec::new() };
-    SIGNATURES.iter().filter_map(|signature| named(signature, profile, evidence)).collect()
-}
-
-/// Whose time used the CPUs up. That names no more than a layer, and is told where nothing else explains it.
-#[must_use]
-pub fn of_saturation(profile: Option<&ProfileReport>) -> Option<Cause> {
-    saturated(profile.filter(|profile| profile.grew)?)
-}
-
-fn named(signature: &Signature, profile: &ProfileReport, evidence: &[Evidence]) -> Option<Cause> {
+/// The cause, where functions that name it take most of what was added.
+pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Option<Cause> {
+    let profile = known.profile.filter(|profile| profile.tells())?;
+    let evidence = known.evidence;
     let is_it = |it: &&GrownFunction| {
         it.kind == FrameKind::Kernel && signature.functions.contains(&it.function.as_str())
     };
@@ -104,10 +47,12 @@ fn named(signature: &Signature, profile: &ProfileReport, evidence: &[Evidence]) 
         .chain(own.into_iter().filter(|it| with_callees.is_none_or(|w| w.function != it.function)));
     let functions = functions.map(|it| of_function(it, &profile.per));
     let counters = with.into_iter().take(super::QUOTED).map(super::quoted);
-    Some(cause(signature.id, confidence, functions.chain(counters).collect()))
+    Some(cause(id, confidence, functions.chain(counters).collect()))
 }
 
-fn saturated(profile: &ProfileReport) -> Option<Cause> {
+/// Whose time used the CPUs up, the kernel's or the programs'. That names no more than a layer.
+pub(super) fn saturated(profile: Option<&ProfileReport>) -> Option<Cause> {
+    let profile = profile.filter(|profile| profile.grew)?;
     let is_busy = profile.after.idle? < BUSY;
     let (added, of_kernel) = profile.added_us();
     let (id, kind) = match of_kernel / added {
@@ -148,16 +93,12 @@ fn of_function(function: &GrownFunction, per: &str) -> CauseEvidence {
     }
 }
 
-fn cause(id: CauseId, confidence: f64, evidence: Vec<CauseEvidence>) -> Cause {
-    let (title, remedy) = (id.title().to_owned(), page(id).remedy.to_owned());
-    Cause { rank: 1, id, title, confidence, evidence, remedy, confirmed: false }
-}
-
 #[cfg(test)]
 mod tests {
     use plimsoll_model::observation::ProfileClock;
     use plimsoll_model::report::ProfileSide;
 
+    use super::super::named as all_named;
     use super::*;
 
     fn function(name: &str, kind: FrameKind, share: f64) -> GrownFunction {
@@ -202,8 +143,12 @@ mod tests {
         }
     }
 
+    fn causes(profile: &ProfileReport, evidence: &[Evidence]) -> Vec<Cause> {
+        all_named(&Known { profile: Some(profile), evidence, ..Known::default() })
+    }
+
     fn ids(profile: &ProfileReport, evidence: &[Evidence]) -> Vec<&'static str> {
-        of_profile(Some(profile), evidence).iter().map(|cause| cause.id.id()).collect()
+        causes(profile, evidence).iter().map(|cause| cause.id.id()).collect()
     }
 
     #[test]
@@ -215,7 +160,7 @@ mod tests {
             1.0,
             0.0,
         );
-        let alone = of_profile(Some(&leaked), &[]);
+        let alone = causes(&leaked, &[]);
         assert_eq!(alone[0].id, CauseId::NetRuleChain);
         assert_eq!(
             alone[0].evidence[0].metric,
@@ -230,7 +175,7 @@ mod tests {
             shift: 1.0,
             control_ratio: None,
         };
-        let both = of_profile(Some(&leaked), &[rules]);
+        let both = causes(&leaked, &[rules]);
         assert!(both[0].confidence > alone[0].confidence);
         assert_eq!(both[0].evidence.last().unwrap().metric, "firewall: rules (level)");
     }
@@ -247,7 +192,7 @@ mod tests {
     fn where_no_function_tells_more_the_busy_cpus_are_laid_to_the_kernel_or_to_the_program() {
         let of = |kernel: f64, idle: f64| {
             let profile = profile(None, vec![function("work", FrameKind::User, 0.5)], kernel, idle);
-            of_saturation(Some(&profile)).map(|cause| cause.id)
+            saturated(Some(&profile)).map(|cause| cause.id)
         };
         assert_eq!(of(0.9, 0.05), Some(CauseId::CpuKernelSaturated));
         assert_eq!(of(0.1, 0.05), Some(CauseId::CpuUserSaturated));
@@ -259,8 +204,8 @@ mod tests {
     fn what_did_not_grow_explains_nothing() {
         let lookup = function("fib_rules_lookup", FrameKind::Kernel, 0.9);
         let same = ProfileReport { grew: false, ..profile(None, vec![lookup], 1.0, 0.0) };
-        assert!(of_profile(Some(&same), &[]).is_empty() && of_profile(None, &[]).is_empty());
-        assert_eq!(of_saturation(Some(&same)), None);
+        assert!(ids(&same, &[]).is_empty());
+        assert_eq!(saturated(Some(&same)), None);
     }
 
     #[test]
@@ -276,7 +221,7 @@ mod tests {
             ..profile(Some(lookup), Vec::new(), 1.0, 0.0)
         };
         assert_eq!(ids(&one, &[]), [CauseId::NetRuleChain.id()]);
-        assert_eq!(of_saturation(Some(&one)), None);
+        assert_eq!(saturated(Some(&one)), None);
     }
 
     #[test]
@@ -285,6 +230,6 @@ mod tests {
         let grown = profile(None, vec![function("work", FrameKind::User, 0.9)], 0.7, 0.05);
         let control = [grown.before, ProfileSide { cpu_us: 1200.0, kernel_us: 1000.0, ..grown.after }];
         let spared = ProfileReport { control: Some(control), ..grown };
-        assert_eq!(of_saturation(Some(&spared)).map(|cause| cause.id), Some(CauseId::CpuUserSaturated));
+        assert_eq!(saturated(Some(&spared)).map(|cause| cause.id), Some(CauseId::CpuUserSaturated));
     }
 }

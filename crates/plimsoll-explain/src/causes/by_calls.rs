@@ -1,0 +1,121 @@
+//! Causes by calls that the kernel traces: who makes files durable, and who is killed because memory has run out.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::observation::{FrameKind, TracedCall};
+use plimsoll_model::report::{Evidence, GrownCalls};
+
+use super::{Known, cause, quoted};
+
+/// What the counters of a device that is flushed begin with, and end with.
+const FLUSHES: (&str, &str) = ("machine.diskstats.", ".flushes");
+
+/// Calls that make files durable.
+pub(super) struct Syncs<'k> {
+    /// By what is measured.
+    pub(super) own: Vec<&'k GrownCalls>,
+    /// By others, where something of the run waits for the disk.
+    pub(super) foreign: Vec<&'k GrownCalls>,
+}
+
+/// Calls that make files durable, of which there were more on the worse side.
+pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
+    let is_own =
+        |it: &&GrownCalls| it.owner_kind == FrameKind::Host && known.measured.processes.contains(&it.process);
+    // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
+    let by_programs =
+        calls(known).filter(|it| it.call != TracedCall::OomKill && it.owner_kind != FrameKind::Shared);
+    let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);
+    let foreign = if known.measured.waits_for_disk || !own.is_empty() { foreign } else { Vec::new() };
+    Syncs { own, foreign }
+}
+
+/// Processes that were killed for want of memory, on the hosts of the run and elsewhere.
+pub(super) fn killed<'k>(known: &'k Known<'_>) -> (Vec<&'k GrownCalls>, Vec<&'k GrownCalls>) {
+    let killed = calls(known).filter(|it| it.call == TracedCall::OomKill);
+    killed.partition(|it| it.owner_kind == FrameKind::Host)
+}
+
+fn calls<'k>(known: &'k Known<'_>) -> impl Iterator<Item = &'k GrownCalls> {
+    known.profile.map_or(&[][..], |profile| &profile.calls).iter()
+}
+
+/// A cause by who makes files durable; surer where the device has flushed more often as well, since a cause is never named from one counter alone.
+pub(super) fn flushed(id: CauseId, calls: &[&GrownCalls], evidence: &[Evidence]) -> Option<Cause> {
+    if calls.is_empty() {
+        return None;
+    }
+    let of_device = evidence.iter().filter(|it| it.shift > 0.0 && is_flush(&it.metric)).take(super::QUOTED);
+    let of_device: Vec<CauseEvidence> = of_device.map(quoted).collect();
+    let sure = if of_device.is_empty() { 0.6 } else { 0.9 };
+    Some(cause(id, sure, told(calls).chain(of_device).collect()))
+}
+
+/// Who made calls, as evidence.
+pub(super) fn told(calls: &[&GrownCalls]) -> impl Iterator<Item = CauseEvidence> {
+    calls.iter().take(super::QUOTED).map(|it| CauseEvidence {
+        metric: format!("{} {}/{}", it.call.title(), it.owner, it.process),
+        before: it.before_per_s,
+        after: it.after_per_s,
+        unit: "per second".to_owned(),
+    })
+}
+
+fn is_flush(metric: &str) -> bool {
+    let counter = metric.split(' ').next().unwrap_or_default();
+    counter.starts_with(FLUSHES.0) && counter.ends_with(FLUSHES.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{calls, flushes, profile, relay};
+    use super::super::{Measured, named};
+    use super::*;
+
+    fn of_calls(calls: &[GrownCalls], measured: Measured, evidence: &[Evidence]) -> Vec<Cause> {
+        let profile = ProfileReport { calls: calls.to_vec(), ..profile() };
+        named(&Known { profile: Some(&profile), measured, evidence, ..Known::default() })
+    }
+
+    #[test]
+    fn what_waits_for_no_disk_is_not_held_up_by_somebody_elses_flush() {
+        let calls = [calls(TracedCall::FileSync, FrameKind::Others, "dd")];
+        assert!(of_calls(&calls, Measured { waits_for_disk: false, ..relay() }, &[flushes()]).is_empty());
+    }
+
+    #[test]
+    fn whoever_makes_files_durable_beside_the_service_is_named() {
+        let calls = [calls(TracedCall::FileSync, FrameKind::Others, "dd")];
+        let alone = of_calls(&calls, relay(), &[]);
+        let sure = of_calls(&calls, relay(), &[flushes()]);
+        assert_eq!(sure[0].id.id(), "disk.foreign_sync");
+        assert!(sure[0].title.ends_with(": `dd` on machine"), "{}", sure[0].title);
+        assert_eq!(sure[0].evidence[0].metric, "fsync of a file by machine/dd");
+        assert!(sure[0].confidence > alone[0].confidence && sure[0].evidence.len() == 2);
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_not_blamed() {
+        let calls = [calls(TracedCall::FileSync, FrameKind::Shared, "kworker")];
+        assert!(of_calls(&calls, relay(), &[]).is_empty());
+    }
+
+    #[test]
+    fn what_the_service_makes_durable_itself_is_nobody_elses() {
+        let own = [calls(TracedCall::FileSync, FrameKind::Host, "relay")];
+        assert_eq!(of_calls(&own, relay(), &[flushes()])[0].id, CauseId::DiskSyncBound);
+    }
+
+    #[test]
+    fn the_process_that_was_killed_is_named() {
+        let killed = [calls(TracedCall::OomKill, FrameKind::Host, "database")];
+        let cause = &of_calls(&killed, relay(), &[])[0];
+        assert_eq!(
+            (cause.id, cause.evidence[0].metric.as_str()),
+            (CauseId::MemoryOom, "killed for want of memory: relay/database")
+        );
+        let elsewhere = [calls(TracedCall::OomKill, FrameKind::Others, "browser")];
+        assert!(of_calls(&elsewhere, relay(), &[])[0].confidence < cause.confidence);
+    }
+}

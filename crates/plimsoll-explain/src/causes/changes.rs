@@ -1,0 +1,109 @@
+//! What Plimsoll changes to see whether a cause is the cause.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::experiment::{Action, Experiment, FlushRules};
+use serde_json::{Value, json};
+
+/// All ports that need no privilege.
+const ALL_PORTS: &str = "1024 65535";
+/// So many times the memory that a host was held to.
+const MORE_MEMORY: u64 = 8;
+
+/// A change of an experiment that would bring back what was lost, if the cause is the cause.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What is changed, in words: "with a listen queue for 4096 connections".
+    pub what: String,
+    /// Settings of the experiment, each a path and its value.
+    pub set: Vec<(String, Value)>,
+    /// What is done right before the figure is measured.
+    pub actions: Vec<Action>,
+    /// Whether background loads stay away.
+    pub without_background: bool,
+}
+
+impl Change {
+    /// Whether anything is changed at all.
+    pub(super) fn does_something(&self) -> bool {
+        !self.set.is_empty() || !self.actions.is_empty() || self.without_background
+    }
+
+    /// Settings.
+    pub(super) fn set(
+        what: impl Into<String>,
+        set: impl IntoIterator<Item = (String, Value)>,
+    ) -> Option<Self> {
+        Some(Self { what: what.into(), set: set.into_iter().collect(), ..Self::default() })
+    }
+
+    /// Something that is done.
+    pub(super) fn act(what: impl Into<String>, actions: impl IntoIterator<Item = Action>) -> Option<Self> {
+        Some(Self { what: what.into(), actions: actions.into_iter().collect(), ..Self::default() })
+    }
+
+    /// No rules that packets are compared with.
+    pub(super) fn without_rules(experiment: &Experiment) -> Option<Self> {
+        let hosts = of_namespaces(experiment);
+        let actions = hosts.map(|host| Action::FlushRules(FlushRules { on: host.clone() }));
+        Self::act("with all rules of routing policy and nftables taken away", actions)
+    }
+
+    /// All ports that there are, for those who connect.
+    pub(super) fn more_ports(experiment: &Experiment) -> Option<Self> {
+        let ports = |host: &String| sysctl(host, "net.ipv4.ip_local_port_range", ALL_PORTS.into());
+        Self::set(format!("with the ports {ALL_PORTS} at the clients"), of_loads(experiment).map(ports))
+    }
+
+    /// More memory for the hosts that are held to little.
+    pub(super) fn more_memory(experiment: &Experiment) -> Option<Self> {
+        let more = experiment.hosts.iter().filter_map(|(name, host)| {
+            Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
+        });
+        Self::set(format!("with {MORE_MEMORY} times the memory"), more)
+    }
+
+    /// No background loads.
+    pub(super) fn without_background_loads(experiment: &Experiment) -> Option<Self> {
+        let without_background = !experiment.background.is_empty();
+        Some(Self { what: "without the background loads".to_owned(), without_background, ..Self::default() })
+    }
+}
+
+/// The hosts whose kernel state is their own.
+pub(super) fn of_namespaces(experiment: &Experiment) -> impl Iterator<Item = &String> {
+    experiment.hosts.iter().filter(|(_, host)| host.kind.own().network).map(|(name, _)| name)
+}
+
+/// The hosts that services run on, as far as their kernel state is their own.
+pub(super) fn of_services(experiment: &Experiment) -> impl Iterator<Item = &String> {
+    let hosts: BTreeMap<&String, ()> =
+        experiment.services.values().map(|service| (&service.on, ())).collect();
+    hosts.into_keys().filter(|host| experiment.hosts[*host].kind.own().network)
+}
+
+/// The hosts that loads come from, as far as their kernel state is their own.
+pub(super) fn of_loads(experiment: &Experiment) -> impl Iterator<Item = &String> {
+    let hosts: BTreeMap<&String, ()> = experiment.loads.values().map(|load| (&load.from, ())).collect();
+    hosts.into_keys().filter(|host| experiment.hosts[*host].kind.own().network)
+}
+
+/// A sysctl of a host, as a setting.
+pub(super) fn sysctl(host: &str, name: &str, value: Value) -> (String, Value) {
+    (format!("hosts.{host}.sysctls.\"{name}\""), value)
+}
+
+/// The settings of this name of all services, by their paths.
+pub(super) fn settings_named<'e>(
+    experiment: &'e Experiment,
+    wanted: &'e str,
+) -> impl Iterator<Item = (String, Value)> + 'e {
+    let kinds = experiment.services.iter().map(|(name, service)| (name, serde_json::to_value(&service.kind)));
+    kinds.filter_map(move |(name, kind)| setting("services", name, &kind.ok()?, wanted))
+}
+
+/// The path and the value of a setting of a service or a load, by the table that says what it is.
+pub(super) fn setting(part: &str, name: &str, kind: &Value, wanted: &str) -> Option<(String, Value)> {
+    let (kind, table) = kind.as_object()?.iter().next()?;
+    Some((format!("{part}.{name}.{kind}.{wanted}"), table.get(wanted)?.clone()))
+}

@@ -1,0 +1,126 @@
+//! What was observed, from which causes are named.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::cause::CauseEvidence;
+use plimsoll_model::report::{Evidence, ProfileReport, StateLivesIn};
+use plimsoll_model::trace::Class;
+
+/// All that was observed of the two sides that are compared. What was not looked at is absent or empty.
+#[derive(Clone, Debug, Default)]
+pub struct Known<'a> {
+    /// Everything that moved, per operation or as a level, the strongest first.
+    pub evidence: &'a [Evidence],
+    /// Where the CPUs' time went, who made traced calls, and where threads waited.
+    pub profile: Option<&'a ProfileReport>,
+    /// What is measured.
+    pub measured: Measured,
+    /// The stalls of each cell, from packets.
+    pub stalls: &'a [CellStalls],
+    /// What the remediation steps have shown.
+    pub ladder: Ladder,
+    /// What claims show of background loads.
+    pub shown: Vec<Shown>,
+    /// What probes changed the figure by: how sure that is, and the figure with them relative to without.
+    pub probes: Option<(f64, CauseEvidence)>,
+    /// What other tools wrote down of the CPUs' time.
+    pub saved: Vec<SavedCpu>,
+}
+
+/// What is measured, as far as the calls of others matter to it.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// The names of its processes on the run's hosts: what these call is nobody else's doing.
+    pub processes: Vec<String>,
+    /// Whether it waits for a disk, which others may keep busy. A web server that writes nothing is not held up by somebody else's flush.
+    pub waits_for_disk: bool,
+}
+
+/// The stalls of one cell, and what the kernel counted beside them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellStalls {
+    /// The cell in words; empty where there is only one.
+    pub cell: String,
+    /// The share of the connections' time that each class took.
+    pub shares: BTreeMap<Class, f64>,
+    /// The share in stalls of other classes that the packets alone cannot tell from each of these.
+    pub may_be: BTreeMap<Class, f64>,
+    /// How often a sender's socket had bytes that it had not sent, with nothing in flight, as a share of the times that it was looked at
+    /// (TCP_INFO): its kernel held them back. Absent where no stream told.
+    pub held_back: Option<f64>,
+    /// What the kernel's counters moved by, over all hosts: `netstat.TcpExt.TCPTimeouts`.
+    pub counters: BTreeMap<String, f64>,
+    /// The share of the senders' busy time that the receiver's window was the limit (TCP_INFO); absent where no stream told.
+    pub window_limited: Option<f64>,
+}
+
+/// What the remediation steps have shown.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder {
+    /// Where the state lives that holds the figure down.
+    pub state_lives_in: Option<StateLivesIn>,
+    /// The figure relative to its baseline before and after the step that brought it back: an intervention, which stands by itself where no counter
+    /// tells more.
+    pub restored: Option<CauseEvidence>,
+}
+
+/// What a claim shows of a background load.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// It came and went with a worse mode of the figure.
+    Background(BackgroundLoad),
+    /// The disk flushed more often with it, and the figure is worse.
+    Flushing(Flushing),
+}
+
+/// A background load that is there when the figure is in its worse mode: it was switched on and off.
+#[derive(Clone, Debug)]
+pub struct BackgroundLoad {
+    /// Its name.
+    pub name: String,
+    /// How sure it is.
+    pub confidence: f64,
+    /// The figures without it and with it.
+    pub evidence: Vec<CauseEvidence>,
+}
+
+/// What a disk and a service that waits for it did for each operation, without a background load and with it.
+#[derive(Clone, Debug)]
+pub struct Flushing {
+    /// The background load.
+    pub background: String,
+    /// How sure it is that the figure is worse with it.
+    pub confidence: f64,
+    /// The figure that became worse.
+    pub figure: CauseEvidence,
+    /// Flushes of the device.
+    pub flushes: CauseEvidence,
+    /// Transactions that its journal committed; where it has none, both are 0.
+    pub commits: CauseEvidence,
+    /// Flushes that the service itself asked for, where it tells.
+    pub own: Option<CauseEvidence>,
+    /// Times that were spent waiting.
+    pub waiting: Vec<CauseEvidence>,
+}
+
+/// Where the time of all CPUs together went, in per cent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuTime {
+    /// Programs.
+    pub user: f64,
+    /// The kernel.
+    pub system: f64,
+    /// Nowhere, or waiting for a disk.
+    pub idle: f64,
+}
+
+/// What another tool wrote down of the CPUs' time, before and after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SavedCpu {
+    /// Before.
+    pub before: CpuTime,
+    /// After.
+    pub after: CpuTime,
+    /// Operations per second before and after, where these are known.
+    pub rates: Option<(f64, f64)>,
+}

@@ -1,0 +1,32 @@
+//! `memory.oom`: Memory has run out, and the kernel ends a process to get some.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+
+use super::{Change, Definition, Known, Page, When, by_calls, cause};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the kernel has killed a process on the worse side (tracepoint oom/mark_victim) and names it",
+        evidence_against: "processes ended by themselves, or by a signal of somebody else",
+        test: "give the machine or the control group more memory and measure again: nobody is killed",
+        remedy: "raise the limit of memory, give the programs less to keep, or find what keeps too much",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let (own, elsewhere) = by_calls::killed(known);
+    // Whoever is killed elsewhere may have had a limit of its own.
+    let (confidence, killed) = if own.is_empty() { (0.5, elsewhere) } else { (0.95, own) };
+    if killed.is_empty() {
+        return Vec::new();
+    }
+    vec![cause(CauseId::MemoryOom, confidence, by_calls::told(&killed).collect())]
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    Change::more_memory(experiment)
+}

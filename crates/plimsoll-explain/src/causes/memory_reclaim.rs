@@ -1,0 +1,42 @@
+//! `memory.reclaim`: The kernel has to find memory before it can give any.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+
+use super::{Change, Definition, Known, Page, When, by_columns, by_functions};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that",
+        evidence_against: "memory is free, and no page was scanned",
+        test: "give the machine or the control group more memory and measure again",
+        remedy: "raise the limit of the control group, give the programs less to keep, or add memory",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+const ID: CauseId = CauseId::MemoryReclaim;
+/// Columns of vmstat and sar that count what the kernel writes to swap, and what it looks through for memory to take back.
+const COLUMNS: [&str; 5] = ["so", "pswpout/s", "pgscank/s", "pgscand/s", "pgsteal/s"];
+/// The functions are those of mm/vmscan.c.
+const FUNCTIONS: by_functions::Signature = by_functions::Signature {
+    functions: &[
+        "shrink_node",
+        "shrink_lruvec",
+        "try_to_free_pages",
+        "try_to_free_mem_cgroup_pages",
+        "balance_pgdat",
+    ],
+    with: &["machine.vmstat.pgscan", "machine.vmstat.allocstall", "machine.vmstat.pgsteal"],
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let columns = by_columns::named(ID, 0.7, &COLUMNS, known.evidence);
+    by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(columns).collect()
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    Change::more_memory(experiment)
+}

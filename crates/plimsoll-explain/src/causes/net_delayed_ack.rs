@@ -1,0 +1,30 @@
+//! `net.delayed_ack`: Senders wait for acknowledgements that receivers hold back (RFC 9293, section 3.8.6.3; 40 ms in Linux).
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::trace::Class;
+
+use super::{Definition, Known, Page, When, by_hand, by_stalls};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "senders stand still until an acknowledgement comes some 40 ms late, and the kernel counts delayed ones",
+        evidence_against: "the sender has more to send and may, or the late acknowledgement was of a full segment that was lost",
+        test: "acknowledge at once (`quickack 1` on the route, TCP_QUICKACK) or send without waiting (TCP_NODELAY): the stalls are gone",
+        remedy: "hand a message to the kernel in one call, or set TCP_NODELAY; write, write, read is what waits",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+/// What the packets must show.
+const STALLS: by_stalls::Signature = by_stalls::Signature {
+    classes: &[Class::DelayedAck],
+    counters: &["netstat.TcpExt.DelayedACKs"],
+    required: None,
+    window: false,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_stalls::named(CauseId::NetDelayedAck, &STALLS, known.stalls).into_iter().collect()
+}

@@ -1,0 +1,46 @@
+//! `net.listen_overflow`: More connections come than a server has room for until it accepts them.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+use serde_json::json;
+
+use super::{Change, Definition, Known, Page, When, by_counters, changes};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the kernel counts connections that found the listen queue full (ListenOverflows), and clients send SYNs again, or \
+                       get SYN cookies",
+        evidence_against: "the counter moves as much on the better side; SYNs are lost on the way, where the server never sees them",
+        test: "raise the backlog of the listener (listen(2), at most net.core.somaxconn) and measure again: the counter stands still",
+        remedy: "raise the backlog that the server asks for and net.core.somaxconn, or let it accept sooner (more workers)",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+/// What must have been counted.
+const COUNTERS: by_counters::Signature = by_counters::Signature {
+    counter: "netstat.TcpExt.ListenOverflows",
+    least: 0.005,
+    with: &[
+        "netstat.TcpExt.TCPSynRetrans",
+        "netstat.TcpExt.TCPReqQFullDoCookies",
+        "netstat.TcpExt.TCPReqQFullDrop",
+        "netstat.TcpExt.TCPTimeouts",
+    ],
+};
+/// A listen queue that is long enough for any load (net.core.somaxconn has this default since Linux 5.4).
+const LONG_BACKLOG: u32 = 4096;
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_counters::named(CauseId::NetListenOverflow, &COUNTERS, known.evidence).into_iter().collect()
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    let of_services =
+        changes::settings_named(experiment, "backlog").map(|(path, _)| (path, json!(LONG_BACKLOG)));
+    let of_hosts = changes::of_services(experiment)
+        .map(|host| changes::sysctl(host, "net.core.somaxconn", json!(LONG_BACKLOG)));
+    Change::set(format!("with a listen queue for {LONG_BACKLOG} connections"), of_services.chain(of_hosts))
+}

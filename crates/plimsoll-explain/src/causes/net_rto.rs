@@ -1,0 +1,30 @@
+//! `net.rto`: Only a timer brings losses to light (RFC 6298).
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::trace::Class;
+
+use super::{Definition, Known, Page, When, by_hand, by_stalls};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "segments are sent again after a timeout and nothing else moved meanwhile; the kernel counts timeouts",
+        evidence_against: "duplicate acknowledgements brought the losses to light at once",
+        test: "make the path lossless: the stalls are gone",
+        remedy: "find where packets are lost (queues, policers, bad links); keep windows large enough for fast retransmission",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+/// What the packets must show.
+const STALLS: by_stalls::Signature = by_stalls::Signature {
+    classes: &[Class::Rto, Class::TailLoss],
+    counters: &["netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes"],
+    required: Some("snmp.Tcp.RetransSegs"),
+    window: false,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_stalls::named(CauseId::NetRto, &STALLS, known.stalls).into_iter().collect()
+}

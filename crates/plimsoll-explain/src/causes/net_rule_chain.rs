@@ -1,0 +1,43 @@
+//! `net.rule_chain`: Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+
+use super::{Change, Definition, Known, Page, When, by_functions};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the CPU time of each connection or packet grew, and most of what was added is in a function that walks a list of rules: fib_rules_lookup (routing policy), nft_do_chain, ipt_do_table (packet filters), tcf_classify",
+        evidence_against: "the same function took as much before; the number of rules is the same on both sides",
+        test: "take the rules away that were added (ip rule, nft list ruleset, iptables-save, tc filter) and measure again",
+        remedy: "find who adds rules and does not take them away; put what must stay into sets, maps or fewer tables",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+/// The functions are those of net/core/fib_rules.c, net/netfilter/nf_tables_core.c, net/ipv4/netfilter/ip_tables.c and net/sched/cls_api.c.
+const FUNCTIONS: by_functions::Signature = by_functions::Signature {
+    functions: &[
+        "fib_rules_lookup",
+        "fib4_rule_match",
+        "fib6_rule_match",
+        "fib4_rule_action",
+        "fib6_rule_action",
+        "nft_do_chain",
+        "ipt_do_table",
+        "ip6t_do_table",
+        "ebt_do_table",
+        "tcf_classify",
+    ],
+    with: &["rules"],
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_functions::named(CauseId::NetRuleChain, &FUNCTIONS, known).into_iter().collect()
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    Change::without_rules(experiment)
+}

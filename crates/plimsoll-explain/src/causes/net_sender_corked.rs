@@ -1,0 +1,40 @@
+//! `net.sender_corked`: The sender's kernel waits for more before it sends what does not fill a segment (Nagle, `TCP_CORK`, `MSG_MORE`; up to 200 ms in Linux).
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+use plimsoll_model::trace::Class;
+use serde_json::json;
+
+use super::{Change, Definition, Known, Page, When, by_stalls, changes};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "part of a segment leaves some 200 ms late, with nothing in flight and the window open",
+        evidence_against: "the program had nothing to send: the pauses have no length in common",
+        test: "say with the last bytes that nothing follows (no MSG_MORE, no SPLICE_F_MORE, cork released): the stalls are gone",
+        remedy: "release the cork, or leave MSG_MORE and SPLICE_F_MORE out of the last call",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+/// What the packets must show.
+const STALLS: by_stalls::Signature =
+    by_stalls::Signature { classes: &[Class::SenderHeld], counters: &[], required: None, window: false };
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_stalls::named(CauseId::NetSenderCorked, &STALLS, known.stalls).into_iter().collect()
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    let spliced = changes::settings_named(experiment, "by")
+        .filter(|(_, value)| value == "splice_more")
+        .map(|(path, _)| (path, json!("splice")));
+    let released = experiment.loads.iter().filter_map(|(name, load)| {
+        let kind = serde_json::to_value(&load.kind).ok()?;
+        let (path, value) = changes::setting("loads", name, &kind, "release")?;
+        (value == false).then(|| (path, json!(true)))
+    });
+    Change::set("with SPLICE_F_MORE left out where nothing follows", spliced.chain(released))
+}

@@ -1,0 +1,30 @@
+//! `net.zero_window`: The receiving program does not take what has arrived.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::trace::Class;
+
+use super::{Definition, Known, Page, When, by_hand, by_stalls};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the receiver announces a window of 0, and the kernel counts that it does",
+        evidence_against: "windows stay open, and the sender has nothing to send",
+        test: "make the receiving program read faster, or discard: the stalls are gone",
+        remedy: "the receiving program does not keep up: give it less to do for each byte, or more CPU",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+/// What the packets must show.
+const STALLS: by_stalls::Signature = by_stalls::Signature {
+    classes: &[Class::ZeroWindow],
+    counters: &["netstat.TcpExt.TCPToZeroWindowAdv", "netstat.TcpExt.TCPWantZeroWindowAdv"],
+    required: None,
+    window: false,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_stalls::named(CauseId::NetZeroWindow, &STALLS, known.stalls).into_iter().collect()
+}

@@ -1,0 +1,110 @@
+//! Causes of all kinds in one order.
+
+use plimsoll_model::cause::{Cause, CauseId};
+
+use super::{Known, When, definition};
+
+/// How much surer a cause is that was recognised in two ways: the doubt that is left is this part of what it was.
+const LEFT_DOUBT: f64 = 0.5;
+/// Nothing that was only observed is surer.
+const SUREST: f64 = 0.97;
+
+/// The causes that what was observed points to, the likeliest first. What was confirmed by an intervention comes before what was only observed.
+#[must_use]
+pub fn named(known: &Known<'_>) -> Vec<Cause> {
+    let found = |when| -> Vec<Cause> {
+        let definitions = CauseId::ALL.iter().map(|id| definition(*id)).filter(|it| it.when == when);
+        definitions.flat_map(|definition| (definition.find)(known)).collect()
+    };
+    let specific = found(When::Always);
+    ranked(if specific.is_empty() { found(When::NothingElse) } else { specific })
+}
+
+fn ranked(found: Vec<Cause>) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = Vec::new();
+    for cause in found {
+        // What counters and packets both show is one cause; background loads each have their own title. What is confirmed needs no second guess.
+        let known = causes.iter_mut().find(|known| {
+            known.title == cause.title || known.id == cause.id && (known.confirmed || cause.confirmed)
+        });
+        match known {
+            Some(known) => merge(known, cause),
+            None => causes.push(cause),
+        }
+    }
+    // What comes first in the catalogue stays first where both are as sure.
+    causes.sort_by(|a, b| b.confirmed.cmp(&a.confirmed).then_with(|| b.confidence.total_cmp(&a.confidence)));
+    (1..).zip(causes).map(|(rank, cause)| Cause { rank, ..cause }).collect()
+}
+
+/// Two ways to the same cause: the surer one tells, and quotes what the other has seen beside it.
+fn merge(known: &mut Cause, other: Cause) {
+    let other_tells = (other.confirmed, other.confidence) > (known.confirmed, known.confidence);
+    let (mut first, second) = if other_tells { (other, known.clone()) } else { (known.clone(), other) };
+    if !first.confirmed {
+        first.confidence = (1.0 - LEFT_DOUBT * (1.0 - first.confidence)).min(SUREST).max(first.confidence);
+        for evidence in second.evidence {
+            if !first.evidence.iter().any(|known| known.metric == evidence.metric) {
+                first.evidence.push(evidence);
+            }
+        }
+    }
+    *known = first;
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::cause::CauseEvidence;
+    use proptest::prelude::*;
+
+    use super::super::cause;
+    use super::*;
+
+    fn of(id: CauseId, confidence: f64, metric: &str, confirmed: bool) -> Cause {
+        let evidence = CauseEvidence { metric: metric.into(), before: 0.0, after: 1.0, unit: String::new() };
+        Cause { confirmed, ..cause(id, confidence, vec![evidence]) }
+    }
+
+    #[test]
+    fn one_cause_by_two_ways_is_told_once_and_is_surer_than_by_either() {
+        let id = CauseId::NetTimeWaitReuse;
+        let causes = ranked(vec![of(id, 0.6, "counters", false), of(id, 0.8, "packets", false)]);
+        assert_eq!((causes.len(), causes[0].evidence.len()), (1, 2));
+        assert_eq!(causes[0].evidence[0].metric, "packets", "the surer one comes first");
+        assert!(causes[0].confidence > 0.8 && causes[0].confidence < 1.0);
+    }
+
+    #[test]
+    fn what_was_confirmed_comes_before_what_is_surer_and_needs_no_second_guess() {
+        let (state, rules) = (CauseId::KernelStateGrows, CauseId::NetRuleChain);
+        let causes = ranked(vec![
+            of(rules, 0.95, "profile", false),
+            of(state, 0.8, "a new host", true),
+            of(state, 0.9, "counters", false),
+        ]);
+        let told: Vec<_> = causes.iter().map(|it| (it.rank, it.id, it.evidence.len())).collect();
+        assert_eq!(told, [(1, state, 1), (2, rules, 1)]);
+    }
+
+    #[test]
+    fn nothing_that_was_observed_is_no_cause() {
+        assert!(named(&Known::default()).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn each_title_is_told_once_and_ranks_follow_confidence(
+            found in prop::collection::vec((0..CauseId::ALL.len(), 0.0..1.0_f64, any::<bool>()), 0..20),
+        ) {
+            let causes = ranked(found.iter().map(|(id, sure, confirmed)| of(CauseId::ALL[*id], *sure, "m", *confirmed)).collect());
+            let mut titles: Vec<_> = causes.iter().map(|it| &it.title).collect();
+            titles.sort();
+            titles.dedup();
+            prop_assert_eq!(titles.len(), causes.len());
+            for pair in causes.windows(2) {
+                prop_assert_eq!(pair[0].rank + 1, pair[1].rank);
+                prop_assert!((pair[0].confirmed, pair[0].confidence) >= (pair[1].confirmed, pair[1].confidence));
+            }
+        }
+    }
+}
