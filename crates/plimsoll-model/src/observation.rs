@@ -5,6 +5,7 @@ mod diagnosis;
 mod histogram;
 mod hops;
 mod profile;
+mod seen;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
+pub use seen::{BlockIo, FailedCalls, Seen, Wait, WaitSite};
 
 use crate::experiment::{Metric, Rung};
 use crate::ids::IdSet;

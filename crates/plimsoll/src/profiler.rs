@@ -13,14 +13,17 @@ impl Profiler {
         profile::Profiler::open().map(Self)
     }
 
-    /// What a reader must know of calls that are not traced.
-    pub(crate) fn untraced(&self) -> Option<String> {
-        untraced(&self.0)
+    /// What a reader must know of what is not sampled.
+    pub(crate) fn missing(&self) -> Option<String> {
+        missing(&self.0)
     }
 }
 
-/// What a reader must know of calls that a profiler does not trace.
-pub(crate) fn untraced(profiler: &profile::Profiler) -> Option<String> {
+/// What a reader must know of what a profiler does not sample.
+pub(crate) fn missing(profiler: &profile::Profiler) -> Option<String> {
+    if let Some(denied) = profiler.denied() {
+        return Some(format!("no profile was taken: {denied}"));
+    }
     let untraced = profiler.untraced();
     (!untraced.is_empty()).then(|| {
         format!(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Arm;
+use super::{Arm, Seen};
 
 /// What one frame of a stack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -141,13 +141,26 @@ pub struct Profile {
     /// Calls that were traced meanwhile, those of the whole machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallCount>,
+    /// What else was seen of processes meanwhile.
+    #[serde(default, skip_serializing_if = "Seen::is_empty")]
+    pub seen: Seen,
 }
 
 impl Profile {
     /// Without any sample.
     #[must_use]
     pub fn new(arm: Arm, clock: ProfileClock, hertz: u32) -> Self {
-        Self { arm, clock, hertz, lost: 0, idle: 0, frames: Vec::new(), nodes: Vec::new(), calls: Vec::new() }
+        Self {
+            arm,
+            clock,
+            hertz,
+            lost: 0,
+            idle: 0,
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            calls: Vec::new(),
+            seen: Seen::default(),
+        }
     }
 
     /// Samples of CPUs that were busy.
@@ -195,6 +208,7 @@ impl Profile {
         }
         own.miss(self.lost, self.idle);
         self.calls.iter().for_each(|call| own.call(call));
+        own.see(&self.seen);
         own.build()
     }
 
@@ -259,6 +273,12 @@ impl ProfileBuilder {
         }
         self.miss(other.lost, other.idle);
         other.calls.iter().for_each(|call| self.call(call));
+        self.see(&other.seen);
+    }
+
+    /// Counts what else was seen of processes.
+    pub fn see(&mut self, seen: &Seen) {
+        self.profile.seen.merge(seen);
     }
 
     /// Counts traced calls.

@@ -7,22 +7,27 @@
 //! Softirqs that follow an interrupt belong to nobody whom they interrupt, and their stacks begin with `softirq`. Those that a process runs
 //! itself, as it does when it sends over loopback or a veth pair, stay with it.
 
+mod blocks;
 mod calls;
+mod failures;
 mod processes;
 mod rings;
 mod symbols;
 mod tracefs;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_model::observation::{Arm, Profile, ProfileBuilder, ProfileClock};
 
+use self::failures::{FailureWindows, Failures};
 use self::rings::Rings;
 use self::symbols::Symbols;
+use self::waits::Looker;
 
 /// Samples per second and CPU. Not a round number, so that they do not fall in step with what happens 100 or 250 times a second.
 pub const HERTZ: u32 = 99;
@@ -63,39 +68,42 @@ enum Command {
 /// # Errors
 /// The kernel does not allow it, or cannot do it.
 pub fn usable_clock() -> Result<ProfileClock, ProfilerError> {
-    Rings::open(HERTZ).map(|rings| rings.clock())
+    Rings::open(&rings::cpus()?, HERTZ).map(|rings| rings.clock())
 }
 
 /// Samples in a thread of its own, from [`Profiler::start`] to [`Profiler::stop`], until it is dropped.
 pub struct Profiler {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
-    clock: ProfileClock,
+    denied: Option<ProfilerError>,
     untraced: Vec<&'static str>,
 }
 
 impl Profiler {
-    /// Prepares to sample all CPUs; nothing is sampled yet.
+    /// Prepares to sample all CPUs; nothing is sampled yet. Where that is not allowed only the waits of threads are looked at.
     ///
     /// # Errors
-    /// The kernel does not allow it, or cannot do it.
+    /// There can be no thread for it.
     pub fn open() -> Result<Self, ProfilerError> {
-        let rings = Rings::open(HERTZ)?;
-        let (clock, untraced) = (rings.clock(), rings.untraced().to_vec());
+        let opened =
+            rings::cpus().and_then(|cpus| Ok((Rings::open(&cpus, HERTZ)?, FailureWindows::new(&cpus))));
+        let (sampling, denied) = match opened {
+            Ok(sampling) => (Some(sampling), None),
+            Err(error) => (None, Some(error)),
+        };
+        let untraced = sampling.as_ref().map_or_else(Vec::new, |(rings, _)| rings.untraced().to_vec());
         let (commands, inbox) = channel();
         let thread = thread::Builder::new()
             .name("profiler".into())
-            .spawn(move || {
-                Worker { rings, hosts: HostNamespaces::new(), sampled: BTreeMap::new() }.work(&inbox);
-            })
+            .spawn(move || Worker::new(sampling).work(&inbox))
             .map_err(|source| ProfilerError::Absent { source })?;
-        Ok(Self { commands: Some(commands), thread: Some(thread), clock, untraced })
+        Ok(Self { commands: Some(commands), thread: Some(thread), denied, untraced })
     }
 
-    /// What makes the samples.
+    /// Why stacks are not sampled; nothing where they are.
     #[must_use]
-    pub fn clock(&self) -> ProfileClock {
-        self.clock
+    pub fn denied(&self) -> Option<&ProfilerError> {
+        self.denied.as_ref()
     }
 
     /// Tracepoints that this kernel has and that are not traced, because the descriptors for them would be too many.
@@ -139,46 +147,116 @@ impl Drop for Profiler {
 }
 
 struct Worker {
-    rings: Rings,
+    /// Absent where it is not allowed.
+    sampling: Option<(Rings, FailureWindows)>,
+    looker: Looker,
+    /// All hosts that there were since profiles were taken last.
     hosts: HostNamespaces,
+    /// Those that are sampled now.
+    of_now: HostNamespaces,
+    is_on: bool,
+    emptied: Instant,
+    now: rings::Sampled,
     sampled: BTreeMap<Arm, rings::Sampled>,
 }
 
 impl Worker {
+    fn new(sampling: Option<(Rings, FailureWindows)>) -> Self {
+        Self {
+            sampling,
+            looker: Looker::new(),
+            hosts: HostNamespaces::new(),
+            of_now: HostNamespaces::new(),
+            is_on: false,
+            emptied: Instant::now(),
+            now: rings::Sampled::default(),
+            sampled: BTreeMap::new(),
+        }
+    }
+
     fn work(mut self, inbox: &Receiver<Command>) {
         let mut symbols = Symbols::new();
-        let mut now = rings::Sampled::default();
         loop {
-            let command = match self.rings.are_enabled() {
-                true => inbox.recv_timeout(EMPTIED_EVERY),
-                false => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let command = if self.is_on {
+                inbox.recv_timeout(self.due_in())
+            } else {
+                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
             // Nobody who has gone away again before the answer misses it.
             match command {
-                Err(RecvTimeoutError::Timeout) => self.rings.empty_into(&mut now),
+                Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(Command::Start { hosts, started }) => {
-                    self.hosts.extend(hosts);
-                    self.rings.enable();
+                    self.start(hosts);
                     let _ = started.send(());
                 }
                 Ok(Command::Stop { arm, stopped }) => {
-                    self.rings.disable();
-                    self.rings.empty_into(&mut now);
-                    self.sampled.entry(arm).or_default().merge(std::mem::take(&mut now));
+                    self.stop(arm);
                     let _ = stopped.send(());
                 }
                 Ok(Command::Take { profiles }) => {
-                    let clock = self.rings.clock();
-                    let sampled = std::mem::take(&mut self.sampled).into_iter();
-                    let named = sampled.map(|(arm, sampled)| {
-                        symbols.name(&sampled, &self.hosts, ProfileBuilder::new(arm, clock, HERTZ))
-                    });
-                    let _ = profiles.send(named.collect());
-                    self.hosts.clear();
+                    let _ = profiles.send(self.take(&mut symbols));
                 }
             }
         }
+    }
+
+    /// How long until something is to be done.
+    fn due_in(&self) -> Duration {
+        let emptied = EMPTIED_EVERY.saturating_sub(self.emptied.elapsed());
+        let windows = self.sampling.as_ref().and_then(|(_, windows)| windows.due_in());
+        emptied.min(self.looker.due_in()).min(windows.unwrap_or(EMPTIED_EVERY))
+    }
+
+    /// Does what is to be done by now.
+    fn look(&mut self) {
+        if let Some((rings, windows)) = &mut self.sampling {
+            if self.emptied.elapsed() >= EMPTIED_EVERY {
+                rings.empty_into(&mut self.now);
+                self.emptied = Instant::now();
+            }
+            let mut failures = Failures::default();
+            windows.turn_if_due(&mut failures);
+            rings.count(failures, &mut self.now);
+        }
+        self.looker.look_if_due(&self.of_now, &mut self.now.waiting);
+    }
+
+    fn start(&mut self, hosts: HostNamespaces) {
+        self.hosts.extend(hosts.clone());
+        self.of_now = hosts;
+        if let Some((rings, windows)) = &mut self.sampling {
+            rings.enable();
+            windows.begin();
+        }
+        self.looker.begin();
+        self.is_on = true;
+        self.emptied = Instant::now();
+    }
+
+    fn stop(&mut self, arm: Arm) {
+        if let Some((rings, windows)) = &mut self.sampling {
+            rings.disable();
+            rings.empty_into(&mut self.now);
+            let mut failures = Failures::default();
+            windows.end(&mut failures);
+            rings.count(failures, &mut self.now);
+        }
+        self.is_on = false;
+        self.sampled.entry(arm).or_default().merge(std::mem::take(&mut self.now));
+    }
+
+    fn take(&mut self, symbols: &mut Symbols) -> Vec<Profile> {
+        let clock = self.sampling.as_ref().map(|(rings, _)| rings.clock());
+        let named = std::mem::take(&mut self.sampled).into_iter().map(|(arm, sampled)| {
+            // Without samples no time stands for one.
+            let hertz = if clock.is_some() { HERTZ } else { 0 };
+            let profile = ProfileBuilder::new(arm, clock.unwrap_or(ProfileClock::CpuClock), hertz);
+            symbols.name(&sampled, &self.hosts, profile)
+        });
+        let named = named.collect();
+        self.hosts.clear();
+        named
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use perf_event::data::Record;
@@ -13,8 +14,11 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use plimsoll_model::observation::{ProfileClock, TracedCall};
 
 use super::ProfilerError;
+use super::blocks::{BlockRings, Request};
 use super::calls::CallRings;
+use super::failures::Failures;
 use super::processes::{Identity, Processes};
+use super::waits::Waiting;
 use crate::inventory::parse_cpu_list;
 
 /// The size of a CPU's buffer in bytes.
@@ -42,6 +46,14 @@ pub(super) struct Sampled {
     pub(super) lost: u64,
     /// Calls that were traced, by whom and how often.
     pub(super) calls: BTreeMap<(TracedCall, Identity), u64>,
+    /// Requests of block devices, by the process, the device, and whether they write: how many, and how many bytes.
+    pub(super) blocks: BTreeMap<(Identity, u32, bool), (u64, u64)>,
+    /// Where threads waited.
+    pub(super) waiting: Waiting,
+    /// System calls that failed, by their number, the error and the process.
+    pub(super) failures: BTreeMap<(i64, i32, Identity), u64>,
+    /// For how long these were watched.
+    pub(super) watched: Duration,
 }
 
 impl Sampled {
@@ -53,6 +65,15 @@ impl Sampled {
         for (call, count) in other.calls {
             *self.calls.entry(call).or_default() += count;
         }
+        for (io, (requests, bytes)) in other.blocks {
+            let known = self.blocks.entry(io).or_default();
+            *known = (known.0 + requests, known.1 + bytes);
+        }
+        self.waiting.merge(other.waiting);
+        for (failure, count) in other.failures {
+            *self.failures.entry(failure).or_default() += count;
+        }
+        self.watched += other.watched;
     }
 }
 
@@ -60,27 +81,26 @@ impl Sampled {
 pub(super) struct Rings {
     samplers: Vec<Sampler>,
     calls: CallRings,
+    blocks: BlockRings,
     clock: ProfileClock,
     processes: Processes,
     enabled: bool,
 }
 
 impl Rings {
-    pub(super) fn open(hertz: u32) -> Result<Self, ProfilerError> {
-        let list = fs::read_to_string("/sys/devices/system/cpu/online")
-            .map_err(|source| ProfilerError::Absent { source })?;
-        let cpus: Vec<usize> = parse_cpu_list(&list).into_iter().map(|cpu| cpu as usize).collect();
-        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, &cpus, hertz) {
+    pub(super) fn open(cpus: &[usize], hertz: u32) -> Result<Self, ProfilerError> {
+        let (samplers, clock) = match sampling(&Hardware::CPU_CYCLES, cpus, hertz) {
             Ok(samplers) => (samplers, ProfileClock::Cycles),
             // What a machine without such a counter says differs from one CPU and hypervisor to another.
             Err(error) if !is_denied(&error) => {
-                (sampling(&Software::CPU_CLOCK, &cpus, hertz).map_err(why)?, ProfileClock::CpuClock)
+                (sampling(&Software::CPU_CLOCK, cpus, hertz).map_err(why)?, ProfileClock::CpuClock)
             }
             Err(error) => return Err(why(error)),
         };
         Ok(Self {
             samplers,
-            calls: CallRings::open(&cpus),
+            calls: CallRings::open(cpus),
+            blocks: BlockRings::open(cpus),
             clock,
             processes: Processes::default(),
             enabled: false,
@@ -103,11 +123,13 @@ impl Rings {
         self.processes.forget();
         // An event that could be opened can be enabled.
         self.calls.enable();
+        self.blocks.enable();
         self.enabled = self.samplers.iter_mut().all(|sampler| sampler.enable().is_ok());
     }
 
     pub(super) fn disable(&mut self) {
         self.calls.disable();
+        self.blocks.disable();
         for sampler in &mut self.samplers {
             let _ = sampler.disable();
         }
@@ -143,6 +165,9 @@ impl Rings {
             }
         }
         self.calls.empty_into(|at, call, pid, name| happened.push((at, Happened::Call { call, pid, name })));
+        self.blocks.empty_into(|at, requests, request, pid| {
+            happened.push((at, Happened::Request { pid, requests, request }));
+        });
         happened.sort_by_key(|(at, _)| *at);
         for (_, what) in happened {
             match what {
@@ -156,10 +181,25 @@ impl Rings {
                     }
                     *sampled.calls.entry((call, caller)).or_default() += 1;
                 }
+                Happened::Request { pid, requests, request } => {
+                    let process = self.processes.get(pid).identity.clone();
+                    let known = sampled.blocks.entry((process, request.device, request.writes)).or_default();
+                    *known = (known.0 + requests, known.1 + requests * request.bytes);
+                }
                 Happened::Fork { parent, child } => self.processes.forked(parent, child),
                 Happened::Name { pid, name } => self.processes.renamed(pid, &name),
             }
         }
+    }
+
+    /// Whose calls failed. Processes are known by what was emptied out of the buffers before.
+    pub(super) fn count(&mut self, failures: Failures, sampled: &mut Sampled) {
+        for ((call, error, pid), count) in failures.counts {
+            let process = self.processes.get(pid).identity.clone();
+            *sampled.failures.entry((call, error, process)).or_default() += count;
+        }
+        sampled.watched += failures.watched;
+        sampled.lost += failures.lost;
     }
 
     fn stack(&mut self, pid: u32, chain: &[u64]) -> RawStack {
@@ -178,10 +218,18 @@ impl Rings {
     }
 }
 
+/// The CPUs that are on line.
+pub(super) fn cpus() -> Result<Vec<usize>, ProfilerError> {
+    let list = fs::read_to_string("/sys/devices/system/cpu/online")
+        .map_err(|source| ProfilerError::Absent { source })?;
+    Ok(parse_cpu_list(&list).into_iter().map(|cpu| cpu as usize).collect())
+}
+
 /// What the kernel tells of.
 enum Happened {
     Sample { pid: u32, chain: Vec<u64> },
     Call { call: TracedCall, pid: u32, name: Option<String> },
+    Request { pid: u32, requests: u64, request: Request },
     Fork { parent: u32, child: u32 },
     Name { pid: u32, name: String },
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,16 @@ use blazesym::MaybeDefault;
 use blazesym::helper::read_elf_build_id;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use nix::errno::Errno;
 use nix::unistd::Uid;
-use plimsoll_model::observation::{CallCount, Frame, FrameKind, Profile, ProfileBuilder};
+use plimsoll_model::observation::{
+    BlockIo, CallCount, FailedCalls, Frame, FrameKind, Profile, ProfileBuilder, Seen, Wait, WaitSite,
+};
+use syscalls::Sysno;
 
-use super::HostNamespaces;
 use super::processes::{Identity, ProcessKind};
 use super::rings::Sampled;
+use super::{HostNamespaces, waits};
 
 /// Where a function is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -125,6 +129,7 @@ impl Symbols {
             });
         }
         into.miss(sampled.lost, idle);
+        into.see(&seen(sampled, hosts));
         into.build()
     }
 
@@ -187,6 +192,57 @@ fn split_off(build_id: &[u8]) -> PathBuf {
     });
     let (folder, name) = hex.split_at(hex.len().min(2));
     Path::new(DEBUG_FILES).join(folder).join(format!("{name}.debug"))
+}
+
+/// What else was seen of processes, with names.
+pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
+    let mut seen = Seen { looks: sampled.waiting.looks, ..Seen::default() };
+    for ((process, site), waited) in &sampled.waiting.sites {
+        let site = match site {
+            waits::WaitSite::Cpu => WaitSite::Cpu,
+            waits::WaitSite::Sleep { frames, call } => WaitSite::Sleep {
+                functions: frames.iter().map(ToString::to_string).collect(),
+                call: call.as_ref().map(ToString::to_string),
+            },
+        };
+        let (owner, process) = (owner(process, hosts), process.name.to_string());
+        seen.wait(Wait { owner, process, site, found: waited.found, us: waited.us });
+    }
+    for ((call, error, process), count) in &sampled.failures {
+        seen.failure(FailedCalls {
+            owner: owner(process, hosts),
+            process: process.name.to_string(),
+            call: system_call(*call),
+            error: format!("{:?}", Errno::from_raw(*error)),
+            count: *count,
+        });
+    }
+    for ((process, device, writes), (requests, bytes)) in &sampled.blocks {
+        seen.block(BlockIo {
+            owner: owner(process, hosts),
+            process: process.name.to_string(),
+            device: block_device(*device),
+            writes: *writes,
+            requests: *requests,
+            bytes: *bytes,
+        });
+    }
+    seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);
+    seen
+}
+
+/// The name of a system call of this machine's own architecture.
+fn system_call(number: i64) -> String {
+    let known = usize::try_from(number).ok().and_then(Sysno::new);
+    known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())
+}
+
+/// The name of a block device by its number, of which 20 bits are the minor part (include/linux/kdev_t.h).
+fn block_device(number: u32) -> String {
+    let (major, minor) = (number >> 20, number & 0xf_ffff);
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
+    let name = link.ok().and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| format!("{major}:{minor}"))
 }
 
 /// What a function without a name is called: by its file.

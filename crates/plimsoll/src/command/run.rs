@@ -124,7 +124,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
     let id = entry.id.clone();
     let missing = match &profiler {
-        Ok(profiler) => profiler.as_ref().and_then(Profiler::untraced),
+        Ok(profiler) => profiler.as_ref().and_then(Profiler::missing),
         Err(error) => Some(format!("no profile was taken: {error}")),
     };
     entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));

@@ -13,7 +13,7 @@ use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::profile::{HostNamespaces, Profiler};
 
 use crate::failure::Failure;
-use crate::profiler::untraced;
+use crate::profiler::missing;
 
 /// What is sampled while the first command runs, and while the second does, under the names that a profiler has for two sides.
 const SIDES: [Arm; 2] = [Arm::Control, Arm::Treatment];
@@ -34,8 +34,8 @@ impl Observer {
         })?;
         let (profiler, missing) = match Profiler::open() {
             Ok(profiler) => {
-                let untraced = untraced(&profiler).map(|what| format!("Not seen: {what}."));
-                (Some(profiler), untraced.into_iter().collect())
+                let missing = missing(&profiler).map(|what| format!("Not seen: {what}."));
+                (Some(profiler), missing.into_iter().collect())
             }
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };

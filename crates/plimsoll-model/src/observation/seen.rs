@@ -1,0 +1,174 @@
+//! What else was seen of processes while stacks were sampled: where they waited, which of their calls failed, what they asked of block devices.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Frame;
+
+/// What was seen of processes beside the stacks of CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Where threads of the run's hosts waited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// How often all of them were looked at.
+    #[serde(default)]
+    pub looks: u64,
+    /// System calls that failed, of the whole machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailedCalls>,
+    /// For how long these were watched, in microseconds.
+    #[serde(default)]
+    pub watched_us: u64,
+    /// What was asked of block devices, on the whole machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub block_io: Vec<BlockIo>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitSite {
+    /// A CPU: it could run, and another does.
+    Cpu,
+    /// Something that it sleeps for in the kernel.
+    Sleep {
+        /// The functions of the kernel that it sleeps in, the innermost first, up to the system call. Only the innermost where no more may be seen.
+        functions: Vec<String>,
+        /// The system call; null where it is not known.
+        call: Option<String>,
+    },
+}
+
+/// How long the threads of a process waited somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// Where.
+    pub site: WaitSite,
+    /// How often a thread was found there.
+    pub found: u64,
+    /// The time that this stands for, over all threads, in microseconds.
+    pub us: u64,
+}
+
+/// System calls of a process that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedCalls {
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// The call, such as `accept4`.
+    pub call: String,
+    /// The error, such as `EMFILE`.
+    pub error: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What a process asked of a block device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockIo {
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// The device, such as `vda`.
+    pub device: String,
+    /// Whether it was written to, and not read.
+    pub writes: bool,
+    /// How many requests there were, about.
+    pub requests: u64,
+    /// How many bytes, about.
+    pub bytes: u64,
+}
+
+impl Seen {
+    /// Whether nothing was looked at.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what was seen at another time.
+    pub fn merge(&mut self, other: &Self) {
+        other.waits.iter().for_each(|wait| self.wait(wait.clone()));
+        other.failures.iter().for_each(|failed| self.failure(failed.clone()));
+        other.block_io.iter().for_each(|io| self.block(io.clone()));
+        self.looks += other.looks;
+        self.watched_us += other.watched_us;
+    }
+
+    /// Counts a wait.
+    pub fn wait(&mut self, more: Wait) {
+        let is_same =
+            |it: &&mut Wait| (&it.owner, &it.process, &it.site) == (&more.owner, &more.process, &more.site);
+        match self.waits.iter_mut().find(is_same) {
+            Some(known) => {
+                known.found += more.found;
+                known.us += more.us;
+            }
+            None => self.waits.push(more),
+        }
+    }
+
+    /// Counts calls that failed.
+    pub fn failure(&mut self, more: FailedCalls) {
+        let is_same = |it: &&mut FailedCalls| {
+            (&it.owner, &it.process, &it.call, &it.error)
+                == (&more.owner, &more.process, &more.call, &more.error)
+        };
+        match self.failures.iter_mut().find(is_same) {
+            Some(known) => known.count += more.count,
+            None => self.failures.push(more),
+        }
+    }
+
+    /// Counts what was asked of a block device.
+    pub fn block(&mut self, more: BlockIo) {
+        let is_same = |it: &&mut BlockIo| {
+            (&it.owner, &it.process, &it.device, it.writes)
+                == (&more.owner, &more.process, &more.device, more.writes)
+        };
+        match self.block_io.iter_mut().find(is_same) {
+            Some(known) => {
+                known.requests += more.requests;
+                known.bytes += more.bytes;
+            }
+            None => self.block_io.push(more),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FrameKind;
+    use super::*;
+
+    #[test]
+    fn what_is_seen_twice_is_counted_twice_in_one_place() {
+        let owner = Frame::new(FrameKind::Host, "relay");
+        let site =
+            WaitSite::Sleep { functions: vec!["jbd2_log_wait_commit".into()], call: Some("fsync".into()) };
+        let mut seen = Seen::default();
+        seen.wait(Wait { owner: owner.clone(), process: "relay".into(), site, found: 2, us: 100 });
+        let (call, error) = ("accept4".into(), "EMFILE".into());
+        seen.failure(FailedCalls { owner: owner.clone(), process: "relay".into(), call, error, count: 3 });
+        let device = "vda".into();
+        seen.block(BlockIo { owner, process: "dd".into(), device, writes: true, requests: 1, bytes: 4096 });
+        (seen.looks, seen.watched_us) = (7, 20_000);
+        let once = seen.clone();
+        seen.merge(&once);
+        assert_eq!((seen.waits.len(), seen.waits[0].found, seen.waits[0].us), (1, 4, 200));
+        assert_eq!((seen.failures.len(), seen.failures[0].count), (1, 6));
+        assert_eq!((seen.block_io.len(), seen.block_io[0].bytes), (1, 8192));
+        assert_eq!((seen.looks, seen.watched_us), (14, 40_000));
+        let stored = serde_json::to_string(&seen).unwrap();
+        assert_eq!(serde_json::from_str::<Seen>(&stored).unwrap(), seen);
+        assert!(Seen::default().is_empty() && !seen.is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! Which system calls fail, and with which error: by the tracepoint at which all of them return.
+//!
+//! As long as anybody traces it, every system call of every process goes a longer way through the kernel, which is dear where there are many. So
+//! it is traced for a small part of the time only, in windows that are spread over what is measured; a filter in the kernel keeps those that
+//! succeeded from being written down.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant, SystemTime};
+
+use perf_event::data::Record;
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, SampleFlag, Sampler};
+
+use super::tracefs::TraceFs;
+
+const TRACEPOINT: &str = "raw_syscalls/sys_exit";
+/// Errors are the negative numbers from -4095 on (include/linux/err.h, MAX_ERRNO). Of those that nothing is wrong with, EAGAIN (11) and EINPROGRESS
+/// (115) are as frequent as calls that succeed.
+const FILTER: &str = "ret < 0 && ret > -4096 && ret != -11 && ret != -115";
+/// How long a window is.
+const WINDOW: Duration = Duration::from_millis(20);
+/// How much time that is sampled there is from one window to the next, on average: windows take 2 % of it.
+const EVERY: Duration = Duration::from_secs(1);
+/// The size of a buffer in bytes, one for each CPU: room for some 4,000 calls.
+const BUFFER: usize = 1 << 18;
+/// Where the number of the call and what it returned stand in the record, behind the fields that all tracepoints have (include/trace/events/syscalls.h).
+const CALL: usize = 8;
+const RETURNED: usize = 16;
+
+/// PERF_EVENT_IOC_SET_FILTER (include/uapi/linux/perf_event.h).
+const SET_FILTER: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<*const libc::c_char>(b'$', 6);
+
+/// A system call by its number, the error as a positive number, and the process.
+pub(super) type Failure = (i64, i32, u32);
+
+/// System calls that failed, as far as they were watched.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    pub(super) counts: BTreeMap<Failure, u64>,
+    pub(super) watched: Duration,
+    pub(super) lost: u64,
+}
+
+/// Opens windows in which calls that fail are seen.
+pub(super) struct FailureWindows {
+    cpus: Vec<usize>,
+    id: Option<u64>,
+    open: Option<(Instant, Vec<Sampler>)>,
+    next: Instant,
+    /// How long it still was until the next window when sampling ended.
+    left: Duration,
+}
+
+impl FailureWindows {
+    pub(super) fn new(cpus: &[usize]) -> Self {
+        let id = TraceFs::open().id(TRACEPOINT);
+        Self { cpus: cpus.to_vec(), id, open: None, next: Instant::now(), left: at_random() / 2 }
+    }
+
+    /// Sampling begins: what is left until the next window runs on.
+    pub(super) fn begin(&mut self) {
+        self.next = Instant::now() + self.left;
+    }
+
+    /// Sampling ends, and with it a window that is open.
+    pub(super) fn end(&mut self, failures: &mut Failures) {
+        self.close(failures);
+        self.left = self.next.saturating_duration_since(Instant::now());
+    }
+
+    /// How long until a window opens or closes.
+    pub(super) fn due_in(&self) -> Option<Duration> {
+        self.id?;
+        let due = self.open.as_ref().map_or(self.next, |(since, _)| *since + WINDOW);
+        Some(due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Opens or closes a window, if it is time to.
+    pub(super) fn turn_if_due(&mut self, failures: &mut Failures) {
+        if self.due_in().is_none_or(|due| !due.is_zero()) {
+            return;
+        }
+        match self.open {
+            Some(_) => self.close(failures),
+            None => self.open(),
+        }
+    }
+
+    fn open(&mut self) {
+        let Some(id) = self.id else { return };
+        let samplers: io::Result<Vec<Sampler>> = self.cpus.iter().map(|cpu| sampler(id, *cpu)).collect();
+        match samplers {
+            Ok(mut samplers) => {
+                // An event that could be opened can be enabled.
+                samplers.iter_mut().for_each(|sampler| drop(sampler.enable()));
+                self.open = Some((Instant::now(), samplers));
+            }
+            // It is not allowed, or this kernel has no filters: not again.
+            Err(_) => self.id = None,
+        }
+    }
+
+    /// Closes the window that is open, if one is.
+    fn close(&mut self, failures: &mut Failures) {
+        let Some((since, mut samplers)) = self.open.take() else { return };
+        samplers.iter_mut().for_each(|sampler| drop(sampler.disable()));
+        let lasted = since.elapsed();
+        failures.watched += lasted;
+        self.next = since + lasted + at_random();
+        for sampler in &mut samplers {
+            while let Some(record) = sampler.next_record() {
+                match record.parse_record() {
+                    Ok(Record::Sample(sample)) => {
+                        let failed = sample.raw().and_then(failed).zip(sample.pid());
+                        if let Some(((call, error), pid)) = failed {
+                            *failures.counts.entry((call, error, pid)).or_default() += 1;
+                        }
+                    }
+                    Ok(Record::Lost(lost)) => failures.lost += lost.lost,
+                    Ok(Record::LostSamples(lost)) => failures.lost += lost.lost,
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Half of [`EVERY`] to one and a half of it. Slices of two sides alternate, and windows must not fall in step with them.
+fn at_random() -> Duration {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.subsec_nanos());
+    EVERY / 2 + EVERY.mul_f64(f64::from(now % 9973) / 9973.0)
+}
+
+fn failed(raw: &[u8]) -> Option<(i64, i32)> {
+    let number = |at: usize| Some(i64::from_ne_bytes(*raw.get(at..)?.first_chunk()?));
+    let error = i32::try_from(-number(RETURNED)?).ok()?;
+    Some((number(CALL)?, error))
+}
+
+fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
+    let sampler = Builder::new(Tracepoint::with_id(tracepoint))
+        .any_pid()
+        .one_cpu(cpu)
+        .include_kernel()
+        .sample_period(1)
+        .sample(SampleFlag::TID | SampleFlag::RAW)
+        .build()?
+        .sampled(BUFFER)?;
+    set_filter(&sampler, FILTER)?;
+    Ok(sampler)
+}
+
+/// Lets through what the kernel finds this to be true of.
+fn set_filter(sampler: &Sampler, filter: &str) -> io::Result<()> {
+    let filter = CString::new(filter)?;
+    #[expect(unsafe_code, reason = "ioctl(2) has no safe form")]
+    // SAFETY: the descriptor is that of a perf event, and the filter a string that ends with a zero and outlives the call, which copies it.
+    let done = unsafe { libc::ioctl(sampler.as_raw_fd(), SET_FILTER as _, filter.as_ptr()) };
+    nix::errno::Errno::result(done).map(drop).map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_call_and_its_error_are_read_from_their_places() {
+        let mut raw = vec![0_u8; 8];
+        raw.extend(257_i64.to_ne_bytes());
+        raw.extend((-24_i64).to_ne_bytes());
+        assert_eq!(failed(&raw), Some((257, 24)));
+        assert_eq!(failed(&raw[..20]), None, "it is cut off");
+    }
+
+    #[test]
+    fn calls_that_fail_are_seen_while_a_window_is_open_and_those_that_succeed_never_are() {
+        let mut windows = FailureWindows::new(&[0, 1]);
+        let mut failures = Failures::default();
+        windows.open();
+        assert!(windows.open.is_some(), "root may trace system calls");
+        for _ in 0..50 {
+            assert!(std::fs::metadata("/no/such/file").is_err());
+            assert!(std::fs::metadata("/proc").is_ok());
+        }
+        windows.end(&mut failures);
+        let own = failures.counts.iter().filter(|((_, _, pid), _)| *pid == std::process::id());
+        let (absent, others): (Vec<_>, Vec<_>) = own.partition(|((_, error, _), _)| *error == libc::ENOENT);
+        let absent: u64 = absent.iter().map(|(_, count)| **count).sum();
+        assert!(absent >= 50, "{:?}", failures.counts);
+        assert!(others.iter().all(|((_, error, _), _)| *error > 0 && *error < 4096));
+        assert!(!failures.watched.is_zero());
+    }
+}

@@ -1,0 +1,367 @@
+//! Where threads wait: the kernel functions that they sleep in, and how long they wait for a CPU.
+//!
+//! All threads of the run's hosts are looked at again and again; each look stands for the time since the one before. What is found so is weighed by
+//! time and not by how often it happens, and costs the same however often threads go to sleep, which tracing every switch of a CPU
+//! (`sched:sched_switch`) does not: on two CPUs a web server switches some 100,000 times a second.
+//!
+//! Where the kernel allows it (`/proc/PID/task/TID/stack`, CAP_SYS_ADMIN in the machine's first user namespace) the way into the sleep is told, and
+//! with it the system call; otherwise the function alone (`wchan`).
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+use super::HostNamespaces;
+use super::processes::{Identity, ProcessKind};
+
+/// How often threads are looked at, at most and at least.
+const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// The part of the time that looking may take, of one CPU.
+const MOST_COST: f64 = 0.005;
+/// So many frames of a stack are kept, from the innermost on, up to the system call.
+const FRAMES: usize = 6;
+/// So many threads are looked at; each keeps up to three files open.
+const MOST_THREADS: usize = 2_000;
+/// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
+const CALLS: [&str; 6] =
+    ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
+
+/// Where a thread waits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum WaitSite {
+    /// It could run, and another does.
+    Cpu,
+    /// It sleeps in these functions of the kernel, the innermost first.
+    Sleep {
+        frames: Vec<Arc<str>>,
+        /// The system call that it made, where that is known.
+        call: Option<Arc<str>>,
+    },
+}
+
+/// How often something was found, and for what time that stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waited {
+    pub(super) found: u64,
+    pub(super) us: u64,
+}
+
+/// What was found in some time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    pub(super) sites: BTreeMap<(Identity, WaitSite), Waited>,
+    /// How often all threads were looked at.
+    pub(super) looks: u64,
+}
+
+impl Waiting {
+    pub(super) fn merge(&mut self, other: Self) {
+        for (site, waited) in other.sites {
+            let known = self.sites.entry(site).or_default();
+            known.found += waited.found;
+            known.us += waited.us;
+        }
+        self.looks += other.looks;
+    }
+}
+
+/// Looks at the threads of some hosts.
+#[derive(Debug)]
+pub(super) struct Looker {
+    processes: HashMap<u32, Seen>,
+    names: HashMap<String, Arc<str>>,
+    last: Instant,
+    due: Instant,
+    looks: u64,
+}
+
+/// A process that was seen.
+#[derive(Debug)]
+enum Seen {
+    /// It belongs to no host.
+    Other,
+    Host(Process),
+}
+
+#[derive(Debug)]
+struct Process {
+    identity: Identity,
+    comm: File,
+    threads: HashMap<u32, Thread>,
+    look: u64,
+}
+
+#[derive(Debug)]
+struct Thread {
+    wchan: File,
+    /// Absent where it is not allowed.
+    stack: Option<File>,
+    schedstat: Option<File>,
+    /// The time that it had waited for a CPU when it was last looked at, in nanoseconds.
+    delay_ns: Option<u64>,
+    look: u64,
+}
+
+impl Looker {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self { processes: HashMap::new(), names: HashMap::new(), last: now, due: now, looks: 0 }
+    }
+
+    /// Begins anew: ids of processes may belong to others by now.
+    pub(super) fn begin(&mut self) {
+        self.processes.clear();
+        self.last = Instant::now();
+        self.due = self.last + EVERY.0 / 2;
+    }
+
+    /// How long until it wants to look again.
+    pub(super) fn due_in(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// Looks at all threads, if it is time to.
+    pub(super) fn look_if_due(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
+        if self.due_in().is_zero() {
+            self.look(hosts, waiting);
+        }
+    }
+
+    /// Looks at all threads now.
+    pub(super) fn look(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
+        let cpu_before = cpu_time();
+        let now = Instant::now();
+        let us = u64::try_from(now.duration_since(self.last).as_micros()).unwrap_or(u64::MAX);
+        self.last = now;
+        self.looks += 1;
+        waiting.looks += 1;
+        self.find_processes(hosts);
+        let look = self.looks;
+        let mut buffer = vec![0; 4096];
+        let mut threads = 0;
+        self.processes.retain(|pid, seen| match seen {
+            Seen::Other => true,
+            Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads),
+        });
+        for seen in self.processes.values_mut() {
+            let Seen::Host(process) = seen else { continue };
+            for thread in process.threads.values_mut() {
+                let mut found = |site, us| {
+                    let waited = waiting.sites.entry((process.identity.clone(), site)).or_default();
+                    waited.found += 1;
+                    waited.us += us;
+                };
+                if let Some(us) = thread.queued_us(&mut buffer) {
+                    found(WaitSite::Cpu, us);
+                }
+                if let Some(site) = thread.asleep(&mut buffer, &mut self.names) {
+                    found(site, us);
+                }
+            }
+        }
+        let cost = cpu_time().saturating_sub(cpu_before).max(now.elapsed() / 8);
+        self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
+    }
+
+    /// Finds processes that are new, and forgets those that have ended.
+    fn find_processes(&mut self, hosts: &HostNamespaces) {
+        let Ok(entries) = fs::read_dir("/proc") else { return };
+        let pids: Vec<u32> =
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        let mut known = std::mem::take(&mut self.processes);
+        for pid in pids {
+            let seen = match known.remove(&pid) {
+                Some(seen) => seen,
+                None => seen(pid, hosts).unwrap_or(Seen::Other),
+            };
+            self.processes.insert(pid, seen);
+        }
+        for seen in self.processes.values_mut() {
+            if let Seen::Host(process) = seen {
+                process.look = self.looks;
+            }
+        }
+    }
+}
+
+/// What a process is that was not seen before; nothing where it has ended.
+fn seen(pid: u32, hosts: &HostNamespaces) -> Option<Seen> {
+    let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?.ino();
+    if !hosts.contains_key(&namespace) {
+        return Some(Seen::Other);
+    }
+    let identity =
+        Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
+    let comm = File::open(format!("/proc/{pid}/comm")).ok()?;
+    Some(Seen::Host(Process { identity, comm, threads: HashMap::new(), look: 0 }))
+}
+
+impl Process {
+    /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
+    fn renew(&mut self, pid: u32, look: u64, threads: &mut usize) -> bool {
+        let mut buffer = [0; 64];
+        let Ok(length) = self.comm.read_at(&mut buffer, 0) else { return false };
+        let name = String::from_utf8_lossy(&buffer[..length]);
+        if *self.identity.name != *name.trim_end() {
+            self.identity.name = name.trim_end().into();
+        }
+        let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+        for tid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+            *threads += 1;
+            if *threads > MOST_THREADS {
+                break;
+            }
+            match self.threads.get_mut(&tid) {
+                Some(thread) => thread.look = look,
+                None => self.threads.extend(Thread::open(pid, tid, look).map(|thread| (tid, thread))),
+            }
+        }
+        self.threads.retain(|_, thread| thread.look == look);
+        true
+    }
+}
+
+impl Thread {
+    fn open(pid: u32, tid: u32, look: u64) -> Option<Self> {
+        let open = |name: &str| File::open(format!("/proc/{pid}/task/{tid}/{name}"));
+        let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
+        Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, look })
+    }
+
+    /// How long it waited for a CPU since it was last looked at, in microseconds; nothing where it did not.
+    fn queued_us(&mut self, buffer: &mut [u8]) -> Option<u64> {
+        let text = read(self.schedstat.as_ref()?, buffer).ok()?;
+        let delay_ns: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        let before_ns = self.delay_ns.replace(delay_ns)?;
+        Some(delay_ns.saturating_sub(before_ns) / 1000).filter(|us| *us > 0)
+    }
+
+    /// Where it sleeps; nothing where it runs, or could.
+    fn asleep(&mut self, buffer: &mut [u8], names: &mut HashMap<String, Arc<str>>) -> Option<WaitSite> {
+        let mut name = |text: &str| match names.get(text) {
+            Some(known) => Arc::clone(known),
+            None => Arc::clone(names.entry(text.to_owned()).or_insert_with(|| text.into())),
+        };
+        let text = read(&self.wchan, buffer).ok()?;
+        if text == "0" || text.is_empty() {
+            return None;
+        }
+        let alone = WaitSite::Sleep { frames: vec![name(as_in_the_source(text))], call: None };
+        let Some(stack) = &self.stack else { return Some(alone) };
+        match read(stack, buffer) {
+            Ok(text) => {
+                let (frames, call) = parse_stack(text);
+                let frames: Vec<_> = frames.into_iter().map(&mut name).collect();
+                // It was woken in between.
+                (!frames.is_empty()).then(|| WaitSite::Sleep { frames, call: call.map(&mut name) })
+            }
+            Err(_) => {
+                // It is not allowed: no need to ask again.
+                self.stack = None;
+                Some(alone)
+            }
+        }
+    }
+}
+
+/// The functions of `/proc/PID/stack`, the innermost first, as far as they are told; and the system call.
+fn parse_stack(text: &str) -> (Vec<&str>, Option<&str>) {
+    let mut frames = Vec::new();
+    for line in text.lines() {
+        let Some(symbol) = line.split_ascii_whitespace().nth(1) else { continue };
+        let name = as_in_the_source(symbol.split('+').next().unwrap_or(symbol));
+        if let Some(call) = CALLS.iter().find_map(|start| name.strip_prefix(start)) {
+            return (frames, Some(call));
+        }
+        if frames.len() < FRAMES {
+            frames.push(name);
+        }
+    }
+    (frames, None)
+}
+
+/// A name without what the compiler has added to it: `do_select.constprop.0`.
+fn as_in_the_source(symbol: &str) -> &str {
+    symbol.split('.').next().unwrap_or(symbol)
+}
+
+fn read<'b>(file: &File, buffer: &'b mut [u8]) -> io::Result<&'b str> {
+    let length = file.read_at(buffer, 0)?;
+    let text = std::str::from_utf8(&buffer[..length]).map_err(io::Error::other)?;
+    Ok(text.trim_end())
+}
+
+/// The CPU time of this thread.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+
+    use super::*;
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn looked(program: &str, args: &[&str]) -> Waiting {
+        let _child = Ended(Command::new(program).args(args).stdout(Stdio::null()).spawn().unwrap());
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
+        let (mut looker, mut waiting) = (Looker::new(), Waiting::default());
+        looker.begin();
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(20));
+            looker.look(&hosts, &mut waiting);
+        }
+        waiting
+    }
+
+    fn of(waiting: &Waiting, name: &str) -> Vec<(WaitSite, Waited)> {
+        let its = waiting.sites.iter().filter(|((process, _), _)| &*process.name == name);
+        its.map(|((_, site), waited)| (site.clone(), *waited)).collect()
+    }
+
+    #[test]
+    fn a_process_that_sleeps_is_found_in_its_sleep_for_the_time_that_it_was_looked_at() {
+        let sites = of(&looked("/bin/sleep", &["30"]), "sleep");
+        let asleep = sites.iter().filter(|(site, _)| match site {
+            WaitSite::Sleep { frames, .. } => frames[0].contains("nanosleep"),
+            WaitSite::Cpu => false,
+        });
+        let us: u64 = asleep.map(|(_, waited)| waited.us).sum();
+        // 20 looks, 20 ms apart: 400 ms, and more where this machine is busy. The first may have come before the program.
+        assert!(us >= 300_000, "{sites:?}");
+    }
+
+    #[test]
+    fn a_stack_is_told_up_to_the_system_call() {
+        let text = "[<0>] jbd2_log_wait_commit+0xe6/0x130 [jbd2]\n[<0>] ext4_sync_file.isra.0+0x2ad/0x3d0\n\
+                    [<0>] __x64_sys_fsync+0x3b/0x70\n[<0>] do_syscall_64+0x71/0x280\n";
+        assert_eq!(parse_stack(text), (vec!["jbd2_log_wait_commit", "ext4_sync_file"], Some("fsync")));
+        assert_eq!(parse_stack(""), (vec![], None));
+        let kernel_thread = "[<0>] worker_thread+0x1a/0x30\n[<0>] kthread+0xf/0x20\n";
+        assert_eq!(parse_stack(kernel_thread), (vec!["worker_thread", "kthread"], None));
+    }
+
+    #[test]
+    fn looking_takes_no_more_than_its_part_of_the_time() {
+        let mut looker = Looker::new();
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+        assert!(looker.due.duration_since(looker.last) >= EVERY.0);
+    }
+}
