@@ -3,10 +3,12 @@
 //! - [`causes`]: named explanations.
 //! - [`evidence`]: which figures moved from before to after.
 //! - [`profile`]: which functions took more CPU time.
+//! - [`seen`]: what processes did more of: wait, fail, ask block devices, use CPUs.
 //! - [`stalls`]: where a TCP connection stood still, why, and who had to act, from its packets.
 #![forbid(unsafe_code)]
 
 pub mod causes;
 pub mod evidence;
 pub mod profile;
+pub mod seen;
 pub mod stalls;

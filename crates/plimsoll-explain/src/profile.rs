@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile, TracedCall};
 use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
+use crate::seen;
+
 /// How the kernel is entered: these tell nothing of what it does then (arch/x86/entry, arch/arm64/kernel/entry-common.c, kernel/softirq.c).
 const ENTRIES: [&str; 11] = [
     "entry_SYSCALL_64_after_hwframe",
@@ -73,6 +75,11 @@ impl Sampled {
         self.operations > 0 && self.profile.hertz > 0 && self.profile.samples() > 0
     }
 
+    /// Whether it tells of waits where stacks were not sampled.
+    fn was_looked_at(&self) -> bool {
+        self.operations > 0 && self.profile.seen.looks > 0
+    }
+
     fn side(&self) -> ProfileSide {
         let samples = self.profile.samples();
         let in_kernel = |(stack, _): &(Vec<&Frame>, u64)| {
@@ -101,7 +108,7 @@ pub fn contrast(
     per: &str,
 ) -> Option<ProfileReport> {
     if !before.is_usable() || !after.is_usable() {
-        return None;
+        return (before.was_looked_at() && after.was_looked_at()).then(|| unsampled(before, after, per));
     }
     let control = control.filter(|sides| sides.iter().all(|side| side.is_usable()));
     let sides = Sides { before, after, control };
@@ -122,7 +129,33 @@ pub fn contrast(
         functions,
         own_syncs_per_s: before.own_syncs_per_s(&calls).max(after.own_syncs_per_s(&calls)),
         calls,
+        waits: seen::waits(before, after),
+        failures: seen::failures(before, after),
+        block_io: seen::block_io(before, after),
+        cpu_use: seen::cpu_use(before, after),
     })
+}
+
+/// What is known where stacks could not be sampled.
+fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
+    let side = |of: &Sampled| ProfileSide { operations: of.operations, ..ProfileSide::default() };
+    ProfileReport {
+        clock: after.profile.clock,
+        hertz: 0,
+        per: per.to_owned(),
+        before: side(before),
+        after: side(after),
+        control: None,
+        grew: false,
+        narrowest: None,
+        functions: Vec::new(),
+        calls: Vec::new(),
+        own_syncs_per_s: 0.0,
+        waits: seen::waits(before, after),
+        failures: Vec::new(),
+        block_io: Vec::new(),
+        cpu_use: Vec::new(),
+    }
 }
 
 /// Traced calls of which there were more, both in each second and for each operation: a side that does less in the same time has more of whatever

@@ -8,7 +8,7 @@ use crate::claims::{self, Group};
 use crate::number::{count, figure, millis, percent, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{answer, environment, profile as told, wording};
+use crate::{answer, environment, profile as told, seen, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
@@ -44,6 +44,7 @@ pub(crate) fn all(report: &RunReport) -> Vec<Section> {
     ]));
     sections.extend(causes(&report.causes));
     sections.extend(profile(sides, report.profile.as_ref()));
+    sections.extend(seen::sections(sides, report.profile.as_ref()));
     sections.extend(evidence(sides, &report.evidence));
     sections.extend(vmstat(report));
     sections

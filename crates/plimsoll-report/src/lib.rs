@@ -28,6 +28,7 @@ mod mail;
 mod number;
 mod profile;
 mod section;
+mod seen;
 mod steps;
 mod summary;
 mod wording;

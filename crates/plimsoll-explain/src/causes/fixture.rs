@@ -63,5 +63,9 @@ pub(super) fn profile() -> ProfileReport {
         functions: Vec::new(),
         calls: Vec::new(),
         own_syncs_per_s: 0.0,
+        waits: Vec::new(),
+        failures: Vec::new(),
+        block_io: Vec::new(),
+        cpu_use: Vec::new(),
     }
 }

@@ -66,12 +66,12 @@ struct Definition {
 
 /// Declares the module of each cause, and which one belongs to which.
 macro_rules! modules {
-    ($($(#[doc = $doc:literal])+ $variant:ident: $module:ident = $id:literal, $title:literal;)+) => {
-        $(mod $module;)+
+    ($($(#[doc = $doc:literal])+ $variant:ident: $key:ident = $id:literal, $title:literal;)+) => {
+        $(mod $key;)+
 
         fn definition(id: CauseId) -> &'static Definition {
             match id {
-                $(CauseId::$variant => &$module::DEFINITION,)+
+                $(CauseId::$variant => &$key::DEFINITION,)+
             }
         }
     };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, Seen};
+use super::{Arm, CpuUse, Seen};
 
 /// What one frame of a stack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -208,7 +208,13 @@ impl Profile {
         }
         own.miss(self.lost, self.idle);
         self.calls.iter().for_each(|call| own.call(call));
-        own.see(&self.seen);
+        let mut seen = self.seen.clone();
+        for (stack, samples) in self.stacks() {
+            if let [owner, Frame { kind: FrameKind::Process, name }, ..] = stack[..] {
+                seen.cpu(CpuUse { owner: owner.clone(), process: name.clone(), samples });
+            }
+        }
+        own.see(&seen);
         own.build()
     }
 

@@ -23,6 +23,9 @@ pub struct Seen {
     /// What was asked of block devices, on the whole machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub block_io: Vec<BlockIo>,
+    /// The CPU time of each process of the machine: filled in where the stacks of others are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_use: Vec<CpuUse>,
 }
 
 /// What a thread waits for.
@@ -87,6 +90,17 @@ pub struct BlockIo {
     pub bytes: u64,
 }
 
+/// Samples of the CPUs that belong to a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// What the process belongs to.
+    pub owner: Frame,
+    /// Its name.
+    pub process: String,
+    /// How many.
+    pub samples: u64,
+}
+
 impl Seen {
     /// Whether nothing was looked at.
     #[must_use]
@@ -99,6 +113,7 @@ impl Seen {
         other.waits.iter().for_each(|wait| self.wait(wait.clone()));
         other.failures.iter().for_each(|failed| self.failure(failed.clone()));
         other.block_io.iter().for_each(|io| self.block(io.clone()));
+        other.cpu_use.iter().for_each(|used| self.cpu(used.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
     }
@@ -140,6 +155,15 @@ impl Seen {
                 known.bytes += more.bytes;
             }
             None => self.block_io.push(more),
+        }
+    }
+
+    /// Counts samples of a process.
+    pub fn cpu(&mut self, more: CpuUse) {
+        let is_same = |it: &&mut CpuUse| (&it.owner, &it.process) == (&more.owner, &more.process);
+        match self.cpu_use.iter_mut().find(is_same) {
+            Some(known) => known.samples += more.samples,
+            None => self.cpu_use.push(more),
         }
     }
 }

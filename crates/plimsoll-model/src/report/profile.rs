@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait};
 use crate::observation::{FrameKind, ProfileClock, TracedCall};
 
 /// Where the CPUs' time went, before and after, or on the better side and on the worse.
@@ -34,6 +35,18 @@ pub struct ProfileReport {
     /// nothing of the run waits for somebody else's.
     #[serde(default)]
     pub own_syncs_per_s: f64,
+    /// Waits that became longer, the longest first.
+    #[serde(default)]
+    pub waits: Vec<GrownWait>,
+    /// System calls that failed more often.
+    #[serde(default)]
+    pub failures: Vec<GrownFailures>,
+    /// Block devices of which more was asked.
+    #[serde(default)]
+    pub block_io: Vec<GrownBlockIo>,
+    /// Processes that used more of the CPUs.
+    #[serde(default)]
+    pub cpu_use: Vec<GrownCpuUse>,
 }
 
 impl ProfileReport {

@@ -30,8 +30,8 @@ const BUFFER: usize = 1 << 18;
 const CALL: usize = 8;
 const RETURNED: usize = 16;
 
-/// PERF_EVENT_IOC_SET_FILTER (include/uapi/linux/perf_event.h).
-const SET_FILTER: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<*const libc::c_char>(b'$', 6);
+/// PERF_EVENT_IOC_SET_FILTER where a pointer has 8 bytes: _IOW('$', 6, char *) (include/uapi/linux/perf_event.h).
+const SET_FILTER: libc::Ioctl = 0x4008_2406;
 
 /// A system call by its number, the error as a positive number, and the process.
 pub(super) type Failure = (i64, i32, u32);
@@ -158,7 +158,7 @@ fn set_filter(sampler: &Sampler, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
     #[expect(unsafe_code, reason = "ioctl(2) has no safe form")]
     // SAFETY: the descriptor is that of a perf event, and the filter a string that ends with a zero and outlives the call, which copies it.
-    let done = unsafe { libc::ioctl(sampler.as_raw_fd(), SET_FILTER as _, filter.as_ptr()) };
+    let done = unsafe { libc::ioctl(sampler.as_raw_fd(), SET_FILTER, filter.as_ptr()) };
     nix::errno::Errno::result(done).map(drop).map_err(Into::into)
 }
 

@@ -84,7 +84,6 @@ pub(super) struct Rings {
     blocks: BlockRings,
     clock: ProfileClock,
     processes: Processes,
-    enabled: bool,
 }
 
 impl Rings {
@@ -103,7 +102,6 @@ impl Rings {
             blocks: BlockRings::open(cpus),
             clock,
             processes: Processes::default(),
-            enabled: false,
         })
     }
 
@@ -115,16 +113,14 @@ impl Rings {
         self.calls.untraced()
     }
 
-    pub(super) fn are_enabled(&self) -> bool {
-        self.enabled
-    }
-
     pub(super) fn enable(&mut self) {
         self.processes.forget();
         // An event that could be opened can be enabled.
         self.calls.enable();
         self.blocks.enable();
-        self.enabled = self.samplers.iter_mut().all(|sampler| sampler.enable().is_ok());
+        for sampler in &mut self.samplers {
+            let _ = sampler.enable();
+        }
     }
 
     pub(super) fn disable(&mut self) {
@@ -133,7 +129,6 @@ impl Rings {
         for sampler in &mut self.samplers {
             let _ = sampler.disable();
         }
-        self.enabled = false;
     }
 
     /// Takes everything out of the buffers. What happened on several CPUs is put into its order first: a process is forked on one and runs another

@@ -299,7 +299,7 @@ mod tests {
         mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         assert!(program(&pipe, true).is_none() && program(&pipe, false).is_none());
         let file = folder.path().join("program");
-        std::fs::copy("/proc/self/exe", &file).unwrap();
+        fs::copy("/proc/self/exe", &file).unwrap();
         for (mode, for_all) in [(0o755, true), (0o775, false), (0o757, false)] {
             set_permissions(&file, Permissions::from_mode(mode)).unwrap();
             assert_eq!(

@@ -15,6 +15,7 @@ use crate::findings;
 use crate::number::figure;
 use crate::profile as told;
 use crate::section::Section as Found;
+use crate::seen;
 use crate::summary::{self, CellRows};
 use crate::{answer, claims, wording};
 
@@ -27,6 +28,11 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
     let after = [
         packets::section(report, drawn.time_sequences),
         profile(report, drawn.stacks),
+        tables::found(
+            "seen",
+            "Waits and calls",
+            seen::sections(answer::evidence_sides(report), report.profile.as_ref()),
+        ),
         with_tables("sweep", "Storage", sweep::charts(records), findings::storage(report)),
         up_and_down(report),
         rates(report, &cells, records),
@@ -262,7 +268,7 @@ fn trial_title(trial: &TrialRecord) -> String {
 }
 
 fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> {
-    let found = report.profile.as_ref()?;
+    let found = report.profile.as_ref().filter(|found| found.hertz > 0)?;
     let (_, before, after) = answer::evidence_sides(report);
     let columns = told::columns(before, after);
     let titles: Vec<(&str, bool)> =

@@ -16,6 +16,7 @@ use crate::escape::terminal;
 use crate::findings::{self, Sides};
 use crate::screen::Screen;
 use crate::section::{Block, Section};
+use crate::seen;
 use crate::wording;
 use wrap::wrapped;
 
@@ -146,8 +147,9 @@ fn reasons(page: &mut Page<'_>, sides: Sides<'_>, why: &Why<'_>) -> io::Result<(
         writeln!(page.out)?;
         page.paragraph("No known cause fits. The strongest evidence:", 0)?;
     }
-    let rest = [findings::profile(sides, why.profile), findings::evidence(sides, why.evidence)];
-    rest.iter().flatten().try_for_each(|section| page.section(section))
+    let profile = findings::profile(sides, why.profile).into_iter().chain(seen::sections(sides, why.profile));
+    let mut rest = profile.chain(findings::evidence(sides, why.evidence));
+    rest.try_for_each(|section| page.section(&section))
 }
 
 /// Writes a single verdict: the outcome and its figures, then the reason.

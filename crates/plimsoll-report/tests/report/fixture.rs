@@ -670,6 +670,10 @@ fn profile() -> ProfileReport {
         functions: vec![walk],
         calls: Vec::new(),
         own_syncs_per_s: 0.0,
+        waits: Vec::new(),
+        failures: Vec::new(),
+        block_io: Vec::new(),
+        cpu_use: Vec::new(),
     }
 }
 

@@ -1,0 +1,376 @@
+//! What processes did more of on one side than on the other: wait, fail, ask block devices, use CPUs.
+//!
+//! All of it are counts, as the samples of a profile are, and their scatter is taken to be that of counts, several times over, since what is seen of
+//! one thread at one time is likely to be seen of it again a little later.
+
+use plimsoll_model::observation::{BlockIo, CpuUse, FailedCalls, Frame, Wait, WaitSite};
+use plimsoll_model::report::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait, WaitFor, Who};
+
+use crate::profile::Sampled;
+
+/// A difference is told from so many standard errors on.
+const SURE: f64 = 3.0;
+/// The variance of looks at threads that wait, relative to that of independent samples: a wait may last for several looks.
+const WAITS_DISPERSION: f64 = 4.0;
+/// The same of calls and of samples of CPUs, which come in bursts.
+const DISPERSION: f64 = 2.0;
+/// What grew must be so many times as much.
+const MORE: f64 = 1.5;
+/// A wait of fewer threads than this, on average, holds nothing up.
+const LEAST_THREADS: f64 = 0.02;
+/// So many calls must have failed to be told.
+const LEAST_FAILURES: u64 = 5;
+/// Errors that say by themselves that something has run out; nothing that works makes them.
+pub(crate) const RAN_OUT: [&str; 8] =
+    ["EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL", "EPERM"];
+/// So many CPUs more are worth telling of.
+const LEAST_CPUS: f64 = 0.1;
+/// So many requests of a block device in each second are worth telling of.
+const LEAST_REQUESTS: f64 = 20.0;
+/// So many of each kind are told.
+const TOLD: usize = 8;
+
+/// What the functions are that a thread sleeps in when it waits for a disk: block/, fs/jbd2, fs/xfs, mm/filemap.c, mm/page-writeback.c and fs/buffer.c.
+const DISK: [&str; 24] = [
+    "io_schedule",
+    "folio_wait_bit",
+    "folio_wait_writeback",
+    "wait_on_page",
+    "__wait_on_buffer",
+    "jbd2_",
+    "wait_transaction_locked",
+    "add_transaction_credits",
+    "do_get_write_access",
+    "xlog_",
+    "xfs_log_force",
+    "btrfs_wait",
+    "submit_bio_wait",
+    "blkdev_issue_flush",
+    "blk_io_schedule",
+    "blk_mq_get_tag",
+    "rq_qos_wait",
+    "blk_throtl",
+    "balance_dirty_pages",
+    "__blkdev_direct_IO",
+    "iomap_dio",
+    "__iomap_dio",
+    "read_events",
+    "f2fs_",
+];
+/// When it waits for memory: mm/vmscan.c, mm/memcontrol.c and mm/page_io.c.
+const MEMORY: [&str; 9] = [
+    "shrink_",
+    "try_to_free",
+    "throttle_direct_reclaim",
+    "reclaim_throttle",
+    "mem_cgroup_",
+    "__mem_cgroup_",
+    "do_swap_page",
+    "swap_read",
+    "__alloc_pages_slowpath",
+];
+/// When it waits for a lock: kernel/futex, fs/locks.c and ipc/.
+const LOCK: [&str; 9] = [
+    "futex_",
+    "__futex",
+    "flock_lock",
+    "posix_lock",
+    "locks_lock",
+    "fcntl_setlk",
+    "do_lock_file_wait",
+    "do_semtimedop",
+    "__do_semtimedop",
+];
+const SEND_BUFFER: [&str; 3] = ["sk_stream_wait_memory", "sock_alloc_send_pskb", "sk_stream_wait_connect"];
+const CONNECTION: [&str; 2] = ["inet_wait_for_connect", "__inet_stream_connect"];
+const DATAGRAM: [&str; 2] = ["__skb_wait_for_more_packets", "__skb_recv_udp"];
+
+/// What a thread waits for. The functions nearest to the sleep tell first.
+#[must_use]
+pub fn wait_for(site: &WaitSite) -> WaitFor {
+    let WaitSite::Sleep { functions, .. } = site else { return WaitFor::Cpu };
+    let kinds: [(&[&str], WaitFor); 6] = [
+        (&DISK, WaitFor::Disk),
+        (&MEMORY, WaitFor::Memory),
+        (&LOCK, WaitFor::Lock),
+        (&SEND_BUFFER, WaitFor::SendBuffer),
+        (&CONNECTION, WaitFor::Connection),
+        (&DATAGRAM, WaitFor::Datagram),
+    ];
+    let of = |function: &String| {
+        let is_of = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
+        kinds.iter().find(|(starts, _)| is_of(starts)).map(|(_, kind)| *kind)
+    };
+    functions.iter().find_map(of).unwrap_or(WaitFor::Other)
+}
+
+fn who(owner: &Frame, process: &str) -> Who {
+    Who { owner_kind: owner.kind, owner: owner.name.clone(), process: process.to_owned() }
+}
+
+/// Counts in some time: before and after.
+struct Counts {
+    before: f64,
+    after: f64,
+}
+
+impl Counts {
+    /// Whether there are more for each of something, of which there were so many on the two sides, beyond chance.
+    fn are_more(&self, of: (f64, f64), more: f64, dispersion: f64) -> bool {
+        let (before, after) = (self.before / of.0, self.after / of.1);
+        let error = dispersion.sqrt() * (self.before.max(1.0).sqrt() / of.0).hypot(self.after.sqrt() / of.1);
+        after >= more * before && after - before > SURE * error
+    }
+}
+
+/// Waits that became longer, the longest first. A wait for something to do becomes longer for each operation where fewer are carried out, and tells
+/// nothing: there, more threads must wait at any time as well.
+pub(crate) fn waits(before: &Sampled, after: &Sampled) -> Vec<GrownWait> {
+    let (was_seen, seen) = (&before.profile.seen, &after.profile.seen);
+    if was_seen.looks == 0 || seen.looks == 0 {
+        return Vec::new();
+    }
+    let operations = (before.operations as f64, after.operations as f64);
+    let seconds = (before.seconds, after.seconds);
+    let grown = seen.waits.iter().filter_map(|wait| {
+        let same =
+            |it: &&Wait| (&it.owner, &it.process, &it.site) == (&wait.owner, &wait.process, &wait.site);
+        let was = was_seen.waits.iter().find(same).map_or((0, 0), |it| (it.found, it.us));
+        // Each time that a thread is found stands for another time, which the mean of them all tells well enough.
+        let us_of_one = wait.us as f64 / wait.found.max(1) as f64;
+        let counts = Counts { before: was.1 as f64 / us_of_one, after: wait.found as f64 };
+        let wait_for = wait_for(&wait.site);
+        let grew = counts.are_more(operations, MORE, WAITS_DISPERSION)
+            && (is_held_up(wait_for) || counts.are_more(seconds, MORE, WAITS_DISPERSION));
+        let threads = |us: u64, seconds: f64| us as f64 / 1e6 / seconds;
+        let found = GrownWait {
+            who: who(&wait.owner, &wait.process),
+            site: wait.site.clone(),
+            wait_for,
+            before_us: was.1 as f64 / operations.0,
+            after_us: wait.us as f64 / operations.1,
+            before_threads: threads(was.1, seconds.0),
+            after_threads: threads(wait.us, seconds.1),
+        };
+        (grew && found.after_threads >= LEAST_THREADS).then_some(found)
+    });
+    let mut grown: Vec<GrownWait> = grown.collect();
+    let added = |it: &GrownWait| it.after_us - it.before_us;
+    grown.sort_by(|a, b| {
+        is_held_up(b.wait_for).cmp(&is_held_up(a.wait_for)).then_with(|| added(b).total_cmp(&added(a)))
+    });
+    grown.truncate(TOLD);
+    grown
+}
+
+/// Whether whoever waits for this has something to do that it cannot.
+fn is_held_up(wait_for: WaitFor) -> bool {
+    matches!(wait_for, WaitFor::Disk | WaitFor::Memory | WaitFor::SendBuffer)
+}
+
+/// System calls that failed more often, both in each second and for each operation; those that say that something has run out first.
+pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> {
+    let (was_seen, seen) = (&before.profile.seen, &after.profile.seen);
+    let watched = (was_seen.watched_us as f64 / 1e6, seen.watched_us as f64 / 1e6);
+    if watched.0 <= 0.0 || watched.1 <= 0.0 || after.operations == 0 {
+        return Vec::new();
+    }
+    // Operations while it was watched.
+    let operations = (
+        before.operations as f64 / before.seconds * watched.0,
+        after.operations as f64 / after.seconds * watched.1,
+    );
+    let grown = seen.failures.iter().filter(|it| it.count >= LEAST_FAILURES).filter_map(|failed| {
+        let same = |it: &&FailedCalls| {
+            (&it.owner, &it.process, &it.call, &it.error)
+                == (&failed.owner, &failed.process, &failed.call, &failed.error)
+        };
+        let was = was_seen.failures.iter().find(same).map_or(0, |it| it.count);
+        let counts = Counts { before: was as f64, after: failed.count as f64 };
+        let grew = counts.are_more(watched, MORE, DISPERSION)
+            && (operations.0 <= 0.0 || counts.are_more(operations, MORE, DISPERSION));
+        let came_up = was == 0 && RAN_OUT.contains(&failed.error.as_str());
+        (grew || came_up).then(|| GrownFailures {
+            who: who(&failed.owner, &failed.process),
+            call: failed.call.clone(),
+            error: failed.error.clone(),
+            before_per_s: was as f64 / watched.0,
+            after_per_s: failed.count as f64 / watched.1,
+        })
+    });
+    let mut grown: Vec<GrownFailures> = grown.collect();
+    let ran_out = |it: &GrownFailures| RAN_OUT.contains(&it.error.as_str());
+    grown.sort_by(|a, b| ran_out(b).cmp(&ran_out(a)).then_with(|| b.after_per_s.total_cmp(&a.after_per_s)));
+    grown.truncate(TOLD);
+    grown
+}
+
+/// Block devices of which more was asked, both in each second and for each operation.
+pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
+    let operations = (before.operations as f64, after.operations as f64);
+    let seconds = (before.seconds, after.seconds);
+    let grown = after.profile.seen.block_io.iter().filter_map(|io| {
+        let same = |it: &&BlockIo| {
+            (&it.owner, &it.process, &it.device, it.writes) == (&io.owner, &io.process, &io.device, io.writes)
+        };
+        let was = before.profile.seen.block_io.iter().find(same);
+        let was = was.map_or((0, 0), |it| (it.requests, it.bytes));
+        let counts = Counts { before: was.0 as f64, after: io.requests as f64 };
+        let grew =
+            counts.are_more(seconds, MORE, DISPERSION) && counts.are_more(operations, MORE, DISPERSION);
+        let found = GrownBlockIo {
+            who: who(&io.owner, &io.process),
+            device: io.device.clone(),
+            writes: io.writes,
+            before_per_s: was.0 as f64 / seconds.0,
+            after_per_s: io.requests as f64 / seconds.1,
+            before_bytes_per_s: was.1 as f64 / seconds.0,
+            after_bytes_per_s: io.bytes as f64 / seconds.1,
+        };
+        (grew && found.after_per_s >= LEAST_REQUESTS).then_some(found)
+    });
+    let mut grown: Vec<GrownBlockIo> = grown.collect();
+    grown.sort_by(|a, b| b.after_bytes_per_s.total_cmp(&a.after_bytes_per_s));
+    grown.truncate(TOLD);
+    grown
+}
+
+/// Processes that used more of the CPUs, both in each second and for each operation.
+pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
+    let hertz = f64::from(after.profile.hertz);
+    if hertz <= 0.0 {
+        return Vec::new();
+    }
+    let operations = (before.operations as f64, after.operations as f64);
+    let seconds = (before.seconds, after.seconds);
+    let grown = after.profile.seen.cpu_use.iter().filter_map(|used| {
+        let same = |it: &&CpuUse| (&it.owner, &it.process) == (&used.owner, &used.process);
+        let was = before.profile.seen.cpu_use.iter().find(same).map_or(0, |it| it.samples);
+        let counts = Counts { before: was as f64, after: used.samples as f64 };
+        let grew =
+            counts.are_more(seconds, MORE, DISPERSION) && counts.are_more(operations, MORE, DISPERSION);
+        let found = GrownCpuUse {
+            who: who(&used.owner, &used.process),
+            before_cpus: was as f64 / hertz / seconds.0,
+            after_cpus: used.samples as f64 / hertz / seconds.1,
+        };
+        (grew && found.after_cpus - found.before_cpus >= LEAST_CPUS).then_some(found)
+    });
+    let mut grown: Vec<GrownCpuUse> = grown.collect();
+    grown.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
+    grown.truncate(TOLD);
+    grown
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{Arm, FrameKind, Profile, ProfileClock, Seen};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn owner() -> Frame {
+        Frame::new(FrameKind::Host, "relay")
+    }
+
+    fn asleep(functions: &[&str], call: &str) -> WaitSite {
+        let functions = functions.iter().map(|name| (*name).to_owned()).collect();
+        WaitSite::Sleep { functions, call: Some(call.to_owned()) }
+    }
+
+    /// Ten seconds of so many operations.
+    fn side(operations: u64, see: impl FnOnce(&mut Seen)) -> Sampled {
+        let mut profile = Profile::new(Arm::Treatment, ProfileClock::CpuClock, 100);
+        profile.seen = Seen { looks: 200, watched_us: 200_000, ..Seen::default() };
+        see(&mut profile.seen);
+        Sampled { profile, operations, seconds: 10.0 }
+    }
+
+    fn waiting(operations: u64, site: &WaitSite, found: u64) -> Sampled {
+        side(operations, |seen| {
+            seen.wait(Wait {
+                owner: owner(),
+                process: "relay".into(),
+                site: site.clone(),
+                found,
+                us: found * 50_000,
+            });
+        })
+    }
+
+    #[test]
+    fn what_is_waited_for_is_told_by_the_functions_nearest_to_the_sleep() {
+        let of = |functions: &[&str]| wait_for(&asleep(functions, "fsync"));
+        assert_eq!(of(&["jbd2_log_wait_commit", "ext4_sync_file"]), WaitFor::Disk);
+        assert_eq!(of(&["folio_wait_bit_common", "shrink_folio_list"]), WaitFor::Disk);
+        assert_eq!(of(&["shrink_lruvec", "try_to_free_mem_cgroup_pages"]), WaitFor::Memory);
+        assert_eq!(of(&["futex_do_wait"]), WaitFor::Lock);
+        assert_eq!(of(&["ep_poll", "do_epoll_wait"]), WaitFor::Other);
+        assert_eq!(wait_for(&WaitSite::Cpu), WaitFor::Cpu);
+    }
+
+    #[test]
+    fn a_longer_wait_for_a_disk_is_told_for_each_operation() {
+        // Two threads of ten seconds wait 4 ms in 5,000 operations, then 30 ms in 600.
+        let fsync = asleep(&["jbd2_log_wait_commit"], "fsync");
+        let grown = waits(&waiting(5000, &fsync, 400), &waiting(600, &fsync, 360));
+        assert_eq!((grown.len(), grown[0].wait_for), (1, WaitFor::Disk));
+        assert_eq!((grown[0].before_us, grown[0].after_us), (4000.0, 30_000.0));
+        assert!((grown[0].after_threads - 1.8).abs() < 1e-9);
+        assert_eq!(grown[0].site.title(), "jbd2_log_wait_commit in fsync");
+    }
+
+    #[test]
+    fn threads_without_work_wait_longer_for_each_operation_where_fewer_come_and_that_is_not_told() {
+        let idle = asleep(&["ep_poll"], "epoll_wait");
+        assert!(waits(&waiting(5000, &idle, 400), &waiting(600, &idle, 420)).is_empty());
+        let more = waits(&waiting(5000, &idle, 40), &waiting(600, &idle, 400));
+        assert_eq!(more.len(), 1, "ten times as many threads wait");
+    }
+
+    fn failing(count: u64, call: &str, error: &str) -> Sampled {
+        side(1000, |seen| {
+            if count > 0 {
+                let (call, error) = (call.into(), error.into());
+                seen.failure(FailedCalls { owner: owner(), process: "relay".into(), call, error, count });
+            }
+        })
+    }
+
+    #[test]
+    fn a_call_that_found_nothing_left_is_told_from_few_and_others_only_beyond_chance() {
+        let of = |before: u64, after: u64, error: &str| {
+            failures(&failing(before, "accept4", error), &failing(after, "accept4", error)).len()
+        };
+        assert_eq!((of(0, 6, "EMFILE"), of(0, 2, "EMFILE")), (1, 0));
+        assert_eq!((of(0, 6, "ENOENT"), of(0, 60, "ENOENT"), of(50, 60, "ENOENT")), (0, 1, 0));
+        let grown = failures(&failing(0, "accept4", "EMFILE"), &failing(6, "accept4", "EMFILE"));
+        assert!((grown[0].after_per_s - 30.0).abs() < 1e-9, "6 in 0.2 s");
+    }
+
+    #[test]
+    fn who_reads_more_of_a_device_and_who_uses_more_of_the_cpus_is_told() {
+        let busy = |requests: u64, samples: u64| {
+            side(1000, |seen| {
+                let (process, device) = ("dd".to_owned(), "vda".to_owned());
+                let bytes = requests * 65_536;
+                seen.block(BlockIo { owner: owner(), process, device, writes: false, requests, bytes });
+                seen.cpu(CpuUse { owner: owner(), process: "dd".into(), samples });
+            })
+        };
+        let (calm, loud) = (busy(10, 10), busy(4000, 900));
+        let io = block_io(&calm, &loud);
+        assert_eq!((io[0].who.process.as_str(), io[0].after_per_s), ("dd", 400.0));
+        assert!((cpu_use(&calm, &loud)[0].after_cpus - 0.9).abs() < 1e-9);
+        assert!(block_io(&loud, &calm).is_empty() && cpu_use(&loud, &loud).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn chance_makes_no_wait_longer(found in 20..400_u64, more in 0.75..1.25_f64) {
+            let fsync = asleep(&["jbd2_log_wait_commit"], "fsync");
+            let after = (found as f64 * more) as u64;
+            prop_assert!(waits(&waiting(1000, &fsync, found), &waiting(1000, &fsync, after)).is_empty());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What processes did more of on one of the two sides that a verdict compares: wait, fail, ask block devices, use CPUs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::observation::{FrameKind, WaitSite};
+
+/// A process, or all of one name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Who {
+    /// What it belongs to: a host of the run, the kernel, or the rest of the machine.
+    pub owner_kind: FrameKind,
+    /// Its name.
+    pub owner: String,
+    /// The process.
+    pub process: String,
+}
+
+/// What a wait is for, as its functions tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    /// A CPU: it could run, and another does.
+    Cpu,
+    /// A disk, or the file system on it.
+    Disk,
+    /// A lock that another program, or another thread of the same, holds.
+    Lock,
+    /// Memory that the kernel has to find first.
+    Memory,
+    /// Room in the send buffer of a connection.
+    SendBuffer,
+    /// A connection that is being made.
+    Connection,
+    /// A datagram, as the answer to a question about a name is one.
+    Datagram,
+    /// Something to do, or anything else.
+    Other,
+}
+
+/// A wait that became longer for each connection or operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownWait {
+    /// Who waits.
+    #[serde(flatten)]
+    pub who: Who,
+    /// Where.
+    pub site: WaitSite,
+    /// What for.
+    pub wait_for: WaitFor,
+    /// Time for each connection or operation before, in microseconds, over all threads.
+    pub before_us: f64,
+    /// The same after.
+    pub after_us: f64,
+    /// How many threads were there at any time, on average, before.
+    pub before_threads: f64,
+    /// The same after.
+    pub after_threads: f64,
+}
+
+/// System calls that failed more often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownFailures {
+    /// Whose.
+    #[serde(flatten)]
+    pub who: Who,
+    /// The call.
+    pub call: String,
+    /// The error.
+    pub error: String,
+    /// How many failed in each second before.
+    pub before_per_s: f64,
+    /// The same after.
+    pub after_per_s: f64,
+}
+
+/// Block devices of which more was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownBlockIo {
+    /// By whom.
+    #[serde(flatten)]
+    pub who: Who,
+    /// The device.
+    pub device: String,
+    /// Whether it was written to, and not read.
+    pub writes: bool,
+    /// Requests in each second before.
+    pub before_per_s: f64,
+    /// The same after.
+    pub after_per_s: f64,
+    /// Bytes in each second before.
+    pub before_bytes_per_s: f64,
+    /// The same after.
+    pub after_bytes_per_s: f64,
+}
+
+/// A process that used more of the CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownCpuUse {
+    /// Who.
+    #[serde(flatten)]
+    pub who: Who,
+    /// How many CPUs it used before, on average.
+    pub before_cpus: f64,
+    /// The same after.
+    pub after_cpus: f64,
+}
+
+impl WaitSite {
+    /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let Self::Sleep { functions, call } = self else { return "ready to run, without a CPU".to_owned() };
+        let function = functions.first().map_or("asleep", String::as_str);
+        call.as_ref().map_or_else(|| function.to_owned(), |call| format!("{function} in {call}"))
+    }
+}
