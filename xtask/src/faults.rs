@@ -12,14 +12,19 @@ use serde_json::Value;
 
 const TRUTH: &str = "faults/truth.txt";
 const REPORT: &str = "docs/causes.md";
+/// What the names of control groups begin with that faults make.
+const GROUPS: &str = "plimsoll-fault-";
 /// What stands in the truth file for nothing.
 const NONE: &str = "-";
+
+/// Ranges of how sure a cause is said to be, from and below.
+const SURE: [(f64, f64); 4] = [(0.0, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 1.01)];
 
 /// What is known of an injected fault.
 struct Fault<'t> {
     name: &'t str,
-    /// The public id of its cause; nothing where nothing is wrong.
-    cause: Option<&'t str>,
+    /// The public ids of its causes; none where nothing is wrong.
+    causes: Vec<&'t str>,
     /// Further settings of the experiment.
     settings: Vec<&'t str>,
     tuned: Vec<&'t str>,
@@ -33,6 +38,8 @@ struct Case<'t> {
     is_tuned: bool,
     /// The ids of the causes that were named, in their order.
     named: Vec<String>,
+    /// How sure the first of them is said to be.
+    confidence: Option<f64>,
     outcome: String,
 }
 
@@ -42,15 +49,18 @@ impl Case<'_> {
         matches!(self.outcome.as_str(), "slower" | "faster")
     }
 
+    /// Whether what was named first is right: one of the causes, or nothing where nothing is wrong.
     fn is_first(&self) -> bool {
-        self.named.first().map(String::as_str) == self.fault.cause
+        match self.named.first() {
+            Some(first) => self.fault.causes.contains(&first.as_str()),
+            None => self.fault.causes.is_empty(),
+        }
     }
 
+    /// Whether all causes are among the first three.
     fn is_among_three(&self) -> bool {
-        match self.fault.cause {
-            Some(cause) => self.named.iter().take(3).any(|named| named == cause),
-            None => self.named.is_empty(),
-        }
+        let among = |cause: &&str| self.named.iter().take(3).any(|named| named == cause);
+        if self.fault.causes.is_empty() { self.named.is_empty() } else { self.fault.causes.iter().all(among) }
     }
 }
 
@@ -65,9 +75,11 @@ pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
         let held_back = fault.held_back.iter().map(|workload| (*workload, false));
         for (workload, is_tuned) in tuned.chain(held_back) {
             if only.is_none_or(|only| only == fault.name || only == workload) {
-                let (outcome, named) = measure(&program, fault, workload)?;
+                let measured = measure(&program, fault, workload);
+                forget_groups();
+                let (outcome, named, confidence) = measured?;
                 println!("{} over {workload}: {outcome}; {}", fault.name, list(&named));
-                cases.push(Case { fault, workload, is_tuned, named, outcome });
+                cases.push(Case { fault, workload, is_tuned, named, confidence, outcome });
             }
         }
     }
@@ -85,7 +97,7 @@ fn fault(line: &str) -> Option<Fault<'_>> {
     let is_comment = name.starts_with('#');
     (!is_comment).then(|| Fault {
         name,
-        cause: Some(cause).filter(|cause| *cause != NONE),
+        causes: cause.split('+').filter(|cause| *cause != NONE).collect(),
         settings: listed(settings),
         tuned: listed(tuned),
         held_back: listed(held_back),
@@ -102,8 +114,11 @@ fn build() -> Result<String, String> {
     Ok("target/debug/plimsoll".to_owned())
 }
 
-/// The outcome of a case, and the causes that were named.
-fn measure(program: &str, fault: &Fault<'_>, workload: &str) -> Result<(String, Vec<String>), String> {
+/// The outcome of a case, the causes that were named, and how sure the first is said to be.
+type Measured = (String, Vec<String>, Option<f64>);
+
+/// Measures a case.
+fn measure(program: &str, fault: &Fault<'_>, workload: &str) -> Result<Measured, String> {
     let folder = Path::new("target/faults");
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let file = folder.join(format!("{}-{workload}.toml", fault.name));
@@ -122,7 +137,20 @@ fn measure(program: &str, fault: &Fault<'_>, workload: &str) -> Result<(String, 
     let outcome = report["verdicts"][0]["outcome"].as_str().unwrap_or("none").to_owned();
     let causes = report["causes"].as_array().map_or(&[][..], Vec::as_slice);
     let named = causes.iter().filter_map(|cause| Some(cause["id"].as_str()?.to_owned())).collect();
-    Ok((outcome, named))
+    let confidence = causes.first().and_then(|cause| cause["confidence"].as_f64());
+    Ok((outcome, named, confidence))
+}
+
+/// Removes the control groups that faults have made; a process that is killed cannot.
+fn forget_groups() {
+    for hierarchy in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"] {
+        for group in fs::read_dir(hierarchy).into_iter().flatten().flatten() {
+            if group.file_name().to_string_lossy().starts_with(GROUPS) {
+                // Where a process of it still lives, the next case tries again.
+                let _ = fs::remove_dir(group.path());
+            }
+        }
+    }
 }
 
 /// The two halves as one experiment file. A workload says in comments what its metric is, and by which path its backlog is set.
@@ -146,7 +174,7 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
         "# Which causes are named\n\nFaults that are injected over workloads, and what `plimsoll run` says is the cause. The truth stands in `faults/truth.txt`, which no experiment\n\
          sees. Where a fault makes no difference that the run is sure of, there is nothing to explain; `invalid` is a\n\
          machine too busy to tell. The explainer was written while those\n\
-         over workloads marked *tuned* were looked at. Made by (as root; some 15 minutes on two CPUs):\n\n    cargo xtask faults\n\n",
+         over workloads marked *tuned* were looked at. Made by (as root; some 30 minutes on two CPUs):\n\n    cargo xtask faults\n\n",
     );
     let mut write = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
     write("| fault | cause | workload | | outcome | named |".to_owned())?;
@@ -161,7 +189,7 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
         write(format!(
             "| {} | {} | {}{} | {right} | {} | {} |",
             case.fault.name,
-            case.fault.cause.unwrap_or("none"),
+            if case.fault.causes.is_empty() { "none".to_owned() } else { case.fault.causes.join(", ") },
             case.workload,
             if case.is_tuned { " (tuned)" } else { "" },
             case.outcome,
@@ -178,7 +206,7 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
         let (faults, unchanged): (Vec<&Case<'_>>, Vec<&Case<'_>>) = cases
             .iter()
             .filter(|case| case.is_tuned == is_tuned)
-            .partition(|case| case.fault.cause.is_some());
+            .partition(|case| !case.fault.causes.is_empty());
         let differ = faults.iter().filter(|case| case.made_a_difference()).count();
         let first = faults.iter().filter(|case| case.is_first()).count();
         let three = faults.iter().filter(|case| case.is_among_three()).count();
@@ -188,6 +216,17 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
             faults.len(),
             unchanged.len()
         ))?;
+    }
+    write("\nHow sure the first cause is said to be, and how often it is right:\n".to_owned())?;
+    write("| said to be sure by | cases | right |".to_owned())?;
+    write("| --- | --- | --- |".to_owned())?;
+    for (low, high) in SURE {
+        let within = |case: &&Case<'_>| case.confidence.is_some_and(|sure| (low..high).contains(&sure));
+        let (right, all) = (
+            cases.iter().filter(within).filter(|case| case.is_first()).count(),
+            cases.iter().filter(within).count(),
+        );
+        write(format!("| {:.0} to {:.0} % | {all} | {right} |", 100.0 * low, 100.0 * high.min(1.0)))?;
     }
     write("\nBy fault, which cause was named first:\n".to_owned())?;
     let mut confusion: BTreeMap<(&str, &str), u32> = BTreeMap::new();
@@ -218,22 +257,27 @@ mod tests {
     #[test]
     fn a_line_of_the_truth_is_read_and_comments_are_not() {
         let fault = fault("oom  memory.oom  a=1,b=2  -  prefork,nginx").unwrap();
-        assert_eq!((fault.name, fault.cause), ("oom", Some("memory.oom")));
+        assert_eq!((fault.name, fault.causes), ("oom", vec!["memory.oom"]));
         assert_eq!((fault.settings.len(), fault.tuned.len(), fault.held_back.len()), (2, 0, 2));
         assert!(super::fault("# fault cause settings tuned held").is_none());
     }
 
     #[test]
     fn silence_is_right_only_where_nothing_is_wrong() {
-        let of = |cause: Option<&'static str>, named: &[&str]| {
-            let fault = Fault { name: "f", cause, settings: vec![], tuned: vec![], held_back: vec![] };
+        let of = |causes: &[&'static str], named: &[&str]| {
+            let causes = causes.to_vec();
+            let fault = Fault { name: "f", causes, settings: vec![], tuned: vec![], held_back: vec![] };
             let named = named.iter().map(|name| (*name).to_owned()).collect();
-            let case = Case { fault: &fault, workload: "w", is_tuned: false, named, outcome: String::new() };
+            let outcome = String::new();
+            let case =
+                Case { fault: &fault, workload: "w", is_tuned: false, named, confidence: None, outcome };
             (case.is_first(), case.is_among_three())
         };
-        assert_eq!(of(None, &[]), (true, true));
-        assert_eq!(of(None, &["net.rto"]), (false, false));
-        assert_eq!(of(Some("net.rto"), &[]), (false, false));
-        assert_eq!(of(Some("net.rto"), &["memory.oom", "net.rto"]), (false, true));
+        assert_eq!(of(&[], &[]), (true, true));
+        assert_eq!(of(&[], &["net.rto"]), (false, false));
+        assert_eq!(of(&["net.rto"], &[]), (false, false));
+        assert_eq!(of(&["net.rto"], &["memory.oom", "net.rto"]), (false, true));
+        assert_eq!(of(&["net.rto", "memory.oom"], &["net.rto"]), (true, false), "one of two");
+        assert_eq!(of(&["net.rto", "memory.oom"], &["net.rto", "disk.full", "memory.oom"]), (true, true));
     }
 }

@@ -11,7 +11,7 @@ use plimsoll_model::report::Evidence;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
-const LEVELS: [&str; 8] = [
+const LEVELS: [&str; 9] = [
     "rules",
     "routes",
     "neighbours",
@@ -20,12 +20,22 @@ const LEVELS: [&str; 8] = [
     "tcp.",
     "machine.slab.",
     "nf_conntrack.count",
+    "filesystem.",
 ];
+
+/// The levels that two trials are compared by: what somebody has made and left there. All else differs by what was done before.
+const LEVELS_OF_SIDES: [&str; 6] =
+    ["rules", "routes", "descriptors.fullest", "nf_conntrack.count", "tcp.backlog", "filesystem."];
+/// Levels must differ by so much.
+const LEAST_COUNTS: f64 = 10.0;
 
 /// What moved between the two sides that are compared, the strongest first.
 pub(super) fn of(plan: &Plan, compared: &Compared<'_>, trials: &[TrialRecord]) -> Vec<Evidence> {
     let mut figures = counted(plan, &compared.phases);
-    figures.extend(compared.recovery.map(|claim| levels(claim, trials)).unwrap_or_default());
+    figures.extend(match compared.recovery {
+        Some(claim) => levels(claim, trials),
+        None => levels_of_sides(&compared.phases, trials),
+    });
     ranked(plan, figures)
 }
 
@@ -254,6 +264,26 @@ fn levels(claim: &RecoveryClaim, trials: &[TrialRecord]) -> Vec<Figure> {
     values.retain(|(_, name), [before, after, ..]| {
         let least = LEAST_GROWTH * flooded * if name.ends_with(".bytes") { SMALLEST_OBJECT } else { 1.0 };
         before.iter().zip(after.iter()).all(|(before, after)| (after - before).abs() >= least)
+    });
+    figures(values, None)
+}
+
+/// The same of two sides that are trials: what was there when the compared phase began. Only what differs by more than a few counts.
+fn levels_of_sides(phases: &[(&PhaseRecord, Side)], trials: &[TrialRecord]) -> Vec<Figure> {
+    let mut values = Sides::new();
+    for (phase, side) in phases {
+        let of_phase = |trial: &&TrialRecord| trial.phases.iter().any(|it| std::ptr::eq(it, *phase));
+        let Some(trial) = trials.iter().find(of_phase) else { continue };
+        for deep in trial.deep.iter().filter(|deep| deep.phase == phase.name && deep.arm == Arm::Treatment) {
+            let told = |name: &&String| LEVELS_OF_SIDES.iter().any(|start| name.starts_with(start));
+            for (name, value) in deep.snapshot.values.iter().filter(|(name, _)| told(name)) {
+                let key = (deep.host.clone(), name.clone());
+                values.entry(key).or_default()[*side as usize].push(*value);
+            }
+        }
+    }
+    values.retain(|_, [before, after, ..]| {
+        before.iter().zip(after.iter()).all(|(before, after)| (after - before).abs() >= LEAST_COUNTS)
     });
     figures(values, None)
 }

@@ -102,7 +102,7 @@ fn apart(finding: &Finding) -> f64 {
     }
 }
 
-/// The name of the process that a storage load is a thread of.
+/// The name of the process that a load is a thread of.
 const AGENT: &str = "plimsoll";
 
 /// What is measured in a phase: the service and those that it passes on to, or a storage load itself; and whether that waits for a disk: a storage load does, and so do hosts on which something else than what is told of
@@ -127,6 +127,7 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
     }
     Measured {
         processes,
+        load: load.map(|load| (load.from.clone(), AGENT.to_owned())),
         waits_for_disk: !experiment.volumes.is_empty()
             || profile.is_some_and(|profile| profile.own_syncs_per_s > 0.0),
     }

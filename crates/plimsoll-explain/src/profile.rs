@@ -133,6 +133,7 @@ pub fn contrast(
         failures: seen::failures(before, after),
         block_io: seen::block_io(before, after),
         cpu_use: seen::cpu_use(before, after),
+        throttling: seen::throttling(before, after),
     })
 }
 
@@ -155,6 +156,7 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        throttling: seen::throttling(before, after),
     }
 }
 

@@ -3,8 +3,10 @@
 //! All of it are counts, as the samples of a profile are, and their scatter is taken to be that of counts, several times over, since what is seen of
 //! one thread at one time is likely to be seen of it again a little later.
 
-use plimsoll_model::observation::{BlockIo, CpuUse, FailedCalls, Frame, Wait, WaitSite};
-use plimsoll_model::report::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait, WaitFor, Who};
+use plimsoll_model::observation::{BlockIo, CpuUse, FailedCalls, Frame, Throttled, Wait, WaitSite};
+use plimsoll_model::report::{
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
+};
 
 use crate::profile::Sampled;
 
@@ -27,6 +29,8 @@ pub(crate) const RAN_OUT: [&str; 8] =
 const LEAST_CPUS: f64 = 0.1;
 /// So many requests of a block device in each second are worth telling of.
 const LEAST_REQUESTS: f64 = 20.0;
+/// A group that is stopped in fewer of its periods is hardly held up.
+const LEAST_STOPPED: f64 = 0.05;
 /// So many of each kind are told.
 const TOLD: usize = 8;
 
@@ -235,6 +239,28 @@ pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
     grown
 }
 
+/// Control groups that were stopped more often by their quota of CPU time.
+pub(crate) fn throttling(before: &Sampled, after: &Sampled) -> Vec<GrownThrottling> {
+    let grown = after.profile.seen.throttled.iter().filter_map(|group| {
+        let same = |it: &&Throttled| (&it.owner, &it.group) == (&group.owner, &group.group);
+        let was = before.profile.seen.throttled.iter().find(same);
+        let share = |it: &Throttled| it.throttled as f64 / it.periods.max(1) as f64;
+        let found = GrownThrottling {
+            host: group.owner.name.clone(),
+            group: group.group.clone(),
+            before_share: was.map_or(0.0, share),
+            after_share: share(group),
+            before_us: was.map_or(0.0, |it| it.us as f64) / before.operations.max(1) as f64,
+            after_us: group.us as f64 / after.operations.max(1) as f64,
+        };
+        let more = found.after_share >= LEAST_STOPPED
+            && found.after_share >= MORE * found.before_share
+            && found.after_us >= MORE * found.before_us;
+        more.then_some(found)
+    });
+    grown.collect()
+}
+
 /// Processes that used more of the CPUs, both in each second and for each operation.
 pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     let hertz = f64::from(after.profile.hertz);
@@ -363,6 +389,19 @@ mod tests {
         assert_eq!((io[0].who.process.as_str(), io[0].after_per_s), ("dd", 400.0));
         assert!((cpu_use(&calm, &loud)[0].after_cpus - 0.9).abs() < 1e-9);
         assert!(block_io(&loud, &calm).is_empty() && cpu_use(&loud, &loud).is_empty());
+    }
+
+    #[test]
+    fn a_group_that_its_quota_stops_is_told_with_the_share_of_its_periods() {
+        let of = |throttled: u64| {
+            side(1000, |seen| {
+                let (owner, group) = (owner(), "/limited".to_owned());
+                seen.throttle(Throttled { owner, group, periods: 100, throttled, us: throttled * 60_000 });
+            })
+        };
+        let grown = throttling(&of(0), &of(80));
+        assert_eq!((grown[0].after_share, grown[0].after_us), (0.8, 4800.0));
+        assert!(throttling(&of(80), &of(80)).is_empty() && throttling(&of(0), &of(2)).is_empty());
     }
 
     proptest! {

@@ -31,6 +31,10 @@ macro_rules! each_cause {
             NetPortExhaustion: net_port_exhaustion = "net.port_exhaustion", "The client runs out of ports";
             /// A process has as many files and sockets open as it may.
             LimitFileDescriptors: limit_file_descriptors = "limit.file_descriptors", "A process runs out of file descriptors";
+            /// The kernel tracks as many connections as it may, and drops packets of new ones.
+            NetConntrackFull: net_conntrack_full = "net.conntrack_full", "The table of tracked connections is full";
+            /// Packets are larger than a link on the way takes, and the sender never learns.
+            NetMtuBlackhole: net_mtu_blackhole = "net.mtu_blackhole", "Packets too large for a link disappear";
             /// Ports are used again before the other side has forgotten their last connection.
             NetTimeWaitReuse: net_time_wait_reuse = "net.time_wait_reuse", "Connections meet their predecessors in TIME_WAIT";
             /// Each packet or connection is compared with rule after rule: of routing policy, of a packet filter, of a classifier.
@@ -41,8 +45,12 @@ macro_rules! each_cause {
             MemoryReclaim: memory_reclaim = "memory.reclaim", "The kernel looks for memory that it can take back";
             /// Memory has run out, and the kernel ends a process to get some.
             MemoryOom: memory_oom = "memory.oom", "The kernel kills processes because memory runs out";
+            /// Memory is written to swap, and read from there when it is needed.
+            MemorySwap: memory_swap = "memory.swap", "Programs wait for memory that was swapped out";
             /// The service waits for the disk to make durable what it has written, and does so more often.
             DiskSyncBound: disk_sync_bound = "disk.sync_bound", "The service makes more of its writes durable";
+            /// A file system has no room left, or no inode.
+            DiskFull: disk_full = "disk.full", "A file system is full";
             /// The CPUs are busy, and most of what was added is the kernel's.
             CpuKernelSaturated: cpu_kernel_saturated = "cpu.kernel_saturated", "The kernel uses up the CPUs";
             /// The CPUs are busy, and most of what was added is the program's.
@@ -57,6 +65,14 @@ macro_rules! each_cause {
             DiskForeignSync: disk_foreign_sync = "disk.foreign_sync", "Somebody else makes the disk flush";
             /// Somebody else reads or writes the same device, and takes a part of what it can do.
             DiskCompetingIo: disk_competing_io = "disk.competing_io", "Another load competes for the same device";
+            /// The device does all that it can: requests wait in its queue.
+            DiskSaturated: disk_saturated = "disk.saturated", "The device does all that it can";
+            /// A control group has used up its quota of CPU time, and is stopped until its next period.
+            CpuQuotaThrottled: cpu_quota_throttled = "cpu.quota_throttled", "A quota of CPU time stops the service";
+            /// Others use the CPUs that what is measured waits for.
+            CpuContended: cpu_contended = "cpu.contended", "Another program takes the CPUs";
+            /// The kernel takes longer for each operation, in a function that no other cause knows.
+            KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel takes longer for each operation";
         }
     };
 }

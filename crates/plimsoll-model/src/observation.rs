@@ -20,7 +20,7 @@ pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
-pub use seen::{BlockIo, CpuUse, FailedCalls, Seen, Wait, WaitSite};
+pub use seen::{BlockIo, CpuUse, FailedCalls, Seen, Throttled, Wait, WaitSite};
 
 use crate::experiment::{Metric, Rung};
 use crate::ids::IdSet;

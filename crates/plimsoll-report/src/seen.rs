@@ -3,7 +3,7 @@
 use plimsoll_model::report::{ProfileReport, WaitFor, Who};
 
 use crate::findings::Sides;
-use crate::number::figure;
+use crate::number::{figure, percent};
 use crate::section::{Row, Section, left, right};
 
 /// From this many microseconds on a time is told in milliseconds.
@@ -13,10 +13,16 @@ const MIB: f64 = 1024.0 * 1024.0;
 /// A section for each kind of which something was seen.
 pub(crate) fn sections(sides: Sides<'_>, found: Option<&ProfileReport>) -> Vec<Section> {
     let Some(found) = found else { return Vec::new() };
-    [waits(sides, found), failures(sides, found), block_io(sides, found), cpu_use(sides, found)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        waits(sides, found),
+        failures(sides, found),
+        block_io(sides, found),
+        cpu_use(sides, found),
+        throttling(sides, found),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn waits((_, before, after): Sides<'_>, found: &ProfileReport) -> Option<Section> {
@@ -86,6 +92,22 @@ fn cpu_use((_, before, after): Sides<'_>, found: &ProfileReport) -> Option<Secti
     });
     let section = Section::new("Who used more of the CPUs").table(columns, rows);
     (!found.cpu_use.is_empty()).then_some(section)
+}
+
+fn throttling((_, before, after): Sides<'_>, found: &ProfileReport) -> Option<Section> {
+    let columns =
+        [left("host"), left("control group"), right(before), right(after), right("stopped").expendable(1)];
+    let rows = found.throttling.iter().map(|group| {
+        Row::of([
+            group.host.clone(),
+            group.group.clone(),
+            format!("{} % of its periods", percent(group.before_share)),
+            format!("{} % of its periods", percent(group.after_share)),
+            format!("{} → {}", time(group.before_us), time(group.after_us)),
+        ])
+    });
+    let section = Section::new("Control groups that their quota of CPU time stopped").table(columns, rows);
+    (!found.throttling.is_empty()).then_some(section)
 }
 
 fn who(who: &Who) -> String {

@@ -45,7 +45,7 @@ pub(super) fn named(id: CauseId, signature: &Signature, known: &Known<'_>) -> Op
     let functions = with_callees
         .into_iter()
         .chain(own.into_iter().filter(|it| with_callees.is_none_or(|w| w.function != it.function)));
-    let functions = functions.map(|it| of_function(it, &profile.per));
+    let functions = functions.map(|it| told(it, &profile.per));
     let counters = with.into_iter().take(super::QUOTED).map(super::quoted);
     Some(cause(id, confidence, functions.chain(counters).collect()))
 }
@@ -77,12 +77,12 @@ pub(super) fn saturated(profile: Option<&ProfileReport>) -> Option<Cause> {
         unit: format!("µs/{}", profile.per),
     };
     let functions = profile.functions.iter().filter(|it| it.kind == kind).take(3);
-    let functions = functions.map(|it| of_function(it, &profile.per));
+    let functions = functions.map(|it| told(it, &profile.per));
     Some(cause(id, 0.6, std::iter::once(all).chain(functions).collect()))
 }
 
 /// A function as evidence.
-fn of_function(function: &GrownFunction, per: &str) -> CauseEvidence {
+pub(super) fn told(function: &GrownFunction, per: &str) -> CauseEvidence {
     let owner = function.owner.join("/");
     let place = if owner.is_empty() { owner } else { format!(", mostly in {owner}") };
     CauseEvidence {
@@ -144,6 +144,7 @@ mod tests {
             failures: Vec::new(),
             block_io: Vec::new(),
             cpu_use: Vec::new(),
+            throttling: Vec::new(),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
+use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, When, cause};
+use super::{BackgroundLoad, Change, Definition, Known, Page, Shown, When, by_calls, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -25,7 +26,24 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         Shown::Background(background) => switched(background),
         Shown::Flushing(_) => None,
     });
-    switched.collect()
+    foreign(known).into_iter().chain(switched).collect()
+}
+
+/// Others who ask more of a device, where something of the run waits for one and waits longer.
+fn foreign(known: &Known<'_>) -> Option<Cause> {
+    let foreign = by_seen::foreign_block_io(known);
+    let first = foreign.first()?;
+    let waits = by_seen::waits(known, WaitFor::Disk);
+    let waits: Vec<&GrownWait> =
+        waits.into_iter().filter(|it| known.measured.processes.contains(&it.who.process)).collect();
+    if !known.measured.waits_for_disk || waits.is_empty() {
+        return None;
+    }
+    // Whoever makes the device flush writes to it as well, and the flushes are what is waited for.
+    let sure = if by_calls::syncs(known).foreign.is_empty() { 0.85 } else { 0.55 };
+    let evidence = by_seen::told_block_io(&foreign).into_iter().chain(by_seen::told_waits(known, &waits));
+    let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
+    Some(Cause { title, ..cause(ID, sure, evidence.collect()) })
 }
 
 /// A second mode that is there when a background load is: that was switched on and off, so it is confirmed. A cause is named only where there are
@@ -38,4 +56,29 @@ fn switched(background: &BackgroundLoad) -> Option<Cause> {
 
 fn change(experiment: &Experiment) -> Option<Change> {
     Change::without_background_loads(experiment)
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::FrameKind;
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{asleep, profile, relay, wait, writes};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn whoever_writes_to_the_device_that_the_service_waits_for_is_named() {
+        let of = |process: &str, kind, waits| {
+            let profile = ProfileReport { block_io: vec![writes(kind, process)], waits, ..profile() };
+            named(&Known { profile: Some(&profile), measured: relay(), ..Known::default() })
+        };
+        let waits = vec![wait("relay", asleep("jbd2_log_wait_commit", "fsync"), WaitFor::Disk)];
+        let causes = of("dd", FrameKind::Others, waits.clone());
+        assert_eq!(causes[0].id, ID);
+        assert!(causes[0].title.ends_with(": `dd` on machine"), "{}", causes[0].title);
+        assert!(of("relay", FrameKind::Host, waits.clone()).is_empty(), "that is the service itself");
+        assert!(of("kworker", FrameKind::Shared, waits).is_empty(), "that is on behalf of somebody");
+        assert!(of("dd", FrameKind::Others, Vec::new()).is_empty(), "nobody waits for it");
+    }
 }

@@ -1,7 +1,9 @@
 //! What tests of causes are made of.
 
-use plimsoll_model::observation::{FrameKind, ProfileClock, TracedCall};
-use plimsoll_model::report::{Evidence, GrownCalls, ProfileReport, ProfileSide};
+use plimsoll_model::observation::{FrameKind, ProfileClock, TracedCall, WaitSite};
+use plimsoll_model::report::{
+    Evidence, GrownBlockIo, GrownCalls, GrownFailures, GrownWait, ProfileReport, ProfileSide, WaitFor, Who,
+};
 
 use super::Measured;
 
@@ -38,7 +40,7 @@ pub(super) fn flushes() -> Evidence {
 
 /// A relay that waits for a disk.
 pub(super) fn relay() -> Measured {
-    Measured { processes: vec!["relay".into()], waits_for_disk: true }
+    Measured { processes: vec!["relay".into()], waits_for_disk: true, load: None }
 }
 
 /// A profile in which nothing grew.
@@ -67,5 +69,45 @@ pub(super) fn profile() -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        throttling: Vec::new(),
+    }
+}
+
+/// A process of a host of the run, or of the rest of the machine.
+pub(super) fn who(owner_kind: FrameKind, process: &str) -> Who {
+    let owner = if owner_kind == FrameKind::Host { "relay" } else { "machine" };
+    Who { owner_kind, owner: owner.into(), process: process.into() }
+}
+
+/// A sleep in one function.
+pub(super) fn asleep(function: &str, call: &str) -> WaitSite {
+    WaitSite::Sleep { functions: vec![function.into()], call: Some(call.into()) }
+}
+
+/// A wait of a process on a host of the run, ten times as long as before.
+pub(super) fn wait(process: &str, site: WaitSite, wait_for: WaitFor) -> GrownWait {
+    let who = who(FrameKind::Host, process);
+    let (before_threads, after_threads) = (0.1, 1.0);
+    GrownWait { who, site, wait_for, before_us: 300.0, after_us: 3000.0, before_threads, after_threads }
+}
+
+/// A profile in which calls of a process fail.
+pub(super) fn failing(process: &str, call: &str, error: &str) -> ProfileReport {
+    let who = who(FrameKind::Host, process);
+    let (call, error) = (call.into(), error.into());
+    let failed = GrownFailures { who, call, error, before_per_s: 0.0, after_per_s: 50.0 };
+    ProfileReport { failures: vec![failed], ..profile() }
+}
+
+/// Writes of a process to a device, of which there were none before.
+pub(super) fn writes(owner_kind: FrameKind, process: &str) -> GrownBlockIo {
+    GrownBlockIo {
+        who: who(owner_kind, process),
+        device: "vda".into(),
+        writes: true,
+        before_per_s: 0.0,
+        after_per_s: 400.0,
+        before_bytes_per_s: 0.0,
+        after_bytes_per_s: 4e7,
     }
 }

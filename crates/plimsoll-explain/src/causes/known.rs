@@ -34,6 +34,8 @@ pub struct Measured {
     pub processes: Vec<String>,
     /// Whether it waits for a disk, which others may keep busy. A web server that writes nothing is not held up by somebody else's flush.
     pub waits_for_disk: bool,
+    /// The host that the load comes from, and the process there that makes it.
+    pub load: Option<(String, String)>,
 }
 
 /// The stalls of one cell, and what the kernel counted beside them.

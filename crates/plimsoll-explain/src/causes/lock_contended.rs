@@ -1,8 +1,10 @@
 //! `lock.contended`: CPUs spin until another one has released a lock.
 
 use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::observation::WaitSite;
+use plimsoll_model::report::{GrownWait, WaitFor};
 
-use super::{Definition, Known, Page, When, by_functions, by_hand};
+use super::{Definition, Known, Page, When, by_functions, by_hand, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -16,6 +18,11 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
+const ID: CauseId = CauseId::LockContended;
+/// What a thread sleeps in that waits for a lock on a file, or a semaphore, that another process holds (fs/locks.c, ipc/sem.c). Threads without work sleep
+/// in futexes as well, so that those tell nothing.
+const HELD: [&str; 6] =
+    ["flock_lock", "posix_lock", "locks_lock", "fcntl_setlk", "do_lock_file_wait", "__do_semtimedop"];
 /// The functions are those of kernel/locking.
 const FUNCTIONS: by_functions::Signature = by_functions::Signature {
     functions: &[
@@ -32,5 +39,39 @@ const FUNCTIONS: by_functions::Signature = by_functions::Signature {
 };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_functions::named(CauseId::LockContended, &FUNCTIONS, known).into_iter().collect()
+    let is_held = |it: &&&GrownWait| match &it.site {
+        WaitSite::Sleep { functions, .. } => {
+            functions.iter().any(|function| HELD.iter().any(|start| function.starts_with(start)))
+        }
+        WaitSite::Cpu => false,
+    };
+    let waits = by_seen::waits(known, WaitFor::Lock);
+    let held: Vec<&GrownWait> = waits.iter().filter(is_held).copied().collect();
+    let slept = (!held.is_empty()).then(|| cause(ID, 0.8, by_seen::told_waits(known, &held)));
+    by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(slept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{asleep, profile, wait};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_file_that_another_has_locked_is_told_and_threads_without_work_are_not() {
+        let of = |function: &str, call: &str| {
+            let waits = vec![wait("relay", asleep(function, call), WaitFor::Lock)];
+            let profile = ProfileReport { waits, ..profile() };
+            named(&Known { profile: Some(&profile), ..Known::default() })
+        };
+        let causes = of("flock_lock_inode_wait", "flock");
+        assert_eq!(causes[0].id, ID);
+        assert_eq!(
+            causes[0].evidence[0].metric,
+            "relay/relay waited: flock_lock_inode_wait in flock (per connection)"
+        );
+        assert!(of("futex_do_wait", "futex").is_empty());
+    }
 }

@@ -2,8 +2,11 @@
 
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
+use plimsoll_model::report::WaitFor;
 
-use super::{Change, Definition, Known, Page, When, by_columns, by_functions};
+use super::{
+    Change, Definition, Known, Page, When, by_columns, by_counters, by_functions, by_seen, cause, quoted,
+};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -34,7 +37,15 @@ const FUNCTIONS: by_functions::Signature = by_functions::Signature {
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     let columns = by_columns::named(ID, 0.7, &COLUMNS, known.evidence);
-    by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(columns).collect()
+    let waits = by_seen::waits(known, WaitFor::Memory);
+    let scanned = ["machine.vmstat.pgscan_direct", "machine.vmstat.pgsteal_direct"];
+    let scanned: Vec<_> =
+        scanned.iter().filter_map(|name| by_counters::grown(name, known.evidence)).collect();
+    let slept = (!waits.is_empty() && !scanned.is_empty()).then(|| {
+        let evidence = by_seen::told_waits(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
+        cause(ID, 0.8, evidence.collect())
+    });
+    by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(slept).chain(columns).collect()
 }
 
 fn change(experiment: &Experiment) -> Option<Change> {

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::experiment::Experiment;
 
-use super::{Change, Definition, Known, Page, When, by_counters};
+use super::{Change, Definition, Known, Page, When, by_counters, by_seen, cause};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -17,14 +17,33 @@ pub(super) const DEFINITION: Definition = Definition {
     change,
 };
 
+const ID: CauseId = CauseId::NetPortExhaustion;
 /// What must have been counted.
 const COUNTERS: by_counters::Signature =
     by_counters::Signature { counter: "errors.no_port", least: 0.005, with: &[] };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_counters::named(CauseId::NetPortExhaustion, &COUNTERS, known.evidence).into_iter().collect()
+    let of_the_load = by_counters::named(ID, &COUNTERS, known.evidence);
+    let failed = by_seen::failures(known, &["EADDRNOTAVAIL"]);
+    let of_a_process = (!failed.is_empty()).then(|| cause(ID, 0.85, by_seen::told_failures(&failed)));
+    of_the_load.into_iter().chain(of_a_process).collect()
 }
 
 fn change(experiment: &Experiment) -> Option<Change> {
     Change::more_ports(experiment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::failing;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_proxy_without_ports_is_told_by_its_calls() {
+        let profile = failing("haproxy", "connect", "EADDRNOTAVAIL");
+        let causes = named(&Known { profile: Some(&profile), ..Known::default() });
+        assert_eq!(causes[0].id, ID);
+        assert_eq!(causes[0].evidence[0].metric, "connect failed with EADDRNOTAVAIL in relay/haproxy");
+    }
 }

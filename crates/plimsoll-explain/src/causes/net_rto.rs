@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_hand, by_stalls};
+use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -17,6 +17,18 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
+/// What the kernel must have counted where no packets were captured: net/ipv4/tcp_timer.c.
+const COUNTERS: by_counters::Signature = by_counters::Signature {
+    counter: "netstat.TcpExt.TCPTimeouts",
+    least: 0.005,
+    with: &[
+        "netstat.TcpExt.TCPSlowStartRetrans",
+        "netstat.TcpExt.TCPLossProbes",
+        "netstat.TcpExt.TCPSpuriousRTOs",
+    ],
+};
+/// How sure the counters alone are.
+const COUNTED_ALONE: f64 = 0.6;
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::Rto, Class::TailLoss],
@@ -26,5 +38,8 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
 };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_stalls::named(CauseId::NetRto, &STALLS, known.stalls).into_iter().collect()
+    let counted = by_counters::named(CauseId::NetRto, &COUNTERS, known.evidence);
+    // Counters tell that it happens, and not what it costs.
+    let counted = counted.map(|cause| Cause { confidence: COUNTED_ALONE, ..cause });
+    by_stalls::named(CauseId::NetRto, &STALLS, known.stalls).into_iter().chain(counted).collect()
 }

@@ -3,7 +3,7 @@
 use plimsoll_model::cause::{Cause, CauseId};
 use plimsoll_model::trace::Class;
 
-use super::{Definition, Known, Page, When, by_hand, by_stalls};
+use super::{Definition, Known, Page, When, by_counters, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -17,6 +17,20 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
+const ID: CauseId = CauseId::NetSynDropped;
+/// What the kernel must have counted where no packets were captured.
+const COUNTERS: by_counters::Signature = by_counters::Signature {
+    counter: "netstat.TcpExt.TCPSynRetrans",
+    least: 0.005,
+    with: &["netstat.TcpExt.TCPTimeouts", "snmp.Tcp.AttemptFails"],
+};
+/// Where one of these grew as well it is known why nobody answered.
+const KNOWN_WHY: [&str; 4] = [
+    "netstat.TcpExt.ListenOverflows",
+    "netstat.TcpExt.PAWSTimewait",
+    "nf_conntrack.drop",
+    "nf_conntrack.early_drop",
+];
 /// What the packets must show.
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::SynRetry, Class::SynackRetry],
@@ -26,5 +40,34 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
 };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    by_stalls::named(CauseId::NetSynDropped, &STALLS, known.stalls).into_iter().collect()
+    by_stalls::named(ID, &STALLS, known.stalls).into_iter().chain(counted(known)).collect()
+}
+
+/// SYNs that were sent again, and nothing that says why.
+fn counted(known: &Known<'_>) -> Option<Cause> {
+    if KNOWN_WHY.iter().any(|name| by_counters::grown(name, known.evidence).is_some()) {
+        return None;
+    }
+    let found = by_counters::named(ID, &COUNTERS, known.evidence)?;
+    Some(Cause { confidence: 0.6, ..found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::grew;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn syns_that_nobody_answers_are_told_where_no_queue_explains_them() {
+        let counter = |name: &str| grew("client", &format!("{name} (per connection)"), 0.0, 0.2);
+        let [again, timeouts, overflows] =
+            ["netstat.TcpExt.TCPSynRetrans", "netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.ListenOverflows"]
+                .map(counter);
+        let ids = |evidence: &[_]| -> Vec<CauseId> {
+            named(&Known { evidence, ..Known::default() }).iter().map(|it| it.id).collect()
+        };
+        assert_eq!(ids(&[again.clone(), timeouts.clone()]), [ID]);
+        assert_eq!(ids(&[again, timeouts, overflows]), [CauseId::NetListenOverflow]);
+    }
 }

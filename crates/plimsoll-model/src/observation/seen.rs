@@ -26,6 +26,9 @@ pub struct Seen {
     /// The CPU time of each process of the machine: filled in where the stacks of others are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_use: Vec<CpuUse>,
+    /// How often control groups of the run's hosts were stopped by their quota of CPU time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<Throttled>,
 }
 
 /// What a thread waits for.
@@ -101,6 +104,21 @@ pub struct CpuUse {
     pub samples: u64,
 }
 
+/// How often a control group was stopped because its quota of CPU time was used up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throttled {
+    /// The host that its processes are of.
+    pub owner: Frame,
+    /// Its path.
+    pub group: String,
+    /// Periods in which some of it wanted to run.
+    pub periods: u64,
+    /// Periods in which it was stopped.
+    pub throttled: u64,
+    /// For how long, over all CPUs, in microseconds.
+    pub us: u64,
+}
+
 impl Seen {
     /// Whether nothing was looked at.
     #[must_use]
@@ -114,6 +132,7 @@ impl Seen {
         other.failures.iter().for_each(|failed| self.failure(failed.clone()));
         other.block_io.iter().for_each(|io| self.block(io.clone()));
         other.cpu_use.iter().for_each(|used| self.cpu(used.clone()));
+        other.throttled.iter().for_each(|throttled| self.throttle(throttled.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
     }
@@ -155,6 +174,19 @@ impl Seen {
                 known.bytes += more.bytes;
             }
             None => self.block_io.push(more),
+        }
+    }
+
+    /// Counts periods in which a control group was stopped.
+    pub fn throttle(&mut self, more: Throttled) {
+        let is_same = |it: &&mut Throttled| (&it.owner, &it.group) == (&more.owner, &more.group);
+        match self.throttled.iter_mut().find(is_same) {
+            Some(known) => {
+                known.periods += more.periods;
+                known.throttled += more.throttled;
+                known.us += more.us;
+            }
+            None => self.throttled.push(more),
         }
     }
 

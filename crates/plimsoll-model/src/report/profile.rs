@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait};
+use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait};
 use crate::observation::{FrameKind, ProfileClock, TracedCall};
 
 /// Where the CPUs' time went, before and after, or on the better side and on the worse.
@@ -47,6 +47,9 @@ pub struct ProfileReport {
     /// Processes that used more of the CPUs.
     #[serde(default)]
     pub cpu_use: Vec<GrownCpuUse>,
+    /// Control groups that were stopped more often by their quota of CPU time.
+    #[serde(default)]
+    pub throttling: Vec<GrownThrottling>,
 }
 
 impl ProfileReport {

@@ -106,6 +106,23 @@ pub struct GrownCpuUse {
     pub after_cpus: f64,
 }
 
+/// A control group that was stopped more often by its quota of CPU time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownThrottling {
+    /// The host that its processes are of.
+    pub host: String,
+    /// Its path.
+    pub group: String,
+    /// The share of the periods in which it wanted to run and was stopped, before.
+    pub before_share: f64,
+    /// The same after.
+    pub after_share: f64,
+    /// For how long it was stopped for each connection or operation before, in microseconds.
+    pub before_us: f64,
+    /// The same after.
+    pub after_us: f64,
+}
+
 impl WaitSite {
     /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
     #[must_use]

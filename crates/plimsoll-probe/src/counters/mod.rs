@@ -36,10 +36,13 @@
 //! | `locks.{held,blocked}` | `locks` | deep | file locks |
 //! | `tcp.STATE`, `tcp.backlog` | socket diagnostics, else `net/tcp`, `net/tcp6` | deep | TCP sockets by state; connections that wait to be accepted |
 //! | `rules`, `routes`, `neighbours` | route netlink | deep | routing-policy rules, routes and neighbours of all families |
+//! | `rules.nftables` | netfilter netlink | deep | rules of nftables, of all families and tables |
+//! | `filesystem.MOUNTED.free.{bytes,inodes}` | `self/mounts`, statvfs(3) | deep | what is free on file systems that are on a device |
 //! | `processes.{count,threads}` | `PID/stat` | deep | of the host's network namespace |
 //! | `processes.{user,system,reaped_user,reaped_system}` | `PID/stat` | deep | CPU time of those that live, of their children that were waited for |
 //! | `processes.run_delay` | `PID/schedstat` | deep | time they waited for a CPU (their first threads alone) |
 //! | `descriptors` | `PID/fd` | deep | open file descriptors of the host's processes |
+//! | `descriptors.fullest` | `PID/fd`, `PID/limits` | deep | the share of its limit that the process uses which uses most of it, in per cent |
 //! | `wait.SYMBOL` | `PID/task/TID/wchan` | deep | threads that sleep in this kernel function; one that is not there is 0 |
 //!
 //! # Cost
@@ -50,6 +53,7 @@
 //! three files at its full rate, the next group once a second, and the rest when asked. `examples/sampling_cost.rs` measures each file.
 
 pub(crate) mod cpu_time;
+mod filesystems;
 mod journals;
 mod machine;
 mod network;
@@ -68,7 +72,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::raw_now_ns;
 use crate::connections;
-use crate::netlink::{RouteObject, count_route_objects};
+use crate::netlink::{RouteObject, count_nft_rules, count_route_objects};
 use source::{Source, Tier};
 use table::Table;
 
@@ -245,6 +249,9 @@ impl Counters {
             self.table.set_named(name, *value);
         }
         self.absent_state.extend(processes.absent);
+        for (name, value) in filesystems::read(&self.proc, self.live) {
+            self.table.set_named(&name, value);
+        }
     }
 
     fn read_sockets(&mut self) {
@@ -281,6 +288,10 @@ impl Counters {
                 Ok(count) => self.table.set_named(name, count as f64),
                 Err(why) => self.absent_state.push(Absence { file: name.to_owned(), why }),
             }
+        }
+        // Where nobody may ask, or there are none, nobody has made any either, as far as this host is concerned.
+        if let Some(count) = self.live.then(count_nft_rules).and_then(Result::ok) {
+            self.table.set_named("rules.nftables", count as f64);
         }
     }
 

@@ -67,6 +67,8 @@ struct Sum {
     stat: [f64; 5],
     run_delay_us: Option<f64>,
     descriptors: usize,
+    /// The share of its limit that a process uses at most, in per cent.
+    fullest: f64,
     waits: BTreeMap<String, usize>,
     /// Processes that may not be looked into.
     hidden: usize,
@@ -88,7 +90,14 @@ impl Sum {
             *self.run_delay_us.get_or_insert(0.0) += delay_ns / 1000.0;
         }
         match fs::read_dir(directory.join("fd")) {
-            Ok(entries) => self.descriptors += entries.count(),
+            Ok(entries) => {
+                let open = entries.count();
+                self.descriptors += open;
+                let limits = fs::read_to_string(directory.join("limits")).ok();
+                if let Some(limit) = limits.and_then(|text| limit_of_files(&text)) {
+                    self.fullest = self.fullest.max(100.0 * open as f64 / limit);
+                }
+            }
             Err(_) => self.descriptors_hidden += 1,
         }
         let tasks = fs::read_dir(directory.join("task")).into_iter().flatten().flatten();
@@ -121,6 +130,7 @@ impl Sum {
             put("processes.run_delay", delay);
         }
         put("descriptors", self.descriptors as f64);
+        put("descriptors.fullest", self.fullest);
         for (symbol, count) in &self.waits {
             put(&format!("wait.{symbol}"), *count as f64);
         }
@@ -142,6 +152,12 @@ impl Sum {
     }
 }
 
+/// The soft limit of open files, from `/proc/PID/limits`; nothing where there is none.
+fn limit_of_files(text: &str) -> Option<f64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    rest.split_ascii_whitespace().next()?.parse().ok().filter(|limit| *limit > 0.0)
+}
+
 /// The second number of `/proc/PID/schedstat`, in nanoseconds; there without CONFIG_SCHEDSTATS, but not without
 /// CONFIG_SCHED_INFO.
 fn run_delay_ns(directory: &Path) -> Option<f64> {
@@ -158,6 +174,14 @@ mod tests {
         let stat = Stat::parse(line).expect("a whole line");
         let found = [stat.user, stat.system, stat.reaped_user, stat.reaped_system, stat.threads];
         assert_eq!(found, [120_000.0, 340_000.0, 560_000.0, 780_000.0, 3.0]);
+    }
+
+    #[test]
+    fn the_limit_of_open_files_is_the_soft_one() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units\n\
+                    Max open files            1024                 524288               files\n";
+        assert_eq!(limit_of_files(text), Some(1024.0));
+        assert_eq!(limit_of_files("Max open files            unlimited  unlimited  files\n"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod blocks;
 mod calls;
 mod failures;
 mod processes;
+mod quotas;
 mod rings;
 mod symbols;
 mod tracefs;
@@ -242,6 +243,7 @@ impl Worker {
             windows.end(&mut failures);
             rings.count(failures, &mut self.now);
         }
+        self.looker.end(&mut self.now.waiting);
         self.is_on = false;
         self.sampled.entry(arm).or_default().merge(std::mem::take(&mut self.now));
     }

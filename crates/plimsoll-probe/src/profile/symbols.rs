@@ -15,7 +15,8 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use nix::unistd::Uid;
 use plimsoll_model::observation::{
-    BlockIo, CallCount, FailedCalls, Frame, FrameKind, Profile, ProfileBuilder, Seen, Wait, WaitSite,
+    BlockIo, CallCount, FailedCalls, Frame, FrameKind, Profile, ProfileBuilder, Seen, Throttled, Wait,
+    WaitSite,
 };
 use syscalls::Sysno;
 
@@ -225,6 +226,16 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
             writes: *writes,
             requests: *requests,
             bytes: *bytes,
+        });
+    }
+    for ((namespace, group), throttled) in &sampled.waiting.groups {
+        let Some(host) = hosts.get(namespace) else { continue };
+        seen.throttle(Throttled {
+            owner: Frame::new(FrameKind::Host, host),
+            group: group.clone(),
+            periods: throttled.periods,
+            throttled: throttled.throttled,
+            us: throttled.us,
         });
     }
     seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);

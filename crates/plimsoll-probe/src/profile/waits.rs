@@ -18,6 +18,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::HostNamespaces;
 use super::processes::{Identity, ProcessKind};
+use super::quotas::{Groups, Quotas};
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -57,6 +58,8 @@ pub(super) struct Waiting {
     pub(super) sites: BTreeMap<(Identity, WaitSite), Waited>,
     /// How often all threads were looked at.
     pub(super) looks: u64,
+    /// How often control groups were stopped by their quota of CPU time.
+    pub(super) groups: Groups,
 }
 
 impl Waiting {
@@ -67,6 +70,12 @@ impl Waiting {
             known.us += waited.us;
         }
         self.looks += other.looks;
+        for (group, throttled) in other.groups {
+            let known = self.groups.entry(group).or_default();
+            known.periods += throttled.periods;
+            known.throttled += throttled.throttled;
+            known.us += throttled.us;
+        }
     }
 }
 
@@ -75,6 +84,7 @@ impl Waiting {
 pub(super) struct Looker {
     processes: HashMap<u32, Seen>,
     names: HashMap<String, Arc<str>>,
+    quotas: Quotas,
     last: Instant,
     due: Instant,
     looks: u64,
@@ -110,14 +120,27 @@ struct Thread {
 impl Looker {
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { processes: HashMap::new(), names: HashMap::new(), last: now, due: now, looks: 0 }
+        Self {
+            processes: HashMap::new(),
+            names: HashMap::new(),
+            quotas: Quotas::default(),
+            last: now,
+            due: now,
+            looks: 0,
+        }
     }
 
     /// Begins anew: ids of processes may belong to others by now.
     pub(super) fn begin(&mut self) {
         self.processes.clear();
+        self.quotas.begin();
         self.last = Instant::now();
         self.due = self.last + EVERY.0 / 2;
+    }
+
+    /// Ends it: what control groups were held to since the last look counts as well.
+    pub(super) fn end(&mut self, waiting: &mut Waiting) {
+        self.quotas.look(&mut waiting.groups);
     }
 
     /// How long until it wants to look again.
@@ -164,6 +187,7 @@ impl Looker {
                 }
             }
         }
+        self.quotas.look(&mut waiting.groups);
         let cost = cpu_time().saturating_sub(cpu_before).max(now.elapsed() / 8);
         self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
     }
@@ -177,7 +201,14 @@ impl Looker {
         for pid in pids {
             let seen = match known.remove(&pid) {
                 Some(seen) => seen,
-                None => seen(pid, hosts).unwrap_or(Seen::Other),
+                None => {
+                    let new = seen(pid, hosts).unwrap_or(Seen::Other);
+                    if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = &new
+                    {
+                        self.quotas.watch(*host, pid);
+                    }
+                    new
+                }
             };
             self.processes.insert(pid, seen);
         }

@@ -674,6 +674,7 @@ fn profile() -> ProfileReport {
         failures: Vec::new(),
         block_io: Vec::new(),
         cpu_use: Vec::new(),
+        throttling: Vec::new(),
     }
 }
 

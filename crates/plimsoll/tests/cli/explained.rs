@@ -1,5 +1,7 @@
 //! What is held down by something that the experiment does not speak of: whether it is named.
 
+use std::path::Path;
+
 use crate::lab::Lab;
 
 const TWO_HOSTS: &str = r#"
@@ -271,4 +273,118 @@ fn of_two_commands_the_worse_one_is_explained() {
     let alike = ["compare", "--explain", "--a", few, "--b", few, "--min-pairs", "3", "--max-pairs", "3"];
     lab.plimsoll(&alike).exits(4).prints("nothing to explain");
     lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
+}
+
+/// Somebody on the server's host who lowers how many files its process may have open, in one of two releases.
+const FEW_FILES: &str = r#"
+[services.limits]
+on = "server"
+exec = ["sh", "-c", "for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = web ] && prlimit --pid ${p#/proc/} --nofile=$FILES:65536; done; exec python3 -m http.server {port}"]
+privileged = true
+env = { FILES = "4096" }
+[factors.release]
+set = "services.limits.env.FILES"
+levels = ["4096", "12"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+"#;
+
+#[test]
+fn a_server_that_may_open_no_more_files_is_named_by_its_calls_that_fail() {
+    let lab = Lab::of_root();
+    let file = lab.file("files.toml", &format!("{TWO_HOSTS}{FEW_FILES}"));
+    let prefork = ["--set", "services.web.web.model=prefork", "--set", "services.web.web.clients=64"];
+    let args = [&["run", &file, "--yes", "--format", "json"][..], &prefork].concat();
+    let report = lab.plimsoll_until_decided(&args).exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(
+        cause["id"], "limit.file_descriptors",
+        "{} {}",
+        report["causes"], report["profile"]["failures"]
+    );
+    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
+    assert!(metric.contains("failed with EMFILE in server/web"), "{metric}");
+}
+
+/// Somebody who holds the server's processes to a quota of CPU time, in one of two releases.
+const QUOTA: &str = r#"
+[services.quota]
+on = "server"
+exec = ["sh", "-c", "g=$GROUP; mkdir -p $g && echo $QUOTA > $g/cpu.cfs_quota_us && for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = web ] && echo ${p#/proc/} > $g/cgroup.procs; done; exec python3 -m http.server {port}"]
+privileged = true
+env = { QUOTA = "-1", GROUP = "/sys/fs/cgroup/cpu/plimsoll-test-quota" }
+[factors.release]
+set = "services.quota.env.QUOTA"
+levels = ["-1", "10000"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+"#;
+
+#[test]
+#[ignore = "needs control groups of version 1, as the machine of the CI has them"]
+fn a_quota_of_cpu_time_that_somebody_set_is_named_with_its_group() {
+    let lab = Lab::of_root();
+    let group = Path::new("/sys/fs/cgroup/cpu/plimsoll-test-quota");
+    assert!(group.parent().is_some_and(Path::is_dir), "there are no control groups of version 1");
+    let file = lab.file("quota.toml", &format!("{TWO_HOSTS}{QUOTA}"));
+    let prefork = ["--set", "services.web.web.model=prefork", "--set", "services.web.web.clients=64"];
+    let args = [&["run", &file, "--yes", "--format", "json"][..], &prefork].concat();
+    let told = lab.plimsoll_until_decided(&args);
+    // All of its processes have ended with their hosts.
+    std::fs::remove_dir(group).expect("the group is empty");
+    let report = told.exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(
+        cause["id"], "cpu.quota_throttled",
+        "{} {}",
+        report["causes"], report["profile"]["throttling"]
+    );
+    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
+    assert!(metric.contains("plimsoll-test-quota on server"), "{metric}");
+}
+
+/// A packet filter that drops every tenth request for a connection, in one of two releases.
+const SYNS_LOST: &str = r#"
+[services.filter]
+on = "server"
+exec = ["sh", "-c", "{ echo add table ip t; echo 'add chain ip t c { type filter hook input priority 0; }'; [ $PART = 0 ] || echo \"add rule ip t c tcp flags & (syn|ack) == syn numgen random mod 100 < $PART drop\"; } | nft -f - && exec python3 -m http.server {port}"]
+privileged = true
+env = { PART = "0" }
+[factors.release]
+set = "services.filter.env.PART"
+levels = ["0", "10"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+"#;
+
+#[test]
+fn requests_for_connections_that_are_dropped_are_told_from_a_queue_that_is_full() {
+    let lab = Lab::of_root();
+    let file = lab.file("syns.toml", &format!("{TWO_HOSTS}{SYNS_LOST}"));
+    let report = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]).exits(0).json();
+    assert_eq!(report["causes"][0]["id"], "net.syn_dropped", "{}", report["causes"]);
+}
+
+/// Somebody on the server's host who uses the CPUs, in one of two releases.
+const CROWDED: &str = r#"
+[services.crowd]
+on = "server"
+exec = ["sh", "-c", "i=0; while [ $i -lt $LOOPS ]; do i=$((i+1)); (while :; do :; done) & done; exec python3 -m http.server {port}"]
+env = { LOOPS = "0" }
+[factors.release]
+set = "services.crowd.env.LOOPS"
+levels = ["0", "6"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+"#;
+
+#[test]
+fn whoever_takes_the_cpus_that_the_server_waits_for_is_named() {
+    let lab = Lab::of_root();
+    let file = lab.file("crowded.toml", &format!("{TWO_HOSTS}{CROWDED}"));
+    let report = lab.plimsoll_until_decided(&["run", &file, "--yes", "--format", "json"]).exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(cause["id"], "cpu.contended", "{} {}", report["causes"], report["profile"]["cpu_use"]);
+    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
+    assert_eq!(metric, "CPUs that server/sh used");
 }

@@ -1,0 +1,101 @@
+//! Causes by what processes were seen to do: wait, fail, ask block devices, use CPUs.
+
+use plimsoll_model::cause::CauseEvidence;
+use plimsoll_model::observation::FrameKind;
+use plimsoll_model::report::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait, WaitFor, Who};
+
+use super::{Known, QUOTED};
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// System calls of processes of the run's hosts that failed with one of these errors.
+pub(super) fn failures<'k>(known: &'k Known<'_>, errors: &[&str]) -> Vec<&'k GrownFailures> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.failures);
+    let of_hosts = all.iter().filter(|it| it.who.owner_kind == FrameKind::Host);
+    of_hosts.filter(|it| errors.contains(&it.error.as_str())).collect()
+}
+
+/// Waits for this.
+pub(super) fn waits<'k>(known: &'k Known<'_>, wait_for: WaitFor) -> Vec<&'k GrownWait> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.waits);
+    all.iter().filter(|it| it.wait_for == wait_for).collect()
+}
+
+/// What others than what is measured asked of block devices.
+pub(super) fn foreign_block_io<'k>(known: &'k Known<'_>) -> Vec<&'k GrownBlockIo> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.block_io);
+    all.iter().filter(|it| !is_own(known, &it.who)).collect()
+}
+
+/// What others than what is measured used of the CPUs.
+pub(super) fn foreign_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.cpu_use);
+    all.iter().filter(|it| !is_own(known, &it.who)).collect()
+}
+
+/// Whether it is what is measured, the load that measures it, or the kernel, which works for others.
+fn is_own(known: &Known<'_>, who: &Who) -> bool {
+    let load = known.measured.load.as_ref();
+    let is_load = load.is_some_and(|(host, process)| (host, process) == (&who.owner, &who.process));
+    let is_measured = known.measured.processes.contains(&who.process) || is_load;
+    match who.owner_kind {
+        FrameKind::Host => is_measured,
+        FrameKind::Others => false,
+        _ => true,
+    }
+}
+
+/// Calls that failed, as evidence.
+pub(super) fn told_failures(failures: &[&GrownFailures]) -> Vec<CauseEvidence> {
+    let told = failures.iter().take(QUOTED).map(|it| CauseEvidence {
+        metric: format!("{} failed with {} in {}", it.call, it.error, title(&it.who)),
+        before: it.before_per_s,
+        after: it.after_per_s,
+        unit: "per second".to_owned(),
+    });
+    told.collect()
+}
+
+/// Waits, as evidence.
+pub(super) fn told_waits(known: &Known<'_>, waits: &[&GrownWait]) -> Vec<CauseEvidence> {
+    let per = known.profile.map_or("operation", |profile| profile.per.as_str());
+    let told = waits.iter().take(QUOTED).map(|it| CauseEvidence {
+        metric: format!("{} waited: {} (per {per})", title(&it.who), it.site.title()),
+        before: it.before_us,
+        after: it.after_us,
+        unit: format!("µs/{per}"),
+    });
+    told.collect()
+}
+
+/// Who asked block devices, as evidence.
+pub(super) fn told_block_io(block_io: &[&GrownBlockIo]) -> Vec<CauseEvidence> {
+    let told = block_io.iter().take(QUOTED).map(|it| CauseEvidence {
+        metric: format!(
+            "{} {} {}",
+            title(&it.who),
+            if it.writes { "writes to" } else { "reads from" },
+            it.device
+        ),
+        before: it.before_bytes_per_s / MIB,
+        after: it.after_bytes_per_s / MIB,
+        unit: "MiB/s".to_owned(),
+    });
+    told.collect()
+}
+
+/// Who used CPUs, as evidence.
+pub(super) fn told_cpu_use(cpu_use: &[&GrownCpuUse]) -> Vec<CauseEvidence> {
+    let told = cpu_use.iter().take(QUOTED).map(|it| CauseEvidence {
+        metric: format!("CPUs that {} used", title(&it.who)),
+        before: it.before_cpus,
+        after: it.after_cpus,
+        unit: "CPUs".to_owned(),
+    });
+    told.collect()
+}
+
+/// A process and what it belongs to.
+pub(super) fn title(who: &Who) -> String {
+    format!("{}/{}", who.owner, who.process)
+}

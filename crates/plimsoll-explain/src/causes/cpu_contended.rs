@@ -1,0 +1,67 @@
+//! `cpu.contended`: Others use the CPUs that what is measured waits for.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::report::WaitFor;
+
+use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause, quoted};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "processes that are not measured used more of the CPUs, and what is measured waited longer for one (run delay, PSI)",
+        evidence_against: "the CPUs that were added are those of the service itself; threads never wait for a CPU",
+        test: "stop the process that is named, or give it CPUs of its own (cpusets, `run.cpus`), and measure again",
+        remedy: "move the other process to another machine or other CPUs, or give it a lower weight (nice, cpu.weight)",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+const ID: CauseId = CauseId::CpuContended;
+/// Time in which some task waited for a CPU.
+const PRESSURE: &str = "machine.pressure.cpu.some";
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let foreign = by_seen::foreign_cpu_use(known);
+    let Some(first) = foreign.first() else { return Vec::new() };
+    let waited = by_seen::waits(known, WaitFor::Cpu);
+    let pressure: Vec<CauseEvidence> =
+        by_counters::grown(PRESSURE, known.evidence).map(quoted).into_iter().collect();
+    if waited.is_empty() && pressure.is_empty() {
+        return Vec::new();
+    }
+    let sure = if waited.is_empty() { 0.7 } else { 0.85 };
+    let mut evidence = by_seen::told_cpu_use(&foreign);
+    evidence.extend(by_seen::told_waits(known, &waited));
+    evidence.extend(pressure);
+    let title = format!("{}: `{}` on {}", ID.title(), first.who.process, first.who.owner);
+    vec![Cause { title, ..cause(ID, sure, evidence) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{FrameKind, WaitSite};
+    use plimsoll_model::report::{GrownCpuUse, ProfileReport};
+
+    use super::super::fixture::{profile, relay, wait, who};
+    use super::super::named;
+    use super::*;
+
+    fn busy(process: &str) -> GrownCpuUse {
+        GrownCpuUse { who: who(FrameKind::Host, process), before_cpus: 0.0, after_cpus: 1.5 }
+    }
+
+    #[test]
+    fn whoever_takes_the_cpus_that_the_service_waits_for_is_named() {
+        let waits = vec![wait("relay", WaitSite::Cpu, WaitFor::Cpu)];
+        let of = |process: &str, waits| {
+            let profile = ProfileReport { cpu_use: vec![busy(process)], waits, ..profile() };
+            named(&Known { profile: Some(&profile), measured: relay(), ..Known::default() })
+        };
+        let causes = of("sh", waits.clone());
+        assert_eq!((causes[0].id, causes.len()), (CauseId::CpuContended, 1));
+        assert!(causes[0].title.ends_with(": `sh` on relay"), "{}", causes[0].title);
+        assert!(of("relay", waits).is_empty(), "that is the service itself");
+        assert!(of("sh", Vec::new()).is_empty(), "nobody waits for a CPU");
+    }
+}

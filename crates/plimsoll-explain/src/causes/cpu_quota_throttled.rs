@@ -1,0 +1,66 @@
+//! `cpu.quota_throttled`: A control group has used up its quota of CPU time, and is stopped until its next period.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::report::{GrownThrottling, WaitFor};
+
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the kernel counts periods in which the control group of the service was stopped (nr_throttled in cpu.stat), and it was stopped for a large part of the time",
+        evidence_against: "the group has no quota, or was hardly ever stopped",
+        test: "take the quota away (cpu.max, cpu.cfs_quota_us) and measure again",
+        remedy: "raise the quota of the control group, spread the work over time, or use fewer threads that use the quota up at once",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+/// A group that is stopped in fewer of its periods is held up by something else.
+const LEAST_SHARE: f64 = 0.1;
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let stopped = known.profile.map_or(&[][..], |profile| &profile.throttling);
+    let stopped: Vec<&GrownThrottling> = stopped.iter().filter(|it| it.after_share >= LEAST_SHARE).collect();
+    let (Some(first), Some(profile)) = (stopped.first(), known.profile) else { return Vec::new() };
+    let share = CauseEvidence {
+        metric: format!("periods in which {} on {} was stopped", first.group, first.host),
+        before: 100.0 * first.before_share,
+        after: 100.0 * first.after_share,
+        unit: "%".to_owned(),
+    };
+    let time = CauseEvidence {
+        metric: format!("time that it was stopped (per {})", profile.per),
+        before: first.before_us,
+        after: first.after_us,
+        unit: format!("µs/{}", profile.per),
+    };
+    let waits = by_seen::told_waits(known, &by_seen::waits(known, WaitFor::Cpu));
+    let evidence = [share, time].into_iter().chain(waits).collect();
+    vec![cause(CauseId::CpuQuotaThrottled, 0.9, evidence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::profile;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_group_that_is_stopped_in_most_of_its_periods_is_named() {
+        let of = |after_share: f64| {
+            let (host, group) = ("server".into(), "/limited".into());
+            let (before_share, before_us, after_us) = (0.0, 0.0, 4000.0);
+            let stopped = GrownThrottling { host, group, before_share, after_share, before_us, after_us };
+            let profile = ProfileReport { throttling: vec![stopped], ..profile() };
+            named(&Known { profile: Some(&profile), ..Known::default() })
+        };
+        let causes = of(0.8);
+        assert_eq!(causes[0].id, CauseId::CpuQuotaThrottled);
+        assert_eq!(causes[0].evidence[0].metric, "periods in which /limited on server was stopped");
+        assert!(of(0.05).is_empty());
+    }
+}

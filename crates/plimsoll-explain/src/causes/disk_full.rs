@@ -1,0 +1,46 @@
+//! `disk.full`: A file system has no room left, or no inode.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::Evidence;
+
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "calls fail with ENOSPC or EDQUOT; the file system has hardly any bytes or inodes free",
+        evidence_against: "there is room; the calls fail with other errors",
+        test: "make room on the file system and measure again: the errors are gone",
+        remedy: "find what fills the file system (du), remove it or let it be rotated; reserve room for what must go on",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let failed = by_seen::failures(known, &["ENOSPC", "EDQUOT"]);
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let mut evidence = by_seen::told_failures(&failed);
+    let fell = |it: &&Evidence| it.shift < 0.0 && it.metric.starts_with("filesystem.");
+    evidence.extend(known.evidence.iter().filter(fell).take(2).map(quoted));
+    vec![cause(CauseId::DiskFull, 0.9, evidence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::failing;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_write_that_finds_no_room_is_told_with_its_process() {
+        let profile = failing("relay", "write", "ENOSPC");
+        let causes = named(&Known { profile: Some(&profile), ..Known::default() });
+        assert_eq!(causes[0].id, CauseId::DiskFull);
+        assert_eq!(causes[0].evidence[0].metric, "write failed with ENOSPC in relay/relay");
+        let other = failing("relay", "write", "EPIPE");
+        assert!(named(&Known { profile: Some(&other), ..Known::default() }).is_empty());
+    }
+}

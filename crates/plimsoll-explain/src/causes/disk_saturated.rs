@@ -1,0 +1,54 @@
+//! `disk.saturated`: The device does all that it can.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::report::{Evidence, WaitFor};
+
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause, quoted};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "threads wait longer for the disk in each operation, and the time that requests stand in the queue of the device grew as well",
+        evidence_against: "others use the device, or somebody limits it; the requests spend their time elsewhere",
+        test: "use a faster device (or a RAM disk) and measure again",
+        remedy: "write and read less for each operation, in larger parts, or use a faster device",
+    },
+    when: When::NothingElse,
+    find,
+    change: by_hand,
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let waits = by_seen::waits(known, WaitFor::Disk);
+    let queue = |it: &&Evidence| {
+        let counter = it.metric.split(' ').next().unwrap_or_default();
+        it.shift > 0.0 && counter.starts_with("machine.diskstats.") && counter.ends_with(".queue_time")
+    };
+    let queued: Vec<CauseEvidence> = known.evidence.iter().filter(queue).take(2).map(quoted).collect();
+    if waits.is_empty() || queued.is_empty() {
+        return Vec::new();
+    }
+    let mut evidence = by_seen::told_waits(known, &waits);
+    evidence.extend(queued);
+    vec![cause(CauseId::DiskSaturated, 0.55, evidence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{asleep, grew, profile, wait};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_longer_queue_without_anybody_who_waits_for_it_holds_nothing_up() {
+        let queue = [grew("machine", "machine.diskstats.vda.queue_time (per operation)", 10.0, 90.0)];
+        let of = |waits| {
+            let profile = ProfileReport { waits, ..profile() };
+            named(&Known { profile: Some(&profile), evidence: &queue, ..Known::default() })
+        };
+        assert!(of(Vec::new()).is_empty());
+        let site = asleep("jbd2_log_wait_commit", "fsync");
+        assert_eq!(of(vec![wait("relay", site, WaitFor::Disk)])[0].id, CauseId::DiskSaturated);
+    }
+}

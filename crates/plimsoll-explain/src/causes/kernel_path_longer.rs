@@ -1,0 +1,62 @@
+//! `kernel.path_longer`: The kernel takes longer for each operation, in a function that no cause is known of.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::observation::FrameKind;
+
+use super::{Definition, Known, Page, When, by_functions, by_hand, cause};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "the CPU time of the kernel for each operation grew, and most of what was added is in one function, which is named",
+        evidence_against: "the time that was added is the program's, or spread over many functions",
+        test: "undo the change between the two sides (a kernel, a module, a setting) and measure again",
+        remedy: "look in the profile for what calls the function that is named, and for what it walks",
+    },
+    when: When::NothingElse,
+    find,
+    change: by_hand,
+};
+
+/// From this share of what was added on it is this function.
+const LEAST_SHARE: f64 = 0.6;
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let Some(profile) = known.profile.filter(|profile| profile.tells()) else { return Vec::new() };
+    let Some(function) = profile.narrowest.as_ref().filter(|it| it.kind == FrameKind::Kernel) else {
+        return Vec::new();
+    };
+    if function.share < LEAST_SHARE {
+        return Vec::new();
+    }
+    vec![cause(CauseId::KernelPathLonger, 0.55, vec![by_functions::told(function, &profile.per)])]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::{GrownFunction, ProfileReport};
+
+    use super::super::fixture::profile;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_function_of_the_kernel_that_is_in_no_list_is_named_all_the_same() {
+        let of = |kind, share| {
+            let narrowest = GrownFunction {
+                function: "walk_something".into(),
+                kind,
+                before_us: 1.0,
+                after_us: 90.0,
+                share,
+                owner: vec!["relay".into()],
+                called_by: Vec::new(),
+            };
+            let profile = ProfileReport { grew: true, narrowest: Some(narrowest), ..profile() };
+            named(&Known { profile: Some(&profile), ..Known::default() })
+        };
+        let causes = of(FrameKind::Kernel, 0.9);
+        assert_eq!(causes[0].id, CauseId::KernelPathLonger);
+        assert!(causes[0].evidence[0].metric.contains("walk_something"));
+        assert!(of(FrameKind::User, 0.9).is_empty() && of(FrameKind::Kernel, 0.3).is_empty());
+    }
+}

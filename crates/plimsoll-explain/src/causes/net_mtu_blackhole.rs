@@ -1,0 +1,54 @@
+//! `net.mtu_blackhole`: Packets are larger than a link on the way takes, and the sender never learns.
+
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::experiment::Experiment;
+use serde_json::json;
+
+use super::{Change, Definition, Known, Page, When, by_counters, changes};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "a router counts packets that it could neither forward nor take apart (FragFails), and senders run into retransmission timeouts",
+        evidence_against: "senders learn of it (ICMP needed-to-fragment arrives) and send smaller packets",
+        test: "lower the MTU of the sender's interface or route and measure again",
+        remedy: "let ICMP of type 3, code 4 pass, lower the MTU (or clamp the MSS), or set net.ipv4.tcp_mtu_probing to 1",
+    },
+    when: When::Always,
+    find,
+    change,
+};
+
+/// What must have been counted: net/ipv4/ip_forward.c.
+const COUNTERS: by_counters::Signature = by_counters::Signature {
+    counter: "snmp.Ip.FragFails",
+    least: 0.0005,
+    with: &["netstat.TcpExt.TCPTimeouts", "snmp.Tcp.RetransSegs"],
+};
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    by_counters::named(CauseId::NetMtuBlackhole, &COUNTERS, known.evidence).into_iter().collect()
+}
+
+fn change(experiment: &Experiment) -> Option<Change> {
+    let probing = |host: &String| changes::sysctl(host, "net.ipv4.tcp_mtu_probing", json!(2));
+    Change::set(
+        "with senders that try smaller packets (tcp_mtu_probing)",
+        changes::of_namespaces(experiment).map(probing),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::grew;
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_router_that_cannot_forward_and_senders_that_wait_are_told_together() {
+        let [fails, timeouts] = [("router", "snmp.Ip.FragFails"), ("server", "netstat.TcpExt.TCPTimeouts")]
+            .map(|(host, counter)| grew(host, &format!("{counter} (per connection)"), 0.0, 3.0));
+        let id = |evidence: &[_]| named(&Known { evidence, ..Known::default() }).first().map(|it| it.id);
+        assert_eq!(id(&[fails.clone(), timeouts]), Some(CauseId::NetMtuBlackhole));
+        assert_eq!(id(&[fails]), None);
+    }
+}
