@@ -3,7 +3,9 @@
 //! All of it are counts, as the samples of a profile are, and their scatter is taken to be that of counts, several times over, since what is seen of
 //! one thread at one time is likely to be seen of it again a little later.
 
-use plimsoll_model::observation::{BlockIo, CpuUse, FailedCalls, Frame, Throttled, Wait, WaitSite};
+use plimsoll_model::observation::{
+    BlockIo, CpuUse, FailedCalls, Frame, FrameKind, Throttled, Wait, WaitSite,
+};
 use plimsoll_model::report::{
     GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
 };
@@ -193,8 +195,11 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
         let counts = Counts { before: was as f64, after: failed.count as f64 };
         let grew = counts.are_more(watched, MORE, DISPERSION)
             && (operations.0 <= 0.0 || counts.are_more(operations, MORE, DISPERSION));
-        let came_up = was == 0 && RAN_OUT.contains(&failed.error.as_str());
-        (grew || came_up).then(|| GrownFailures {
+        let ran_out = RAN_OUT.contains(&failed.error.as_str());
+        // What else fails elsewhere on the machine is no business of the run.
+        let is_told = ran_out || failed.owner.kind == FrameKind::Host;
+        let came_up = was == 0 && ran_out;
+        (is_told && (grew || came_up)).then(|| GrownFailures {
             who: who(&failed.owner, &failed.process),
             call: failed.call.clone(),
             error: failed.error.clone(),
@@ -290,7 +295,7 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{Arm, FrameKind, Profile, ProfileClock, Seen};
+    use plimsoll_model::observation::{Arm, Profile, ProfileClock, Seen};
     use proptest::prelude::*;
 
     use super::*;

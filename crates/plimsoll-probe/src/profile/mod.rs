@@ -243,7 +243,7 @@ impl Worker {
             windows.end(&mut failures);
             rings.count(failures, &mut self.now);
         }
-        self.looker.end(&mut self.now.waiting);
+        self.looker.end(&self.of_now, &mut self.now.waiting);
         self.is_on = false;
         self.sampled.entry(arm).or_default().merge(std::mem::take(&mut self.now));
     }

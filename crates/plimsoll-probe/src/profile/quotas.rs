@@ -37,9 +37,15 @@ struct Group {
 }
 
 impl Quotas {
-    /// Forgets all.
+    /// Begins anew: what was counted until now belongs to nothing. Groups that are gone are forgotten.
     pub(super) fn begin(&mut self) {
-        self.watched.clear();
+        self.watched.retain(|_, group| match read(&group.stat) {
+            Some(now) => {
+                group.last = now;
+                true
+            }
+            None => false,
+        });
     }
 
     /// A process of a host was seen: its group is watched from now on.
@@ -57,8 +63,8 @@ impl Quotas {
     }
 
     /// Adds what was counted since each group was looked at last.
-    pub(super) fn look(&mut self, groups: &mut Groups) {
-        for (key, group) in &mut self.watched {
+    pub(super) fn look(&mut self, is_of_now: impl Fn(u64) -> bool, groups: &mut Groups) {
+        for (key, group) in self.watched.iter_mut().filter(|((namespace, _), _)| is_of_now(*namespace)) {
             // A group that is gone was emptied before.
             let Some(now) = read(&group.stat) else { continue };
             let known = groups.entry(key.clone()).or_default();

@@ -221,7 +221,7 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
     for ((process, device, writes), (requests, bytes)) in &sampled.blocks {
         seen.block(BlockIo {
             owner: owner(process, hosts),
-            process: process.name.to_string(),
+            process: role(process).to_owned(),
             device: block_device(*device),
             writes: *writes,
             requests: *requests,
@@ -240,6 +240,14 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
     }
     seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);
     seen
+}
+
+/// The name of a process; of a thread of the kernel without the CPU and the work of the moment: `kworker/u8:3+flush-254:0`.
+fn role(process: &Identity) -> &str {
+    match process.kind {
+        ProcessKind::KernelThread => process.name.split(['/', ':']).next().unwrap_or(&process.name),
+        _ => &process.name,
+    }
 }
 
 /// The name of a system call of this machine's own architecture.

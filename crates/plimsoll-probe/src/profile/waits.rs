@@ -21,9 +21,9 @@ use super::processes::{Identity, ProcessKind};
 use super::quotas::{Groups, Quotas};
 
 /// How often threads are looked at, at most and at least.
-const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The part of the time that looking may take, of one CPU.
-const MOST_COST: f64 = 0.005;
+const MOST_COST: f64 = 0.01;
 /// So many frames of a stack are kept, from the innermost on, up to the system call.
 const FRAMES: usize = 6;
 /// So many threads are looked at; each keeps up to three files open.
@@ -130,17 +130,28 @@ impl Looker {
         }
     }
 
-    /// Begins anew: ids of processes may belong to others by now.
+    /// Begins anew. Processes of hosts are told by files that are kept open, which are of nobody else when their ids are; those of others are looked at
+    /// again.
     pub(super) fn begin(&mut self) {
-        self.processes.clear();
+        self.processes.retain(|_, seen| matches!(seen, Seen::Host(_)));
+        // What happened meanwhile is of no slice.
+        let processes = self.processes.values_mut().filter_map(|seen| match seen {
+            Seen::Host(process) => Some(process),
+            Seen::Other => None,
+        });
+        processes.flat_map(|process| process.threads.values_mut()).for_each(|thread| thread.delay_ns = None);
         self.quotas.begin();
         self.last = Instant::now();
         self.due = self.last + EVERY.0 / 2;
     }
 
-    /// Ends it: what control groups were held to since the last look counts as well.
-    pub(super) fn end(&mut self, waiting: &mut Waiting) {
-        self.quotas.look(&mut waiting.groups);
+    /// Ends it, with a last look where the one before is some time ago.
+    pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
+        if self.last.elapsed() >= EVERY.0 {
+            self.look(hosts, waiting);
+        } else {
+            self.quotas.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        }
     }
 
     /// How long until it wants to look again.
@@ -169,10 +180,15 @@ impl Looker {
         let mut threads = 0;
         self.processes.retain(|pid, seen| match seen {
             Seen::Other => true,
+            // Those of hosts that are not looked at now, as of the other arm, are only kept.
+            Seen::Host(process) if !process.is_of(hosts) => process.look == look,
             Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads),
         });
         for seen in self.processes.values_mut() {
             let Seen::Host(process) = seen else { continue };
+            if !process.is_of(hosts) {
+                continue;
+            }
             for thread in process.threads.values_mut() {
                 let mut found = |site, us| {
                     let waited = waiting.sites.entry((process.identity.clone(), site)).or_default();
@@ -187,8 +203,8 @@ impl Looker {
                 }
             }
         }
-        self.quotas.look(&mut waiting.groups);
-        let cost = cpu_time().saturating_sub(cpu_before).max(now.elapsed() / 8);
+        self.quotas.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        let cost = cpu_time().saturating_sub(cpu_before);
         self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
     }
 
@@ -233,6 +249,10 @@ fn seen(pid: u32, hosts: &HostNamespaces) -> Option<Seen> {
 }
 
 impl Process {
+    fn is_of(&self, hosts: &HostNamespaces) -> bool {
+        self.identity.namespace.is_some_and(|namespace| hosts.contains_key(&namespace))
+    }
+
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
     fn renew(&mut self, pid: u32, look: u64, threads: &mut usize) -> bool {
         let mut buffer = [0; 64];

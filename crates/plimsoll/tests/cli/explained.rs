@@ -279,7 +279,7 @@ fn of_two_commands_the_worse_one_is_explained() {
 const FEW_FILES: &str = r#"
 [services.limits]
 on = "server"
-exec = ["sh", "-c", "for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = web ] && prlimit --pid ${p#/proc/} --nofile=$FILES:65536; done; exec python3 -m http.server {port}"]
+exec = ["sh", "-c", "for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = nginx ] && { u=$(awk '/^[UG]id/ { print $2 }' $p/status); set -- $u; setpriv --reuid $1 --regid $2 --clear-groups prlimit --pid ${p#/proc/} --nofile=$FILES:$FILES; }; done; exec python3 -m http.server {port}"]
 privileged = true
 env = { FILES = "4096" }
 [factors.release]
