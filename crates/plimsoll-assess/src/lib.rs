@@ -209,8 +209,6 @@ fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
 /// How much of what moved is told.
 const MOST_EVIDENCE: usize = 12;
 
-}
-
 /// Why figures cannot be judged, without the judge's names for them: a reader has no series `a`.
 fn in_words(error: &JudgeError) -> String {
     match error {

@@ -28,6 +28,7 @@ impl ClaimKind for DifferenceClaim {
 
     /// A background load that the factor switches, and that makes the disk flush.
     fn shows(&self, plan: &Plan, trials: &[TrialRecord], finding: &Finding) -> Vec<Shown> {
-        flushing::of(plan, self, trials, &finding.verdict).map(Shown::Flushing).into_iter().collect()
+        let flushing = flushing::of(plan, self, trials, &finding.verdict);
+        flushing.map(|it| Shown::Flushing(Box::new(it))).into_iter().collect()
     }
 }

@@ -72,7 +72,7 @@ pub enum Shown {
     /// It came and went with a worse mode of the figure.
     Background(BackgroundLoad),
     /// The disk flushed more often with it, and the figure is worse.
-    Flushing(Flushing),
+    Flushing(Box<Flushing>),
 }
 
 /// A background load that is there when the figure is in its worse mode: it was switched on and off.

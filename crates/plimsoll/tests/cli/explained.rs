@@ -275,16 +275,16 @@ fn of_two_commands_the_worse_one_is_explained() {
     lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
 }
 
-/// Somebody on the server's host who lowers how many files its process may have open, in one of two releases.
+/// Somebody on the server's host who lets its process open no more files half of the time, in one of two releases.
 const FEW_FILES: &str = r#"
 [services.limits]
 on = "server"
-exec = ["sh", "-c", "for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = nginx ] && { u=$(awk '/^[UG]id/ { print $2 }' $p/status); set -- $u; setpriv --reuid $1 --regid $2 --clear-groups prlimit --pid ${p#/proc/} --nofile=$FILES:$FILES; }; done; exec python3 -m http.server {port}"]
+exec = ["sh", "-c", "for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in web) q=${p#/proc/}; n=$(($(ls $p/fd | wc -l) + $MORE)); set -- $(awk '/^[UG]id/ { print $2 }' $p/status); while sleep 0.05; do for k in $n 4096; do setpriv --reuid $1 --regid $2 --clear-groups prlimit --pid $q --nofile=$k:; sleep 0.05; done; done & esac; done; exec python3 -m http.server {port}"]
 privileged = true
-env = { FILES = "4096" }
+env = { MORE = "1000" }
 [factors.release]
-set = "services.limits.env.FILES"
-levels = ["4096", "12"]
+set = "services.limits.env.MORE"
+levels = ["1000", "0"]
 [[claims]]
 difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
 "#;
