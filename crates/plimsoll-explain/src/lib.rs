@@ -10,5 +10,6 @@
 pub mod causes;
 pub mod evidence;
 pub mod profile;
+mod sampled;
 pub mod seen;
 pub mod stalls;

@@ -11,6 +11,8 @@ use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSi
 
 use crate::seen;
 
+pub use crate::sampled::Sampled;
+
 /// How the kernel is entered: these tell nothing of what it does then (arch/x86/entry, arch/arm64/kernel/entry-common.c, kernel/softirq.c).
 const ENTRIES: [&str; 11] = [
     "entry_SYSCALL_64_after_hwframe",
@@ -39,17 +41,6 @@ const WORTH_TELLING: f64 = 0.03;
 const MORE_CALLS: f64 = 1.5;
 /// So many functions are told.
 const TOLD: usize = 8;
-
-/// The samples of one side, and for how many connections or operations.
-#[derive(Clone, Debug)]
-pub struct Sampled {
-    /// The stacks.
-    pub profile: Profile,
-    /// Connections or operations that were carried out meanwhile.
-    pub operations: u64,
-    /// How long that took, in seconds.
-    pub seconds: f64,
-}
 
 impl Sampled {
     /// Samples as microseconds for each operation.

@@ -10,7 +10,7 @@ use plimsoll_model::report::{
     GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
 };
 
-use crate::profile::Sampled;
+use crate::sampled::Sampled;
 
 /// A difference is told from so many standard errors on.
 const SURE: f64 = 3.0;
