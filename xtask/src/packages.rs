@@ -26,6 +26,16 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/xz", "xz-utils"),
     ("/usr/bin/zstd", "zstd"),
     ("/usr/bin/cpio", "cpio"),
+    ("/usr/bin/ab", "apache2-utils"),
+    ("/usr/bin/wrk", "wrk"),
+    ("/usr/bin/fio", "fio"),
+    ("/usr/bin/sysbench", "sysbench"),
+    ("/usr/bin/hackbench", "rt-tests"),
+    ("/usr/bin/hyperfine", "hyperfine"),
+    ("/usr/bin/iperf3", "iperf3"),
+    ("/usr/bin/mpstat", "sysstat"),
+    ("/usr/bin/vmstat", "procps"),
+    ("/usr/lib/python3/dist-packages/prometheus_client/__init__.py", "python3-prometheus-client"),
 ];
 
 /// Installs what is missing, after asking where somebody can answer.

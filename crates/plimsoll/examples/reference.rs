@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use plimsoll::args::Args;
+use plimsoll_import::figures::{Better, Checked, formats::ALL};
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::experiment::{
     BoundExpect, DeliveryExpect, DifferenceExpect, Experiment, InteractionExpect, ModesExpect, PathExpect,
@@ -23,6 +24,7 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("cli.md"), command_line())?;
     fs::write(folder.join("causes.md"), causes())?;
     fs::write(folder.join("outcomes.md"), outcomes())?;
+    fs::write(folder.join("formats.md"), formats())?;
     for (name, schema) in [
         ("experiment", schemars::schema_for!(Experiment)),
         ("run", schemars::schema_for!(RunReport)),
@@ -70,6 +72,49 @@ fn causes() -> String {
             page.test,
             page.remedy
         );
+    }
+    text
+}
+
+fn formats() -> String {
+    let mut text = "# Formats\n\nMade by `cargo xtask docs` from the readers. What `plimsoll import` reads from what other tools print; the name is that \
+                    of `--as`. Where a metric is `*`, the columns keep the names that the tool gives them. Values keep the tool's unit; the column has the \
+                    usual one.\n"
+        .to_owned();
+    for format in ALL {
+        let checked = match format.checked {
+            Checked::Tool(version) => format!("Tests read output of the tool itself, version {version}."),
+            Checked::Documented(source) => {
+                format!("Read as documented, the tool itself was not run: {source}.")
+            }
+        };
+        let _ = write!(text, "\n## {}\n\n{}: `{}`. {checked}\n", format.name, format.tool, format.command);
+        if let Some(command) = format.elsewhere() {
+            let _ =
+                writeln!(text, "\n`import` recognises it, and names the command that reads it: `{command}`.");
+            continue;
+        }
+        text.push_str(
+            "\n| metric | unit | better | labels | what it is |\n| --- | --- | --- | --- | --- |\n",
+        );
+        for measured in format.measured {
+            let better = match measured.better {
+                Better::Higher => "higher",
+                Better::Lower => "lower",
+                Better::Unknown => "",
+            };
+            let labels: Vec<String> = measured.labels.iter().map(|label| format!("`{label}`")).collect();
+            let what = measured.what.replace('|', "\\|");
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {better} | {} | {what} |",
+                measured.metric,
+                measured.unit,
+                labels.join(", ")
+            );
+        }
+        let main: Vec<String> = format.main.iter().map(|main| format!("`{main}`")).collect();
+        let _ = writeln!(text, "\nJudged unless another is named: {}.", main.join(", else "));
     }
     text
 }

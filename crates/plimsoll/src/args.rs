@@ -1,11 +1,13 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
 mod environment;
+mod import;
 mod life;
 mod measuring;
 mod model;
 
 pub use environment::parse;
+pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
@@ -65,6 +67,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Explain a stored run, or what sets the worse of two stored runs apart.
     Explain(ExplainArgs),
+    /// Write a stored run for other programs: CSV, JSON lines, OpenMetrics, folded stacks, HdrHistogram's percentiles.
+    Export(ExportArgs),
     /// List the stored runs, the newest first.
     History(HistoryArgs),
     /// Give a run tags to find it by, and a note.
@@ -87,6 +91,8 @@ pub enum Command {
     Model(ModelArgs),
     /// Read a packet file: stalls by connection and class, and where the time went.
     Trace(TraceArgs),
+    /// Read what other tools printed as figures, and judge them.
+    Import(ImportArgs),
     /// Tell what this machine is, against what it should be.
     Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
@@ -195,6 +201,8 @@ pub enum Format {
     Json,
     /// One offline page with charts.
     Html,
+    /// For a mailing list: plain text of at most 72 columns, with the experiment file.
+    Mail,
     /// For CI: JUnit XML.
     Junit,
     /// For CI: a summary in Markdown.

@@ -24,6 +24,7 @@ mod line;
 mod number;
 mod scan;
 mod series;
+mod sysstat;
 mod unit;
 
 pub use coverage::{Coverage, Part, Stretch};
@@ -33,3 +34,4 @@ pub use format::{Checked, Format, Measured, Options};
 pub use number::Decimal;
 pub use scan::stream;
 pub use series::{Figures, Point, Series, read, read_from};
+pub use unit::factor;

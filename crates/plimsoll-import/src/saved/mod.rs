@@ -3,7 +3,7 @@
 //! What a file is, is seen from what is in it. A line that does not fit is an error that names it; nothing is guessed.
 
 mod sar;
-mod stacks;
+pub(crate) mod stacks;
 mod table;
 pub(crate) mod vmstat;
 

@@ -33,6 +33,16 @@ struct Head<'t> {
     event: &'t str,
 }
 
+/// Whether a line is the first of a sample.
+pub(crate) fn is_head(line: &str) -> bool {
+    head(line).is_some()
+}
+
+/// Whether a line is a frame of a sample.
+pub(crate) fn is_frame(line: &str) -> bool {
+    frame(line).is_some()
+}
+
 pub(super) fn is_it(text: &str) -> bool {
     text.lines()
         .filter(|line| !line.starts_with('#'))

@@ -124,8 +124,8 @@ fn stands_in(line: &str, value: f64) -> bool {
 
 #[test]
 fn damaged_samples_never_panic_and_never_yield_a_value_that_is_not_there() {
-    let all: Vec<(String, String)> =
-        names("samples").into_iter().map(|name| (name.clone(), text("samples", &name))).collect();
+    let of = |folder| names(folder).into_iter().map(move |name| (name.clone(), text(folder, &name)));
+    let all: Vec<(String, String)> = of("samples").chain(of("documented")).chain(of("pages")).collect();
     for (name, sample) in &all {
         let mut runner =
             TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });

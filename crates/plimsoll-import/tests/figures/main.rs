@@ -7,6 +7,7 @@ mod damaged;
 mod pages;
 mod registry;
 mod samples;
+mod tools;
 
 use std::fs;
 use std::path::{Path, PathBuf};

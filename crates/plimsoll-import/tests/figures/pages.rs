@@ -34,6 +34,40 @@ fn minutes_of_postal_before_and_after_are_two_runs() {
 }
 
 #[test]
+fn the_hops_of_pathchar_have_their_rates_and_what_cannot_be_measured_is_left_out() {
+    let found = read(&text("pages", "pathchar-hops.txt"));
+    assert_eq!(value(&found, "bits_per_second,hop=2"), (1.4, "Mbit/s"));
+    assert_eq!(value(&found, "latency,hop=2"), (6.1, "ms"));
+    assert_eq!(value(&found, "queue,hop=2"), (3.32, "ms"));
+    assert!(found.one("bits_per_second,hop=3").is_none());
+    assert_eq!(value(&found, "loss,hop=3"), (1.0, "%"));
+    assert_eq!(value(&found, "bottleneck"), (1.4, "Mbit/s"));
+}
+
+#[test]
+fn the_verdict_of_npad_has_its_goal_and_what_failed() {
+    let found = read(&text("pages", "npad-verdict.txt"));
+    assert_eq!(value(&found, "target_rate"), (4.0, "Mbit/s"));
+    assert_eq!(value(&found, "rate,verdict=Pass"), (4.781, "Mbit/s"));
+    assert_eq!(value(&found, "loss,verdict=Fail"), (0.0253, "%"));
+    assert_eq!(value(&found, "loss_budget"), (0.0103, "%"));
+}
+
+#[test]
+fn iperf_over_a_wan_has_both_runs_and_tells_intervals_from_the_whole() {
+    let found = read(&text("pages", "iperf-wan.txt"));
+    assert_eq!(values(&found, "bits_per_second"), [2.80, 85.6]);
+    assert_eq!(values(&found, "interval_bits_per_second"), [2.83, 2.85]);
+}
+
+#[test]
+fn tables_of_tiotest_in_a_quoted_mail_are_two_runs() {
+    let found = read(&text("pages", "tiotest-tables.txt"));
+    assert_eq!(values(&found, "throughput,operation=write"), [4.762, 7.843]);
+    assert_eq!(values(&found, "throughput,operation=random read"), [0.424, 0.519]);
+}
+
+#[test]
 fn two_values_of_a_mail_keep_their_line() {
     let text = "Hi,\n\n> Requests per second:    219.43 [#/sec] (mean)\n\nand now\n\n> Requests per second:    48,12 [#/sec] (mean)\n";
     let found = read(text);

@@ -43,6 +43,17 @@ fn every_figure_of_each_sample_is_as_the_tool_wrote_it() {
 }
 
 #[test]
+fn what_is_documented_or_posted_is_read_as_it_stands_there() {
+    for folder in ["documented", "pages"] {
+        for name in names(folder) {
+            insta::with_settings!({snapshot_suffix => name.clone(), prepend_module_to_snapshot => false, omit_expression => true}, {
+                insta::assert_snapshot!(folder, listed(&text(folder, &name)));
+            });
+        }
+    }
+}
+
+#[test]
 fn every_sample_is_recognised_as_what_it_is() {
     for name in names("samples") {
         let found = read(&text("samples", &name));

@@ -84,7 +84,6 @@ keep sar.txt "$(version sar -V)" sar 1 3
 keep sar-all.txt "$(version sar -V)" sar -u ALL -q -w -n DEV -d -r -P ALL 1 3
 sar -A -o data 1 3 >/dev/null 2>&1
 keep sadf.json "$(version sadf -V)" sadf -j data -- -u -w -q -n DEV
-keep sadf-p.txt "$(version sadf -V)" sadf -p data -- -u
 keep iostat.txt "$(version iostat -V)" iostat -x 1 3
 keep iostat-plain.txt "$(version iostat -V)" iostat 1 2
 keep iostat.json "$(version iostat -V)" iostat -x -o JSON 1 2
@@ -128,4 +127,4 @@ cat >test_sum.py <<'CODE'
 def test_sum(benchmark):
     benchmark.pedantic(sum, args=(range(1000),), rounds=5, iterations=10)
 CODE
-keep pytest-benchmark.json "pytest-benchmark $(dpkg-query -W -f '${Version}' python3-pytest-benchmark)" "python3 -m pytest -q -p no:cacheprovider test_sum.py --benchmark-json out.json >/dev/null 2>&1; cat out.json"
+keep pytest-benchmark.json "pytest-benchmark $(dpkg-query -W -f '${Version}' python3-pytest-benchmark)" "/usr/bin/python3 -m pytest -q -p no:cacheprovider test_sum.py --benchmark-save-data --benchmark-json bench.json >/dev/null 2>&1; cat bench.json"

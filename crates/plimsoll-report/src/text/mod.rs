@@ -1,5 +1,6 @@
 //! Text for a terminal: the short answer first, then what it rests on.
 
+mod mailing_list;
 mod sections;
 mod style;
 mod table;
@@ -19,6 +20,8 @@ use crate::section::{Block, Section};
 use crate::seen;
 use crate::wording;
 use wrap::wrapped;
+
+pub use mailing_list::mailing_list;
 
 /// How to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

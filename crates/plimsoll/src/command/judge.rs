@@ -46,7 +46,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
 }
 
 /// What only this test has to say, a line each.
-fn own_fields(out: &mut dyn io::Write, answer: &serde_json::Value) -> io::Result<()> {
+pub(crate) fn own_fields(out: &mut dyn io::Write, answer: &serde_json::Value) -> io::Result<()> {
     const COMMON: [&str; 10] =
         ["schema", "id", "claim", "metric", "outcome", "estimate", "interval", "confidence", "n", "reason"];
     for (name, value) in

@@ -94,7 +94,7 @@ pub(crate) fn page(
 }
 
 /// Prints the stacks of a run: of the two sides that its verdict compares, else all of them.
-fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
+pub(crate) fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
     if let Some((stacks, profile)) = plimsoll_assess::stacks(plan, trials).zip(report.profile.as_ref()) {
         let operations = [profile.before.operations, profile.after.operations];
         return output::document(|out| plimsoll_report::folded::difference(out, &stacks, operations));
@@ -120,6 +120,7 @@ pub(crate) fn print(
         Format::Text => output::styled(|out, options| plimsoll_report::text::run(out, report, options)),
         Format::Json => output::document(|out| plimsoll_report::json::run(out, report)),
         Format::Html => output::document(|out| page(out, store, plan, report, trials, Bundle::Inside)),
+        Format::Mail => output::text(|out| plimsoll_report::text::mailing_list(out, report)),
         Format::Junit => output::document(|out| plimsoll_report::junit::run(out, report)),
         Format::Markdown => output::document(|out| plimsoll_report::markdown::run(out, report)),
         Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),

@@ -15,6 +15,7 @@ mod commands_end;
 mod explained;
 mod flooded;
 mod guests;
+mod imports;
 mod interactions;
 mod interrupted;
 mod judging;

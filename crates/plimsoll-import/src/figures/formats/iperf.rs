@@ -68,8 +68,12 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
 pub(super) fn datagrams(rest: &[&str]) -> Option<(f64, f64, f64)> {
     let (jitter, rest) = rest.split_first()?;
     let (ms, rest) = rest.split_first()?;
-    let counts: String = rest.iter().take_while(|word| !word.starts_with('(')).copied().collect();
-    let (lost, all) = counts.split_once('/')?;
+    let (lost, all) = match rest {
+        [lost, "/", all, ..] => (*lost, *all),
+        [lost, all, ..] if lost.ends_with('/') => (&lost[..lost.len() - 1], *all),
+        [both, ..] => both.split_once('/')?,
+        [] => return None,
+    };
     (*ms == "ms").then_some((number(jitter)?, number(lost)?, number(all)?))
 }
 
@@ -152,6 +156,11 @@ impl Reader for Iperf {
             self.first.push(this);
         }
         Fit::Mine
+    }
+
+    /// What tells of connections and buffers stands above the figures, in any order.
+    fn goes_on(&self, _line: &Line<'_>) -> bool {
+        self.first.is_empty() && self.whole.is_empty() && self.intervals.is_empty()
     }
 
     fn end(&mut self, out: &mut Out<'_>) {

@@ -1,0 +1,100 @@
+//! What criterion (Rust) writes: its text, the JSON lines of `cargo criterion --message-format json`, and `estimates.json`.
+
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::number;
+use super::super::unit;
+
+pub(super) const FORMAT: Format = Format {
+    name: "criterion",
+    tool: "criterion",
+    command: "cargo bench, cargo criterion --message-format json",
+    measured: &[
+        Measured::lower("time", "ns", &["benchmark", "bound"], "`time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`"),
+        Measured::lower("summary_time", "ns", &["benchmark", "stat"], "`mean` and `median`, of JSON only"),
+    ],
+    main: &["time"],
+    checked: Checked::Documented("https://bheisler.github.io/criterion.rs/book, `Command-Line Output` and `External Tools`"),
+    text: Some(Text {
+        marks: &["time:   [", "time: ["],
+        start: |line| bracket(line.text).map(|_| Start::Within),
+        opening: None,
+        reader: |_| Box::<Criterion>::default(),
+    }),
+    json: Some(Document { is: is_document, read: document, by_line: true }),
+    ..Format::EMPTY
+};
+
+const BOUNDS: [Option<&str>; 3] = [Some("lower"), None, Some("upper")];
+
+/// `fib 20    time:   [26.029 µs 26.251 µs 26.505 µs]`: the name, and the three times.
+fn bracket(text: &str) -> Option<(&str, [(f64, &'static str); 3])> {
+    let (name, rest) = text.split_once("time:")?;
+    let words: Vec<&str> = rest.trim().strip_prefix('[')?.strip_suffix(']')?.split_whitespace().collect();
+    let time = |at: usize| Some((number(words.get(at)?)?, unit::time(words.get(at + 1)?)?));
+    (words.len() == 6).then(|| Some((name.trim(), [time(0)?, time(2)?, time(4)?])))?
+}
+
+#[derive(Default)]
+struct Criterion {
+    /// The name of the benchmark, where it stood in a line of its own because it is long.
+    name: Option<String>,
+}
+
+impl Reader for Criterion {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some((name, times)) = bracket(line.text) {
+            let named = self.name.take();
+            let name = if name.is_empty() { named.as_deref().unwrap_or_default() } else { name };
+            for (bound, (value, its_unit)) in BOUNDS.iter().zip(times) {
+                let labels: Vec<(&'static str, &str)> =
+                    [("benchmark", name)].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
+                out.put("time", value, its_unit, &labels);
+            }
+            return Fit::Mine;
+        }
+        if let Some(name) = line.after("Benchmarking ") {
+            let done = name.strip_suffix(": Analyzing").or_else(|| name.strip_suffix(": Collecting 100 samples"));
+            self.name = Some(done.unwrap_or(name).to_owned());
+            return Fit::Mine;
+        }
+        const KNOWN: [&str; 8] = ["change:", "Performance has", "No change in", "Change within", "Found ", "thrpt:", "slope", "mean"];
+        let outliers = line.text.contains("high mild") || line.text.contains("high severe") || line.text.contains("low ");
+        if outliers || KNOWN.iter().any(|known| line.text.starts_with(known)) {
+            return Fit::Mine;
+        }
+        Fit::Foreign
+    }
+}
+
+fn is_document(json: &Json<'_>) -> bool {
+    let line = json.text_of("reason").is_some_and(|reason| reason == "benchmark-complete") && json.get("typical").is_some();
+    line || json.at(&["mean", "point_estimate"]).is_some()
+}
+
+fn document(json: &Json<'_>, out: &mut Out<'_>) {
+    let name = json.text_of("id").unwrap_or_default();
+    let labels = |bound: Option<&'static str>| -> Vec<(&'static str, &str)> {
+        let name = (!name.is_empty()).then_some(("benchmark", name.as_str()));
+        name.into_iter().chain(bound.map(|bound| ("bound", bound))).collect()
+    };
+    let estimates = json.get("slope").filter(|slope| slope.get("point_estimate").is_some()).or_else(|| json.get("mean"));
+    let (typical, fields) = match json.get("typical") {
+        Some(typical) => (Some(typical), [&["lower_bound"][..], &["estimate"], &["upper_bound"]]),
+        None => (
+            estimates,
+            [&["confidence_interval", "lower_bound"][..], &["point_estimate"], &["confidence_interval", "upper_bound"]],
+        ),
+    };
+    let Some(typical) = typical else { return };
+    let its_unit = typical.text_of("unit").or_else(|| json.text_of("unit")).unwrap_or_else(|| "ns".into());
+    for (bound, path) in BOUNDS.into_iter().zip(fields) {
+        out.json("time", typical.at(path), &its_unit, &labels(bound));
+    }
+    for stat in ["mean", "median"] {
+        let found = json.get(stat).and_then(|found| found.get("estimate").or_else(|| found.get("point_estimate")));
+        let labels: Vec<_> = labels(None).into_iter().chain([("stat", stat)]).collect();
+        out.json("summary_time", found, &its_unit, &labels);
+    }
+}

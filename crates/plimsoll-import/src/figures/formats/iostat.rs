@@ -1,0 +1,95 @@
+//! The text and the JSON of `iostat` (sysstat).
+
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{clock, number};
+use super::super::sysstat;
+
+pub(super) const FORMAT: Format = Format {
+    name: "iostat",
+    tool: "iostat (sysstat)",
+    command: "iostat -x 1 10, iostat -x -o JSON 1 10",
+    measured: &[Measured::plain(
+        "*",
+        "%, 1/s, KiB/s, KiB, ms",
+        &["device", "since", "table"],
+        "each column, by the name that stands above it; of the first report, which is the mean since the start of the machine, with `since=boot` (in text)",
+    )],
+    main: &["%util", "util", "tps"],
+    checked: Checked::Tool("sysstat 12.6.1"),
+    text: Some(Text {
+        marks: &["avg-cpu:", "Device"],
+        start: |line| (is_cpu(line.text) || is_devices(line.text)).then_some(Start::Within),
+        opening: None,
+        reader: |_| Box::<Iostat>::default(),
+    }),
+    json: Some(Document {
+        is: |json| {
+            let all = sysstat::statistics(json);
+            all.first().is_some_and(|first| first.has(&["avg-cpu"]) || first.has(&["disk"]))
+        },
+        read: sysstat::document,
+        by_line: false,
+    }),
+    ..Format::EMPTY
+};
+
+fn is_cpu(text: &str) -> bool {
+    text.strip_prefix("avg-cpu:").is_some_and(|names| names.trim_start().starts_with('%'))
+}
+
+fn is_devices(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().is_some_and(|word| word.trim_end_matches(':') == "Device");
+    first && words.next().is_some_and(|word| word.contains("/s") || word == "tps")
+}
+
+#[derive(Default)]
+struct Iostat {
+    names: Vec<String>,
+    devices: bool,
+    /// How many reports have begun, by what they begin with: `avg-cpu` or, without it, the devices.
+    reports: u32,
+    cpu: bool,
+    at: Option<f64>,
+}
+
+impl Reader for Iostat {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if sysstat::is_banner(line.text) {
+            return if self.reports > 0 { Fit::Next } else { Fit::Mine };
+        }
+        let words: Vec<&str> = line.words().collect();
+        if is_cpu(line.text) || is_devices(line.text) {
+            self.devices = is_devices(line.text);
+            self.cpu |= !self.devices;
+            self.reports += u32::from(!self.devices || !self.cpu);
+            self.names = words[1..].iter().map(|word| (*word).to_owned()).collect();
+            return Fit::Mine;
+        }
+        // With -t, the date and the time of day.
+        if let [date, time, half @ ..] = words.as_slice()
+            && date.contains(['/', '-'])
+            && half.len() < 2
+            && let Some(at) = clock(time, half.first().copied())
+        {
+            self.at = Some(at);
+            return Fit::Mine;
+        }
+        let (device, values) = if self.devices { words.split_at(1) } else { words.split_at(0) };
+        let values: Option<Vec<f64>> = values.iter().map(|word| number(word)).collect();
+        let Some(values) = values.filter(|values| !self.names.is_empty() && values.len() == self.names.len()) else {
+            return Fit::Foreign;
+        };
+        let mut labels: Vec<(&'static str, &str)> = device.iter().map(|device| ("device", *device)).collect();
+        labels.extend((self.reports <= 1).then_some(("since", "boot")));
+        for (name, value) in self.names.iter().zip(values) {
+            out.put_at(self.at, name, value, sysstat::unit(name), &labels);
+        }
+        Fit::Mine
+    }
+
+    fn goes_on(&self, _line: &Line<'_>) -> bool {
+        true
+    }
+}

@@ -1,0 +1,76 @@
+//! The JSON (`-rf json`) and the table of JMH.
+
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::number;
+
+pub(super) const FORMAT: Format = Format {
+    name: "jmh",
+    tool: "JMH (Java Microbenchmark Harness)",
+    command: "java -jar benchmarks.jar -rf json",
+    measured: &[
+        Measured::plain("score", "", &["benchmark", "mode"], "`rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` tells which"),
+        Measured::plain("score_error", "", &["benchmark", "mode"], "`scoreError`, `Error`: half of the 99.9 % interval"),
+    ],
+    main: &["score"],
+    checked: Checked::Documented("https://github.com/openjdk/jmh, results/format/JSONResultFormat.java"),
+    text: Some(Text {
+        marks: &["Benchmark "],
+        start: |line| is_heading(line.text).then_some(Start::Head),
+        opening: None,
+        reader: |_| Box::new(Jmh),
+    }),
+    json: Some(Document {
+        is: |json| json.items().first().is_some_and(|first| first.has(&["benchmark", "mode", "primaryMetric"])),
+        read: document,
+        by_line: false,
+    }),
+    ..Format::EMPTY
+};
+
+fn is_heading(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.first() == Some(&"Benchmark") && words.contains(&"Score") && words.contains(&"Units")
+}
+
+struct Jmh;
+
+impl Reader for Jmh {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if is_heading(line.text) {
+            return Fit::Mine;
+        }
+        // `Bench.sum  thrpt  5  123.456 ± 1.234  ops/s`, without the error where there was one iteration.
+        let words: Vec<&str> = line.words().collect();
+        let ([name, .., score, "±", _, unit] | [name, .., score, unit]) = words.as_slice() else { return Fit::Foreign };
+        let error = words.iter().position(|word| *word == "±").and_then(|place| number(words.get(place + 1)?));
+        let mode = words.iter().find(|word| ["thrpt", "avgt", "sample", "ss"].contains(word));
+        let (Some(mode), Some(value)) = (mode, number(score).filter(|_| unit.contains('/'))) else { return Fit::Foreign };
+        let labels = [("benchmark", *name), ("mode", *mode)];
+        out.put("score", value, unit, &labels);
+        if let Some(error) = error {
+            out.put("score_error", error, unit, &labels);
+        }
+        Fit::Mine
+    }
+}
+
+fn document(json: &Json<'_>, out: &mut Out<'_>) {
+    for result in json.items() {
+        let name = result.text_of("benchmark").unwrap_or_default();
+        let mode = result.text_of("mode").unwrap_or_default();
+        let labels = [("benchmark", name.as_str()), ("mode", mode.as_str())];
+        let Some(metric) = result.get("primaryMetric") else { continue };
+        let unit = metric.text_of("scoreUnit").unwrap_or_default();
+        let forks = metric.get("rawData").map(|data| data.items()).unwrap_or_default();
+        let values: Vec<Json<'_>> = forks.iter().flat_map(Json::items).collect();
+        if values.is_empty() {
+            out.json("score", metric.get("score"), &unit, &labels);
+        }
+        for value in values {
+            out.json("score", Some(value), &unit, &labels);
+        }
+        out.json("score_error", metric.get("scoreError"), &unit, &labels);
+    }
+}

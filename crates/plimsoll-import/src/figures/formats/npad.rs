@@ -1,0 +1,87 @@
+//! The report of NPAD (`pathdiag`), as text: its goal, its checks, its verdicts.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{leading, number};
+
+pub(super) const FORMAT: Format = Format {
+    name: "npad",
+    tool: "NPAD (pathdiag)",
+    command: "diag-client SERVER PORT RTT RATE",
+    measured: &[
+        Measured::plain("target_rate", "Mbit/s", &[], "`End-to-end goal`, or `target application data rate`"),
+        Measured::plain("target_rtt", "ms", &[], "`End-to-end goal`, or `Round-Trip-Time (RTT) to the target application`"),
+        Measured::higher("rate", "Mbit/s", &["verdict"], "`maximum data rate was`"),
+        Measured::lower("loss", "%", &["verdict"], "`loss event rate`"),
+        Measured::plain("loss_budget", "%", &[], "`loss budget is`"),
+        Measured::plain("mss", "B", &[], "`Maximum Segment Size`, or `MSS`"),
+        Measured::plain("rtt", "ms", &[], "`Round Trip Time for this path section`"),
+    ],
+    main: &["rate"],
+    checked: Checked::Documented("NPAD 1.5.6, `Detailed information on messages`; IETF 62 tsvwg, `Example diagnostic tool output`"),
+    text: Some(Text {
+        marks: &["Maximum Segment Size for this path section", "End-to-end goal:", "target application data rate", "loss event rate:", "maximum data rate was"],
+        start: |line| {
+            let head = line.text.starts_with("End-to-end goal:");
+            if head { Some(Start::Head) } else { Some(Start::Within).filter(|_| fact(line).is_some()) }
+        },
+        opening: None,
+        reader: |_| Box::new(Npad),
+    }),
+    ..Format::EMPTY
+};
+
+/// The first number behind some words.
+fn behind<'t>(text: &'t str, words: &str) -> Option<(f64, &'t str)> {
+    let place = text.find(words)? + words.len();
+    leading(text[place..].trim_start_matches([' ', ':']))
+}
+
+/// Says what a line has: metric, value, unit.
+fn fact(line: &Line<'_>) -> Option<(&'static str, f64, &'static str)> {
+    const FACTS: [(&str, &str, &str); 6] = [
+        ("maximum data rate was", "rate", "Mbit/s"),
+        ("loss event rate", "loss", "%"),
+        ("loss budget is", "loss_budget", "%"),
+        ("Maximum Segment Size for this path section", "mss", "B"),
+        ("Round Trip Time for this path section is", "rtt", "ms"),
+        ("Round Trip Time (RTT) for this path section is", "rtt", "ms"),
+    ];
+    let found = FACTS.iter().find_map(|(words, metric, unit)| Some((*metric, behind(line.text, words)?.0, *unit)));
+    found.or_else(|| {
+        let based = behind(line.text, "This report is based on a")?.0;
+        if line.text.contains("target application data rate") {
+            Some(("target_rate", based, "Mbit/s"))
+        } else {
+            line.text.contains("Round-Trip-Time").then_some(("target_rtt", based, "ms"))
+        }
+    })
+}
+
+struct Npad;
+
+impl Reader for Npad {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let verdict = ["Pass", "Fail", "Warning"].into_iter().find(|verdict| line.text.starts_with(verdict));
+        // `End-to-end goal: 4 Mb/s over a 200 ms path including this section`
+        if let Some(goal) = line.after("End-to-end goal:") {
+            let words: Vec<&str> = goal.split_whitespace().collect();
+            for pair in words.windows(2) {
+                match (number(pair[0]), pair[1]) {
+                    (Some(rate), "Mb/s") => out.put("target_rate", rate, "Mbit/s", &[]),
+                    (Some(rtt), "ms") => out.put("target_rtt", rtt, "ms", &[]),
+                    _ => {}
+                }
+            }
+            return Fit::Mine;
+        }
+        if let Some((metric, value, unit)) = fact(line) {
+            let label = verdict.filter(|_| ["rate", "loss"].contains(&metric)).map(|verdict| ("verdict", verdict));
+            out.put(metric, value, unit, label.as_slice());
+            return Fit::Mine;
+        }
+        const KNOWN: [&str; 9] =
+            ["Tester", "Target", "Logfile", "FYI:", "Diagnosis:", "Try rate", "Test conditions", "Some events", "The events"];
+        if verdict.is_some() || KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
+    }
+}

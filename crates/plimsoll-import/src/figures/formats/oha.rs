@@ -1,0 +1,95 @@
+//! The summary and the JSON (`-j`, `--output-format json`) of `oha`.
+
+use super::super::format::{Checked, Document, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::json::Json;
+use super::super::line::Line;
+use super::super::number::{leading, number};
+use super::super::unit;
+use super::hey::{percentile, responses};
+
+pub(super) const FORMAT: Format = Format {
+    name: "oha",
+    tool: "oha",
+    command: "oha -n 2000 -c 8 URL, with --output-format json",
+    measured: &[
+        Measured::higher("requests_per_second", "1/s", &[], "`Requests/sec`, `requestsPerSec`"),
+        Measured::higher("success", "%", &[], "`Success rate`; in JSON `successRate`, which is a share of 1 there"),
+        Measured::lower("latency", "s", &["stat"], "`Average` (mean), `Fastest` (min), `Slowest` (max)"),
+        Measured::lower("latency", "s", &["percentile"], "`Response time distribution`, `latencyPercentiles`"),
+        Measured::plain("duration", "s", &[], "`Total`"),
+        Measured::plain("responses", "", &["status"], "`Status code distribution`"),
+    ],
+    main: &["requests_per_second"],
+    checked: Checked::Documented("https://github.com/hatoo/oha, README.md and src/printer.rs"),
+    text: Some(Text {
+        marks: &["Success rate:"],
+        start: |line| line.text.starts_with("Success rate:").then_some(Start::Head),
+        opening: None,
+        reader: |_| Box::new(Oha),
+    }),
+    json: Some(Document {
+        is: |json| json.get("summary").is_some_and(|summary| summary.has(&["requestsPerSec", "successRate"])),
+        read: document,
+        by_line: false,
+    }),
+    ..Format::EMPTY
+};
+
+const STATS: [(&str, &str, &str); 3] =
+    [("Average", "average", "mean"), ("Fastest", "fastest", "min"), ("Slowest", "slowest", "max")];
+
+struct Oha;
+
+impl Reader for Oha {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some((percent, value, its_unit)) = percentile(line) {
+            out.put("latency", value, its_unit, &[("percentile", &percent.to_string())]);
+            return Fit::Mine;
+        }
+        if let Some((status, count)) = responses(line) {
+            out.put("responses", count, "", &[("status", status)]);
+            return Fit::Mine;
+        }
+        let Some((key, rest)) = line.text.split_once(':') else {
+            let bar = line.text.split_once(" [").is_some_and(|(_, rest)| rest.contains(']'));
+            return if bar { Fit::Mine } else { Fit::Foreign };
+        };
+        let mut words = rest.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let time = number(first).zip(words.next().and_then(unit::time));
+        let stat = STATS.iter().find(|(name, ..)| *name == key).map(|(.., stat)| *stat);
+        match (key, time, stat) {
+            ("Success rate", ..) => {
+                let Some((value, "%")) = leading(first) else { return Fit::Foreign };
+                out.put("success", value, "%", &[]);
+            }
+            ("Total", Some((value, its_unit)), _) => out.put("duration", value, its_unit, &[]),
+            (_, Some((value, its_unit)), Some(stat)) => out.put("latency", value, its_unit, &[("stat", stat)]),
+            ("Requests/sec", ..) => {
+                let Some(value) = number(first) else { return Fit::Foreign };
+                out.put("requests_per_second", value, "1/s", &[]);
+            }
+            ("Total data" | "Size/request" | "Size/sec" | "DNS+dialup" | "DNS-lookup", ..) => {}
+            (key, ..) if first.is_empty() && (key.contains("distribution") || key.contains("histogram")) => {}
+            (key, ..) if key.starts_with("Details (average") => {}
+            _ => return Fit::Foreign,
+        }
+        Fit::Mine
+    }
+}
+
+fn document(json: &Json<'_>, out: &mut Out<'_>) {
+    let Some(summary) = json.get("summary") else { return };
+    out.json("requests_per_second", summary.get("requestsPerSec"), "1/s", &[]);
+    out.json("success", summary.get("successRate"), "", &[]);
+    out.json("duration", summary.get("total"), "s", &[]);
+    for (_, field, stat) in STATS {
+        out.json("latency", summary.get(field), "s", &[("stat", stat)]);
+    }
+    for (name, value) in json.get("latencyPercentiles").map(|all| all.fields()).unwrap_or_default() {
+        out.json("latency", Some(value), "s", &[("percentile", name.trim_start_matches('p'))]);
+    }
+    for (status, count) in json.get("statusCodeDistribution").map(|all| all.fields()).unwrap_or_default() {
+        out.json("responses", Some(count), "", &[("status", &status)]);
+    }
+}

@@ -1,0 +1,28 @@
+//! What `perf script` prints. It is recognised, and read by another command.
+
+use super::super::format::{Checked, Fit, Format, Out, Reader, Start, Text};
+use super::super::line::Line;
+use crate::saved::stacks;
+
+pub(super) const FORMAT: Format = Format {
+    name: "perf-script",
+    tool: "perf script",
+    command: "perf record -F 99 -a -g; perf script",
+    checked: Checked::Documented("perf-script(1); read by `plimsoll explain`, whose tests have files of perf"),
+    text: Some(Text {
+        marks: &["cpu-clock:", "cycles:", "task-clock:"],
+        start: |line| stacks::is_head(line.text).then_some(Start::Within),
+        opening: None,
+        reader: |_| Box::new(PerfScript),
+    }),
+    elsewhere: Some("plimsoll explain --before FILE --after FILE"),
+    ..Format::EMPTY
+};
+
+struct PerfScript;
+
+impl Reader for PerfScript {
+    fn line(&mut self, line: &Line<'_>, _out: &mut Out<'_>) -> Fit {
+        if stacks::is_head(line.text) || stacks::is_frame(line.text) { Fit::Mine } else { Fit::Foreign }
+    }
+}

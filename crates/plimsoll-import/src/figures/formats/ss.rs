@@ -1,0 +1,107 @@
+//! The text of `ss -ti` (iproute2): what the kernel knows of TCP connections.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{leading, number};
+
+pub(super) const FORMAT: Format = Format {
+    name: "ss",
+    tool: "ss (iproute2)",
+    command: "ss -ti",
+    measured: &[
+        Measured::lower("rtt", "ms", &["connection", "stat"], "`rtt`: smoothed (`mean`) and its variation (`stdev`); `minrtt` (`min`)"),
+        Measured::lower("rto", "ms", &["connection"], "`rto`"),
+        Measured::plain("cwnd", "segments", &["connection"], "`cwnd`"),
+        Measured::plain("ssthresh", "segments", &["connection"], "`ssthresh`"),
+        Measured::plain("mss", "B", &["connection"], "`mss`"),
+        Measured::higher("rate", "bit/s", &["connection", "of"], "`send`, `pacing_rate`, `delivery_rate`"),
+        Measured::lower("retransmits", "", &["connection"], "the second number of `retrans`: all so far"),
+        Measured::plain("bytes", "B", &["connection", "of"], "`bytes_sent`, `bytes_acked`, `bytes_received`, `bytes_retrans`"),
+        Measured::plain("segments", "", &["connection", "of"], "`segs_out`, `segs_in`, `data_segs_out`, `data_segs_in`"),
+        Measured::plain("limited", "ms", &["connection", "by"], "`busy`, `rwnd_limited`, `sndbuf_limited`"),
+    ],
+    main: &["rtt,stat=mean"],
+    checked: Checked::Tool("iproute2 6.1.0"),
+    text: Some(Text {
+        marks: &["Recv-Q", " cwnd:"],
+        start: |line| {
+            let heading = line.text.contains("Recv-Q") && line.text.contains("Send-Q");
+            let facts = line.text.contains(" cwnd:") && line.text.contains("rto:");
+            if heading { Some(Start::Head) } else { facts.then_some(Start::Within) }
+        },
+        opening: None,
+        reader: |_| Box::<Ss>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+#[derive(Default)]
+struct Ss {
+    connection: String,
+}
+
+impl Reader for Ss {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let words: Vec<&str> = line.words().collect();
+        if line.text.contains("Recv-Q") && line.text.contains("Send-Q") {
+            return Fit::Mine;
+        }
+        if words.iter().any(|word| word.starts_with("rto:") || word.starts_with("cwnd:")) {
+            self.facts(&words, out);
+            return Fit::Mine;
+        }
+        // `ESTAB 0 0 127.0.0.1:43804 127.0.0.1:8933`, the state only where several are shown.
+        let columns = if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { &words[..] };
+        let [receive, send, local, peer, ..] = columns else { return Fit::Foreign };
+        if number(receive).is_none() || number(send).is_none() || !local.contains(':') || !peer.contains(':') {
+            return Fit::Foreign;
+        }
+        self.connection = format!("{local} > {peer}");
+        Fit::Mine
+    }
+}
+
+impl Ss {
+    fn facts(&self, words: &[&str], out: &mut Out<'_>) {
+        let connection = ("connection", self.connection.as_str());
+        // `send 92104648649bps`: the name is the word before.
+        for pair in words.windows(2) {
+            if let (of @ ("send" | "pacing_rate" | "delivery_rate"), Some((value, "bps"))) = (pair[0], leading(pair[1])) {
+                out.put("rate", value, "bit/s", &[connection, ("of", of)]);
+            }
+        }
+        for (name, value) in words.iter().filter_map(|word| word.split_once(':')) {
+            let mut parts = value.split('/');
+            let first = parts.next().and_then(leading);
+            let second = parts.next().and_then(leading).map(|(value, _)| value);
+            let Some((first, behind)) = first else { continue };
+            match name {
+                "rtt" => {
+                    out.put("rtt", first, "ms", &[connection, ("stat", "mean")]);
+                    if let Some(spread) = second {
+                        out.put("rtt", spread, "ms", &[connection, ("stat", "stdev")]);
+                    }
+                }
+                "minrtt" => out.put("rtt", first, "ms", &[connection, ("stat", "min")]),
+                "rto" => out.put("rto", first, "ms", &[connection]),
+                "cwnd" | "ssthresh" => out.put(name, first, "segments", &[connection]),
+                "mss" => out.put("mss", first, "B", &[connection]),
+                "retrans" => {
+                    if let Some(all) = second {
+                        out.put("retransmits", all, "", &[connection]);
+                    }
+                }
+                "bytes_sent" | "bytes_acked" | "bytes_received" | "bytes_retrans" => {
+                    out.put("bytes", first, "B", &[connection, ("of", &name["bytes_".len()..])]);
+                }
+                "segs_out" | "segs_in" | "data_segs_out" | "data_segs_in" => {
+                    out.put("segments", first, "", &[connection, ("of", name)]);
+                }
+                "busy" | "rwnd_limited" | "sndbuf_limited" if behind.starts_with("ms") => {
+                    out.put("limited", first, "ms", &[connection, ("by", name)]);
+                }
+                _ => {}
+            }
+        }
+    }
+}

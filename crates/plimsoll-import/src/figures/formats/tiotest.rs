@@ -1,0 +1,111 @@
+//! The tables of `tiotest` (tiobench).
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::number;
+
+pub(super) const FORMAT: Format = Format {
+    name: "tiotest",
+    tool: "tiotest (tiobench)",
+    command: "tiotest -t 4 -f 64",
+    measured: &[
+        Measured::higher("throughput", "MiB/s", &["operation", "threads"], "`Rate`"),
+        Measured::plain("duration", "s", &["operation", "threads"], "`Time`"),
+        Measured::plain("cpu", "%", &["operation", "threads", "mode"], "`Usr CPU`, `Sys CPU`"),
+        Measured::lower("latency", "ms", &["operation", "threads", "stat"], "`Average latency` (mean), `Maximum latency` (max)"),
+        Measured::lower("late", "%", &["operation", "threads", "above"], "`% >2 sec`, `% >10 sec`"),
+    ],
+    main: &["throughput"],
+    checked: Checked::Documented("tiobench 0.3.3, tiotest.c (no package in Debian 12)"),
+    text: Some(Text {
+        marks: &["Tiotest results for", "Tiotest latency results", "| Item "],
+        start: |line| {
+            if line.text.starts_with("Tiotest results for") {
+                return Some(Start::Head);
+            }
+            let within = line.text.starts_with("Tiotest latency results") || is_heading(line.text);
+            within.then_some(Start::Within)
+        },
+        opening: None,
+        reader: |_| Box::<Tiotest>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+fn is_heading(text: &str) -> bool {
+    text.starts_with("| Item ") && (text.contains("Rate") || text.contains("latency"))
+}
+
+#[derive(Default)]
+struct Tiotest {
+    threads: Option<String>,
+    latency: bool,
+    /// The names of the last two columns of latencies: they can be set when it is built.
+    above: Vec<String>,
+}
+
+/// `40.123 MB/s`: the number before a unit.
+fn with(cell: &str, unit: &str) -> Option<f64> {
+    number(cell.strip_suffix(unit)?.trim())
+}
+
+impl Reader for Tiotest {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        if let Some(rest) = line.after("Tiotest results for") {
+            self.threads = rest.split_whitespace().next().filter(|word| number(word).is_some()).map(str::to_owned);
+            return Fit::Mine;
+        }
+        if line.text.starts_with("Tiotest latency results") {
+            return Fit::Mine;
+        }
+        if line.text.starts_with([',', '`', '+', '|']) && line.text.contains("---") {
+            return Fit::Mine;
+        }
+        let cells: Vec<&str> = line.text.trim_matches(|c| c == '|' || c == '=' || c == ' ').split('|').map(str::trim).collect();
+        let [item, rest @ ..] = cells.as_slice() else { return Fit::Foreign };
+        if is_heading(line.text) {
+            self.latency = line.text.contains("latency");
+            self.above = rest.iter().filter_map(|name| name.strip_prefix("% >")).map(str::to_owned).collect();
+            return Fit::Mine;
+        }
+        match rest {
+            [first, second, third, fourth] if line.text.starts_with('|') => {
+                self.row(item, [first, second, third, fourth], out)
+            }
+            _ => Fit::Foreign,
+        }
+    }
+}
+
+impl Tiotest {
+    fn row(&self, item: &str, cells: [&str; 4], out: &mut Out<'_>) -> Fit {
+        // `Random Write   16 MBs`: how much it was is told by the call.
+        let words: Vec<&str> = item.split_whitespace().take_while(|word| number(word).is_none()).collect();
+        let operation = words.join(" ").to_lowercase();
+        let mut labels: Vec<(&'static str, &str)> = vec![("operation", operation.as_str())];
+        labels.extend(self.threads.as_deref().map(|threads| ("threads", threads)));
+        let and = |label| [labels.as_slice(), &[label]].concat();
+        if self.latency {
+            let [mean, max, late, later] = cells;
+            let (Some(mean), Some(max)) = (with(mean, "ms"), with(max, "ms")) else { return Fit::Foreign };
+            out.put("latency", mean, "ms", &and(("stat", "mean")));
+            out.put("latency", max, "ms", &and(("stat", "max")));
+            for (above, cell) in self.above.iter().zip([late, later]) {
+                if let Some(value) = number(cell) {
+                    out.put("late", value, "%", &and(("above", above)));
+                }
+            }
+            return Fit::Mine;
+        }
+        let [time, rate, user, system] = cells;
+        let (Some(time), Some(rate)) = (with(time, "s"), with(rate, "MB/s")) else { return Fit::Foreign };
+        out.put("throughput", rate, "MiB/s", &labels);
+        out.put("duration", time, "s", &labels);
+        for (mode, cell) in [("user", user), ("system", system)] {
+            if let Some(value) = with(cell, "%") {
+                out.put("cpu", value, "%", &and(("mode", mode)));
+            }
+        }
+        Fit::Mine
+    }
+}

@@ -1,0 +1,101 @@
+//! The head of `top`: load, tasks, the CPUs' time and memory, today's and that of 2001.
+
+use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
+use super::super::line::Line;
+use super::super::number::{clock, leading, number};
+
+pub(super) const FORMAT: Format = Format {
+    name: "top",
+    tool: "top (procps)",
+    command: "top -b -n 10 -d 1",
+    measured: &[
+        Measured::plain("load_average", "", &["minutes"], "`load average`, of 1, 5 and 15 minutes"),
+        Measured::plain("cpu", "%", &["mode"], "`%Cpu(s)`, by the letters that stand there (`us`, `sy` ...); in 2001 `CPU states`"),
+        Measured::plain("tasks", "", &["state"], "`Tasks`; in 2001 `processes`"),
+        Measured::plain("memory", "MiB", &["of"], "`Mem`: total, free, used ..."),
+        Measured::plain("swap", "MiB", &["of"], "`Swap`"),
+    ],
+    main: &["cpu,mode=sy", "cpu,mode=system"],
+    checked: Checked::Tool("procps-ng 4.0.2"),
+    text: Some(Text {
+        marks: &["load average:"],
+        start: |line| line.text.contains("load average:").then_some(Start::Within),
+        opening: None,
+        reader: |_| Box::<Top>::default(),
+    }),
+    ..Format::EMPTY
+};
+
+#[derive(Default)]
+struct Top {
+    at: Option<f64>,
+    /// Whether the lines of processes follow, which are not read.
+    processes: bool,
+}
+
+impl Reader for Top {
+    fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
+        let text = line.text;
+        if let Some((before, load)) = text.split_once("load average:") {
+            self.processes = false;
+            self.at = before.split_whitespace().find_map(|word| clock(word.trim_end_matches(','), None));
+            let values: Vec<f64> = load.split(", ").filter_map(|value| number(value.trim())).collect();
+            for (minutes, value) in ["1", "5", "15"].iter().zip(&values) {
+                out.put_at(self.at, "load_average", *value, "", &[("minutes", minutes)]);
+            }
+            return if values.is_empty() { Fit::Foreign } else { Fit::Mine };
+        }
+        if text.starts_with("PID ") {
+            self.processes = true;
+            return Fit::Mine;
+        }
+        if self.processes && number(line.words().next().unwrap_or_default()).is_some() {
+            return Fit::Mine;
+        }
+        let Some((key, rest)) = text.split_once(':') else { return self.old(text, out) };
+        let key = key.trim();
+        match key {
+            "Tasks" => self.parts("tasks", "", "state", rest, out),
+            "%Cpu(s)" | "Cpu(s)" | "CPU states" => self.parts("cpu", "%", "mode", rest, out),
+            _ => {
+                let (unit, what) = key.split_once(' ').map_or(("KiB", key), |(unit, what)| (unit, what.trim()));
+                match what {
+                    "Mem" => self.parts("memory", unit, "of", rest, out),
+                    "Swap" => self.parts("swap", unit, "of", rest, out),
+                    _ => self.old(text, out),
+                }
+            }
+        }
+    }
+
+    fn blank(&mut self) {
+        self.processes = false;
+    }
+}
+
+impl Top {
+    /// `45 processes: 44 sleeping, 1 running`, as it was in 2001.
+    fn old(&self, text: &str, out: &mut Out<'_>) -> Fit {
+        match text.split_once(" processes:") {
+            Some((_, rest)) => self.parts("tasks", "", "state", rest, out),
+            None => Fit::Foreign,
+        }
+    }
+
+    /// `45.3 us,  6.5 sy, ...`, `1.2%us, ...` or `12.0% user, ...`: a number and what it is of, again and again.
+    fn parts(&self, metric: &str, unit: &str, label: &'static str, rest: &str, out: &mut Out<'_>) -> Fit {
+        let mut found = false;
+        for part in rest.split(", ").flat_map(|part| part.split(". ")) {
+            let Some((value, name)) = leading(part.trim()) else { continue };
+            // `% user`, `%us`, `K used`, `k used`.
+            let name = name.strip_prefix(['%', 'K', 'k']).unwrap_or(name).trim_start();
+            let name = name.trim_end_matches([',', '.', ' ']);
+            if name.is_empty() || !name.starts_with(char::is_alphabetic) {
+                continue;
+            }
+            found = true;
+            out.put_at(self.at, metric, value, unit, &[(label, name)]);
+        }
+        if found { Fit::Mine } else { Fit::Foreign }
+    }
+}

@@ -1,0 +1,209 @@
+//! The values of a run, one by one.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::observation::{Arm, PhaseRecord, Slice, TrialRecord};
+use plimsoll_model::report::RunReport;
+use serde::Serialize;
+
+/// What of a run is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// The figures of each slice of each load.
+    #[default]
+    Figures,
+    /// What was counted in each interval of a load.
+    Intervals,
+    /// The kernel's counters over time.
+    Counters,
+}
+
+/// Which of these are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// What kind.
+    pub rows: Rows,
+    /// Only these metrics or counters; all where there are none.
+    pub metrics: Vec<String>,
+    /// Only these phases; all where there are none.
+    pub phases: Vec<String>,
+}
+
+impl Selection {
+    fn has(list: &[String], name: &str) -> bool {
+        list.is_empty() || list.iter().any(|wanted| wanted == name)
+    }
+
+    fn phase(&self, name: &str) -> bool {
+        Self::has(&self.phases, name)
+    }
+
+    fn metric(&self, name: &str) -> bool {
+        Self::has(&self.metrics, name)
+    }
+}
+
+/// One value, with what tells it apart. What does not apply is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row<'r> {
+    /// The run's id.
+    pub run: &'r str,
+    /// The experiment's name.
+    pub experiment: &'r str,
+    /// The trial, from 1.
+    pub trial: u32,
+    /// Its block, from 1.
+    pub block: u32,
+    /// The level of each factor.
+    pub cell: &'r BTreeMap<String, String>,
+    /// `treatment` or `control`.
+    pub arm: Option<&'static str>,
+    /// The phase.
+    pub phase: Option<&'r str>,
+    /// The cycle, from 1; 0 outside of any.
+    pub cycle: Option<u32>,
+    /// The slice of the phase.
+    pub slice: Option<u32>,
+    /// The host that a counter is of.
+    pub host: Option<&'r str>,
+    /// When, in seconds since the trial's start; of counters, since its first sample.
+    pub at_s: f64,
+    /// What it is.
+    pub metric: &'r str,
+    /// How much. Units stand in the name of a metric; counts have none.
+    pub value: f64,
+}
+
+/// Hands on each value of a run, in the order of trials.
+///
+/// # Errors
+/// Those of `each`.
+pub fn rows<E>(
+    report: &RunReport,
+    trials: &[TrialRecord],
+    wanted: &Selection,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    trials.iter().try_for_each(|trial| {
+        let row = Row {
+            run: &report.run,
+            experiment: &report.experiment,
+            trial: trial.number,
+            block: trial.block,
+            cell: &trial.cell,
+            arm: None,
+            phase: None,
+            cycle: None,
+            slice: None,
+            host: None,
+            at_s: 0.0,
+            metric: "",
+            value: 0.0,
+        };
+        match wanted.rows {
+            Rows::Counters => counters(trial, &row, wanted, each),
+            Rows::Figures => {
+                of_slices(trial, &row, wanted, &mut |slice, row| figures(slice, row, wanted, each))
+            }
+            Rows::Intervals => {
+                of_slices(trial, &row, wanted, &mut |slice, row| intervals(slice, row, wanted, each))
+            }
+        }
+    })
+}
+
+/// Hands on each slice of a trial, with what its rows have in common.
+fn of_slices<E>(
+    trial: &TrialRecord,
+    row: &Row<'_>,
+    wanted: &Selection,
+    each: &mut dyn FnMut(&Slice, &Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let phases = trial.phases.iter().filter(|phase| wanted.phase(&phase.name));
+    let mut slices =
+        phases.flat_map(|phase: &PhaseRecord| phase.slices.iter().map(move |slice| (phase, slice)));
+    slices.try_for_each(|(phase, slice)| {
+        let row = Row {
+            arm: Some(arm(slice.arm)),
+            phase: Some(&phase.name),
+            cycle: Some(phase.cycle),
+            slice: Some(slice.number),
+            at_s: slice.at_ns as f64 / 1e9,
+            ..row.clone()
+        };
+        each(slice, &row)
+    })
+}
+
+/// The name of an arm.
+pub(super) fn arm(arm: Arm) -> &'static str {
+    match arm {
+        Arm::Treatment => "treatment",
+        Arm::Control => "control",
+    }
+}
+
+fn figures<E>(
+    slice: &Slice,
+    row: &Row<'_>,
+    wanted: &Selection,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let found =
+        Metric::ALL.into_iter().filter_map(|metric| Some((metric.name(), slice.result.figure(metric)?)));
+    let mut found = found.filter(|(name, value)| wanted.metric(name) && value.is_finite());
+    found.try_for_each(|(metric, value)| each(&Row { metric, value, ..row.clone() }))
+}
+
+fn intervals<E>(
+    slice: &Slice,
+    row: &Row<'_>,
+    wanted: &Selection,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for interval in &slice.result.intervals {
+        let at_s = row.at_s + interval.end_ns as f64 / 1e9;
+        let counts = [
+            ("connections", interval.connections),
+            ("requests", interval.requests),
+            ("errors", interval.errors),
+            ("bytes", interval.bytes),
+        ];
+        for (metric, count) in counts.into_iter().filter(|(metric, _)| wanted.metric(metric)) {
+            each(&Row { at_s, metric, value: count as f64, ..row.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+/// The counters of each host. A sample leaves out what did not change, and so do the rows.
+fn counters<E>(
+    trial: &TrialRecord,
+    row: &Row<'_>,
+    wanted: &Selection,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for (host, samples) in &trial.series {
+        // The control's hosts end in an apostrophe.
+        let (name, arm) = match host.strip_suffix('\'') {
+            Some(name) => (name, Arm::Control),
+            None => (host.as_str(), Arm::Treatment),
+        };
+        let start = samples.first().map_or(0, |first| first.at_ns);
+        for sample in samples {
+            let at_s = sample.at_ns.saturating_sub(start) as f64 / 1e9;
+            for (metric, value) in sample.values.iter().filter(|(metric, _)| wanted.metric(metric)) {
+                each(&Row {
+                    arm: Some(self::arm(arm)),
+                    host: Some(name),
+                    at_s,
+                    metric,
+                    value: *value,
+                    ..row.clone()
+                })?;
+            }
+        }
+    }
+    Ok(())
+}

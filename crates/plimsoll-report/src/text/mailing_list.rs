@@ -1,0 +1,80 @@
+//! A report for a mailing list: plain text of at most 72 columns (RFC 3676, section 4.2, has lines that every reader shows whole).
+
+use std::io::{self, Write};
+
+use plimsoll_model::report::RunReport;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{Page, TextOptions, answer, sections};
+use crate::escape::terminal;
+use crate::{findings, wording};
+
+/// No line is wider than that.
+const WIDTH: usize = 72;
+
+/// Writes what a run found for people who read mail: the question, the answers with their intervals, the tables, what it was measured on, the
+/// command that does it again, and the experiment file. Where a line had to be broken that may not be, it ends in a backslash.
+///
+/// # Errors
+/// Those of the writer.
+pub fn mailing_list(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    let mut text = Vec::new();
+    whole(&mut Page::new(&mut text, &TextOptions { color: false, width: WIDTH }), report)?;
+    String::from_utf8_lossy(&text).lines().try_for_each(|line| folded(out, line.trim_end()))
+}
+
+fn whole(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
+    page.paragraph(&format!("Question: {}", report.question), 10)?;
+    writeln!(page.out)?;
+    for verdict in wording::told_in_words(report) {
+        answer(page, verdict)?;
+    }
+    for sentence in wording::short_answer(report) {
+        page.paragraph(&sentence, 0)?;
+    }
+    findings::all(report).iter().try_for_each(|section| page.section(section))?;
+    sections::environment(page, report)?;
+    sections::notes(page, report)?;
+    page.heading("To do it again")?;
+    page.item(&wording::reproduce(report))?;
+    page.paragraph(&wording::provenance(report), 0)?;
+    let file = &report.environment.experiment;
+    if file.is_empty() {
+        return Ok(());
+    }
+    page.heading("The experiment file (a line that ends in \\ goes on in the next)")?;
+    writeln!(page.out)?;
+    file.lines().try_for_each(|line| writeln!(page.out, "{}", terminal(line)))
+}
+
+/// Writes a line, in several where it is too wide.
+fn folded(out: &mut dyn Write, line: &str) -> io::Result<()> {
+    let mut rest = line;
+    while rest.width() > WIDTH {
+        let mut columns = 0;
+        let end = rest.char_indices().find(|(_, c)| {
+            columns += c.width().unwrap_or(0);
+            columns > WIDTH - 1
+        });
+        let at = end.map_or(rest.len(), |(place, _)| place);
+        writeln!(out, "{}\\", &rest[..at])?;
+        rest = &rest[at..];
+    }
+    writeln!(out, "{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_wide_goes_on_behind_a_backslash_and_can_be_put_together_again() {
+        for line in ["short", &"x".repeat(72), &"x".repeat(73), &"größer ".repeat(40), &"漢".repeat(80)] {
+            let mut out = Vec::new();
+            folded(&mut out, line).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
+            assert_eq!(text.replace("\\\n", "").trim_end_matches('\n'), line);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Which figures are compared: those of two files, or of two calls of a tool in one.
+
+use plimsoll_import::figures::{Better, Figures, Point, Series};
+
+use super::Imported;
+use crate::args::{ImportArgs, Way};
+use crate::failure::Failure;
+
+/// Figures of the same thing, in a unit, with the way in which they are better.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Chosen {
+    pub(super) name: String,
+    pub(super) unit: String,
+    pub(super) better: Better,
+    pub(super) values: Vec<f64>,
+}
+
+/// Two sides: what they are called, and their values.
+pub(super) struct Sides {
+    pub(super) titles: [String; 2],
+    pub(super) chosen: [Chosen; 2],
+    /// The medians of everything else that both sides have.
+    pub(super) beside: Vec<Beside>,
+}
+
+/// The medians of a figure on both sides.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub(super) struct Beside {
+    pub(super) metric: String,
+    pub(super) unit: String,
+    /// The median of the first side, and of the second.
+    pub(super) medians: [f64; 2],
+    /// How many figures each side has.
+    pub(super) n: [usize; 2],
+}
+
+/// The figures to judge: the metric that was named, or else the main one.
+pub(super) fn choose(args: &ImportArgs, file: &Imported) -> Result<Vec<Series>, Failure> {
+    let found: Vec<Series> = match args.metric.first() {
+        Some(wanted) => file.found.all(wanted).into_iter().cloned().collect(),
+        None => file.found.main().into_iter().cloned().collect(),
+    };
+    if args.metric.len() > 1 {
+        return Err(Failure::Usage("--judge takes one --metric".into()));
+    }
+    if found.is_empty() {
+        let wanted = args.metric.first().map_or("figure", String::as_str);
+        return Err(Failure::Usage(format!(
+            "{}: there is no `{wanted}` in it: {}",
+            file.name,
+            names(&file.found)
+        )));
+    }
+    Ok(found)
+}
+
+/// The single series to judge.
+pub(super) fn choose_one(args: &ImportArgs, file: &Imported) -> Result<Series, Failure> {
+    let mut found = choose(args, file)?;
+    if found.len() > 1 {
+        let all: Vec<String> =
+            found.iter().map(|series| format!("{} ({})", series.name(), series.format)).collect();
+        return Err(Failure::Usage(format!(
+            "{}: --metric is needed to say which is judged: {}",
+            file.name,
+            all.join("; ")
+        )));
+    }
+    Ok(found.remove(0))
+}
+
+/// The names of what there is, for errors.
+fn names(found: &Figures) -> String {
+    const NAMED: usize = 12;
+    let mut all: Vec<String> = found.series.iter().map(Series::name).collect();
+    all.dedup();
+    let more = all.len().saturating_sub(NAMED);
+    all.truncate(NAMED);
+    match (all.is_empty(), more) {
+        (true, _) => "nothing was read".to_owned(),
+        (_, 0) => all.join("; "),
+        (_, more) => format!("{}; and {more} more", all.join("; ")),
+    }
+}
+
+/// Which way the chosen figure is better: as the user says, or as its format does.
+pub(super) fn lower_is_better(args: &ImportArgs, chosen: &Chosen) -> Result<bool, Failure> {
+    match (args.better, chosen.better) {
+        (Some(way), _) => Ok(way == Way::Lower),
+        (None, Better::Lower) => Ok(true),
+        (None, Better::Higher) => Ok(false),
+        (None, Better::Unknown) => Err(Failure::Usage(format!(
+            "whether more of `{}` is better is not known: say --better higher or --better lower",
+            chosen.name
+        ))),
+    }
+}
+
+/// The two sides.
+pub(super) fn two(args: &ImportArgs, files: &[Imported]) -> Result<Sides, Failure> {
+    match files {
+        [only] => of_one_file(args, only),
+        [first, second] if args.split.is_none() => {
+            let [a, b] = [choose_one(args, first)?, choose_one(args, second)?];
+            let all = |_: &Point| true;
+            let beside = beside(&first.found, &second.found, [&all, &all]);
+            let sides = [chosen(&a, &all), in_unit(chosen(&b, &all), &a.unit)?];
+            Ok(Sides { titles: [first.name.clone(), second.name.clone()], chosen: sides, beside })
+        }
+        _ => Err(Failure::Usage("two files are compared, or one that is split".into())),
+    }
+}
+
+/// Two calls of a tool in one file, or what stands before and behind a line.
+fn of_one_file(args: &ImportArgs, file: &Imported) -> Result<Sides, Failure> {
+    let series = choose_one(args, file)?;
+    let mut runs: Vec<u32> = series.points.iter().map(|point| point.run).collect();
+    runs.dedup();
+    let (titles, line) = match (args.split, runs.as_slice()) {
+        (Some(line), _) => ([format!("before line {line}"), format!("from line {line} on")], line),
+        (None, [_, second]) => {
+            let line = series.points.iter().find(|point| point.run == *second).map_or(0, |point| point.line);
+            ([1, 2].map(|run| format!("call {run} of {}", series.format)), line)
+        }
+        (None, runs) => {
+            return Err(Failure::Usage(format!(
+                "{}: {} calls of {} are in it: --split LINE says where the second side begins",
+                file.name,
+                runs.len(),
+                series.format
+            )));
+        }
+    };
+    let before = move |point: &Point| point.line < line;
+    let after = move |point: &Point| point.line >= line;
+    let sides = [chosen(&series, &before), chosen(&series, &after)];
+    // The boundary of other tools' calls is not the same line: what stands nearer to the second side is of it, by the line where each begins.
+    let beside = if args.split.is_some() {
+        beside(&file.found, &file.found, [&before, &after])
+    } else {
+        let first = |point: &Point| point.run == 1;
+        let second = |point: &Point| point.run == 2;
+        beside(&file.found, &file.found, [&first, &second])
+    };
+    Ok(Sides { titles, chosen: sides, beside })
+}
+
+fn chosen(series: &Series, of_side: &dyn Fn(&Point) -> bool) -> Chosen {
+    let values = series.points.iter().filter(|point| of_side(point)).map(|point| point.value).collect();
+    Chosen { name: series.name(), unit: series.unit.clone(), better: series.better, values }
+}
+
+/// The second side in the unit of the first.
+fn in_unit(side: Chosen, unit: &str) -> Result<Chosen, Failure> {
+    let factor = plimsoll_import::figures::factor(&side.unit, unit).ok_or_else(|| {
+        Failure::Usage(format!(
+            "`{}` is in {} on one side and in {} on the other",
+            side.name, unit, side.unit
+        ))
+    })?;
+    let values = side.values.iter().map(|value| value * factor).collect();
+    Ok(Chosen { unit: unit.to_owned(), values, ..side })
+}
+
+/// What both sides have.
+fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Vec<Beside> {
+    let mut all = Vec::new();
+    for first in &a.series {
+        let same = |other: &&Series| {
+            other.format == first.format && other.metric == first.metric && other.labels == first.labels
+        };
+        let Some(second) = b.series.iter().find(same) else { continue };
+        let Some(factor) = plimsoll_import::figures::factor(&second.unit, &first.unit) else { continue };
+        let mut values = [chosen(first, of_side[0]).values, chosen(second, of_side[1]).values];
+        values[1].iter_mut().for_each(|value| *value *= factor);
+        let n = [values[0].len(), values[1].len()];
+        let [Some(before), Some(after)] = values.map(median) else { continue };
+        all.push(Beside { metric: first.name(), unit: first.unit.clone(), medians: [before, after], n });
+    }
+    all
+}
+
+/// The median; nothing of nothing.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    Some(if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    })
+}

@@ -1,0 +1,202 @@
+//! Imported figures before the judge: the same tests as those of `plimsoll judge`.
+
+use std::io::Write;
+
+use plimsoll_judge::json::{self, Test};
+use plimsoll_model::verdict::Verdict;
+use serde_json::{Map, Value, json};
+
+use super::Imported;
+use super::sides::{self, Beside, Chosen, Sides};
+use crate::args::ImportArgs;
+use crate::command::judge;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// A verdict, and what it rests on.
+pub(super) struct Judged {
+    answer: Value,
+    /// What the sides are called, of a test that has two.
+    titles: Option<[String; 2]>,
+    beside: Vec<Beside>,
+}
+
+impl Judged {
+    fn verdict(&self) -> Option<Verdict> {
+        serde_json::from_value(self.answer.clone()).ok()
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        Exit::of(self.verdict().as_slice())
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let mut document = json!({ "verdict": self.answer });
+        if let Some(titles) = &self.titles {
+            document["sides"] = json!(titles);
+            document["medians"] = json!(self.beside);
+        }
+        document
+    }
+}
+
+/// Judges the figures of the files.
+pub(super) fn judge(args: &ImportArgs, test: &str, files: &[Imported]) -> Result<Judged, Failure> {
+    let test = Test::from_name(test).ok_or_else(|| {
+        Failure::Usage(format!(
+            "there is no test `{test}`: expected changes, compare, factors, growth, modes, recovery or scaling"
+        ))
+    })?;
+    let (request, titles, beside) = match test {
+        Test::Compare | Test::Recovery => {
+            let sides = sides::two(args, files)?;
+            let request = of_two(args, test, &sides)?;
+            (request, Some(sides.titles), sides.beside)
+        }
+        Test::Modes | Test::Changes => (of_one(args, test, files)?, None, Vec::new()),
+        Test::Factors => (of_factors(args, files)?, None, Vec::new()),
+        Test::Growth | Test::Scaling => (of_curve(args, test, files)?, None, Vec::new()),
+        Test::LoadCurve | Test::Loss => {
+            return Err(Failure::Usage(format!(
+                "`{}` takes rows of several figures, which imported ones are not: see `plimsoll judge {0}`",
+                test.name()
+            )));
+        }
+    };
+    let answer =
+        json::judge_line(test, &request.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Judged { answer, titles, beside })
+}
+
+/// The fields that several tests take.
+fn common(args: &ImportArgs, metric: &str) -> Map<String, Value> {
+    let mut request = Map::new();
+    request.insert("metric".into(), metric.into());
+    if let Some(margin) = args.margin {
+        request.insert("margin".into(), margin.into());
+    }
+    request
+}
+
+/// Two sides: A and B, or the baseline and what came after.
+fn of_two(args: &ImportArgs, test: Test, sides: &Sides) -> Result<Value, Failure> {
+    let [a, b] = &sides.chosen;
+    for (side, title) in sides.chosen.iter().zip(&sides.titles) {
+        if side.values.is_empty() {
+            return Err(Failure::Usage(format!("{title}: there is no `{}` on this side", side.name)));
+        }
+    }
+    let mut request = common(args, &a.name);
+    request.insert("lower_is_better".into(), sides::lower_is_better(args, a)?.into());
+    if test == Test::Compare {
+        request.insert("a".into(), json!(a.values));
+        request.insert("b".into(), json!(b.values));
+        request.insert("unit".into(), a.unit.as_str().into());
+        // What was measured in turns is not known: nothing belongs together by its place.
+        request.insert("paired".into(), false.into());
+    } else {
+        request.insert("treatment".into(), json!({ "baseline": a.values, "after": b.values }));
+    }
+    Ok(Value::Object(request))
+}
+
+/// All figures of one thing, over all files in their order.
+fn of_one(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Failure> {
+    let mut all: Option<Chosen> = None;
+    for file in files {
+        let series = sides::choose_one(args, file)?;
+        match &mut all {
+            None => {
+                all = Some(Chosen {
+                    name: series.name(),
+                    unit: series.unit.clone(),
+                    better: series.better,
+                    values: series.values(),
+                });
+            }
+            Some(all) if all.unit == series.unit => all.values.extend(series.values()),
+            Some(all) => {
+                return Err(Failure::Usage(format!(
+                    "{}: `{}` is in {} here and in {} before",
+                    file.name,
+                    series.name(),
+                    series.unit,
+                    all.unit
+                )));
+            }
+        }
+    }
+    let all = all.ok_or_else(|| Failure::Usage("there is no file to judge".into()))?;
+    let mut request = common(args, &all.name);
+    request.insert(if test == Test::Modes { "values" } else { "series" }.into(), json!(all.values));
+    Ok(Value::Object(request))
+}
+
+/// A row for each figure: its labels are the levels of the factors, and the file where there are several.
+fn of_factors(args: &ImportArgs, files: &[Imported]) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    let mut metric = String::new();
+    for file in files {
+        for series in sides::choose(args, file)? {
+            metric.clone_from(&series.metric);
+            let mut levels: Map<String, Value> = series
+                .labels
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.as_str().into()))
+                .collect();
+            if files.len() > 1 {
+                levels.insert("file".into(), file.name.as_str().into());
+            }
+            for value in series.values() {
+                let mut row = levels.clone();
+                row.insert("value".into(), value.into());
+                rows.push(Value::Object(row));
+            }
+        }
+    }
+    let mut request = common(args, &metric);
+    request.insert("rows".into(), rows.into());
+    Ok(Value::Object(request))
+}
+
+/// A point for each figure: its number of workers is the only label that is a number.
+fn of_curve(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    let mut metric = String::new();
+    for file in files {
+        for series in sides::choose(args, file)? {
+            metric = series.metric.clone();
+            let numbers: Vec<f64> =
+                series.labels.iter().filter_map(|(_, value)| value.parse().ok()).collect();
+            let [n] = numbers.as_slice() else {
+                return Err(Failure::Usage(format!(
+                    "{}: `{}` has {} labels that are numbers, and the number of workers must be one",
+                    file.name,
+                    series.name(),
+                    numbers.len()
+                )));
+            };
+            let name = if test == Test::Growth { "time" } else { "throughput" };
+            rows.extend(series.values().into_iter().map(|value| json!({ "n": n, name: value })));
+        }
+    }
+    let mut request = common(args, &metric);
+    request.remove("margin");
+    request.insert("rows".into(), rows.into());
+    Ok(Value::Object(request))
+}
+
+/// Prints the verdict, and beside it the medians of everything that both sides have.
+pub(super) fn print(judged: &Judged) -> Result<(), Failure> {
+    if let Some(verdict) = judged.verdict() {
+        output::text(|out| writeln!(out))?;
+        output::styled(|out, options| plimsoll_report::text::verdict(out, &verdict, options))?;
+    }
+    output::text(|out| {
+        judge::own_fields(out, &judged.answer)?;
+        let Some([a, b]) = &judged.titles else { return Ok(()) };
+        writeln!(out, "\nMedians: {a} -> {b}")?;
+        super::text::beside(out, &judged.beside)
+    })
+}
