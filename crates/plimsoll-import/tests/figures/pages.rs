@@ -29,7 +29,7 @@ fn minutes_of_postal_before_and_after_are_two_runs() {
     let found = read(&text("pages", "postal-minutes.txt"));
     let minutes = found.one("messages_per_minute").unwrap();
     let runs: Vec<u32> = minutes.points.iter().map(|point| point.run).collect();
-    assert_eq!(runs, [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(runs, [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
     assert_eq!(minutes.values()[..2], [1043.0, 1061.0]);
 }
 

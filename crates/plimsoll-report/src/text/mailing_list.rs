@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use plimsoll_model::report::RunReport;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Page, TextOptions, answer, sections};
+use super::{Page, TextOptions, sections, told};
 use crate::escape::terminal;
-use crate::{findings, wording};
+use crate::{answer, findings, wording};
 
 /// No line is wider than that.
 const WIDTH: usize = 72;
@@ -26,10 +26,10 @@ pub fn mailing_list(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
 fn whole(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {
     page.paragraph(&format!("Question: {}", report.question), 10)?;
     writeln!(page.out)?;
-    for verdict in wording::told_in_words(report) {
-        answer(page, verdict)?;
+    for finding in answer::told_in_words(report) {
+        told(page, &finding.verdict)?;
     }
-    for sentence in wording::short_answer(report) {
+    for sentence in answer::short_answer(report) {
         page.paragraph(&sentence, 0)?;
     }
     findings::all(report).iter().try_for_each(|section| page.section(section))?;

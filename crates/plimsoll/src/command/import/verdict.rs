@@ -1,7 +1,5 @@
 //! Imported figures before the judge: the same tests as those of `plimsoll judge`.
 
-use std::io::Write;
-
 use plimsoll_judge::json::{self, Test};
 use plimsoll_model::verdict::Verdict;
 use serde_json::{Map, Value, json};
@@ -133,30 +131,35 @@ fn of_one(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Fa
     Ok(Value::Object(request))
 }
 
-/// A row for each figure: its labels are the levels of the factors, and the file where there are several.
+/// A row for each figure: its labels are the levels of the factors, and the file where there are several. Where each cell has as many values, the first
+/// of all cells are one block, the second another, and so on: which belong together is not known, and values that were measured independently may be
+/// put together in any way.
 fn of_factors(args: &ImportArgs, files: &[Imported]) -> Result<Value, Failure> {
-    let mut rows = Vec::new();
+    let mut cells: Vec<(Map<String, Value>, Vec<f64>)> = Vec::new();
     let mut metric = String::new();
     for file in files {
         for series in sides::choose(args, file)? {
             metric.clone_from(&series.metric);
-            let mut levels: Map<String, Value> = series
-                .labels
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.as_str().into()))
-                .collect();
-            if files.len() > 1 {
-                levels.insert("file".into(), file.name.as_str().into());
-            }
-            for value in series.values() {
-                let mut row = levels.clone();
-                row.insert("value".into(), value.into());
-                rows.push(Value::Object(row));
-            }
+            let labels =
+                series.labels.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into()));
+            let several = (files.len() > 1).then(|| ("file".to_owned(), file.name.as_str().into()));
+            cells.push((labels.chain(several).collect(), series.values()));
         }
     }
+    let least = cells.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
+    let blocks = least > 1 && cells.iter().all(|(_, values)| values.len() == least);
+    let rows = cells.iter().flat_map(|(levels, values)| {
+        values.iter().enumerate().map(move |(index, value)| {
+            let mut row = levels.clone();
+            row.insert("value".into(), (*value).into());
+            if blocks {
+                row.insert("block".into(), (index + 1).to_string().into());
+            }
+            Value::Object(row)
+        })
+    });
     let mut request = common(args, &metric);
-    request.insert("rows".into(), rows.into());
+    request.insert("rows".into(), rows.collect());
     Ok(Value::Object(request))
 }
 
