@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use plimsoll_load::Control;
-use plimsoll_model::frame::{Failure, FromAgent, Id, LoadKind, LoadSpec};
+use plimsoll_model::experiment::Carrier;
+use plimsoll_model::frame::{Failure, FromAgent, Id, LoadSpec};
 use plimsoll_model::observation::LoadResult;
 
 use crate::ById;
@@ -60,9 +61,9 @@ impl Loads {
 }
 
 fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    match spec.kind {
-        LoadKind::Messaging(_) => apart::run(spec, control),
-        _ => plimsoll_load::run(spec, control),
+    match spec.kind.carrier() {
+        Carrier::Process => apart::run(spec, control),
+        Carrier::Threads => plimsoll_load::run(spec, control),
     }
 }
 

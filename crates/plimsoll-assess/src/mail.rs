@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::observation::{Arm, FlushFacts, Interval, Percentiles, PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{Arm, FlushFacts, Interval, MailFacts, Percentiles, PhaseKind, Slice, TrialRecord};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
 
 use super::pooled;
@@ -14,7 +14,9 @@ pub(super) fn minutes(trial: &TrialRecord) -> Vec<MailMinute> {
     let counted = trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp);
     let slices = counted.flat_map(|phase| &phase.slices);
     let mut minutes: BTreeMap<u64, MailMinute> = BTreeMap::new();
-    for slice in slices.filter(|slice| slice.arm == Arm::Treatment && slice.result.mail.is_some()) {
+    for slice in
+        slices.filter(|slice| slice.arm == Arm::Treatment && slice.result.found::<MailFacts>().is_some())
+    {
         for Interval { end_ns, connections, requests, errors, bytes } in &slice.result.intervals {
             let minute = (slice.at_ns + end_ns).saturating_sub(1) / MINUTE_NS;
             let entry = minutes.entry(minute).or_insert(MailMinute { minute, ..MailMinute::default() });
@@ -31,7 +33,7 @@ pub(super) fn minutes(trial: &TrialRecord) -> Vec<MailMinute> {
 pub(super) fn commands(slices: &[&Slice]) -> BTreeMap<String, Percentiles> {
     let mut all: BTreeMap<String, Percentiles> = BTreeMap::new();
     for (command, latency) in
-        slices.iter().filter_map(|slice| slice.result.mail.as_ref()).flat_map(|mail| &mail.commands)
+        slices.iter().filter_map(|slice| slice.result.found::<MailFacts>()).flat_map(|mail| &mail.commands)
     {
         let (most, more) = (all.entry(command.clone()).or_default(), latency.percentiles);
         *most = Percentiles {
@@ -48,7 +50,11 @@ pub(super) fn commands(slices: &[&Slice]) -> BTreeMap<String, Percentiles> {
 
 /// Messages that slices were told would be delivered.
 fn messages(slices: &[&Slice]) -> f64 {
-    slices.iter().filter(|slice| slice.result.mail.is_some()).map(|slice| slice.result.requests as f64).sum()
+    slices
+        .iter()
+        .filter(|slice| slice.result.found::<MailFacts>().is_some())
+        .map(|slice| slice.result.requests as f64)
+        .sum()
 }
 
 /// What each device that was written to did for a message.

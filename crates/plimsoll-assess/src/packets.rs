@@ -104,7 +104,7 @@ struct Captured<'t> {
 /// What the kernel says of the senders of streams. Of the two ends, the one that was busy for longer is the one that sent.
 fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
-    let streams = slices.flat_map(|slice| &slice.result.streams);
+    let streams = slices.flat_map(|slice| slice.result.streams());
     let senders = streams.filter_map(|stream| {
         stream.tcp.last().into_iter().chain(&stream.peer).max_by_key(|state| state.busy_us)
     });
@@ -124,7 +124,7 @@ fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
 /// How often a stream's socket had bytes to send and nothing in flight, of the times that it was looked at while the stream went on.
 fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == Arm::Treatment);
-    let streams = slices.flat_map(|slice| &slice.result.streams).filter(|stream| stream.sent > 0);
+    let streams = slices.flat_map(|slice| slice.result.streams()).filter(|stream| stream.sent > 0);
     // The last state is that of the end, when nothing is left.
     let states = streams.flat_map(|stream| stream.tcp.split_last().map_or(&[][..], |(_, before)| before));
     let (held, all) = states.fold((0_u64, 0_u64), |(held, all), state| {

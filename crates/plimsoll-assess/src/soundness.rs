@@ -94,15 +94,7 @@ struct Work {
 
 impl Work {
     fn of(result: &LoadResult) -> Self {
-        let done = match (&result.datagrams, &result.path_facts) {
-            (Some(datagrams), _) => datagrams.received,
-            (None, Some(facts)) => {
-                let trains = facts.apart.received + facts.at_rate.received;
-                result.bytes + trains + facts.bursts.iter().map(|burst| burst.received).sum::<u64>()
-            }
-            (None, None) if !result.streams.is_empty() && result.bytes == 0 => 0,
-            (None, None) => result.done(),
-        };
+        let done = result.yielded();
         let due = result.offer.as_ref().is_none_or(|offer| offer.due > 0);
         Self { done, failed: result.failed(), due }
     }
@@ -274,7 +266,7 @@ fn noun(experiment: &Experiment, load: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{Datagrams, Fault, PathFacts, Stream};
+    use plimsoll_model::observation::{BulkFacts, Datagrams, DiagnoseFacts, Fault, Stream};
     use plimsoll_model::plan::Settings;
 
     use super::super::fixture;
@@ -369,11 +361,15 @@ measure = "some"
     #[test]
     fn what_moved_nothing_came_to_nothing_whatever_the_kind_of_load() {
         let streams = vec![Stream::default()];
-        let stalled = LoadResult { connections: 1, streams, ..LoadResult::default() };
+        let stalled =
+            LoadResult { connections: 1, facts: Some(BulkFacts { streams }.into()), ..LoadResult::default() };
         let lost = Datagrams { intended: 9, sent: 9, ..Datagrams::default() };
-        let flow = LoadResult { connections: 1, datagrams: Some(lost), ..LoadResult::default() };
-        let path =
-            LoadResult { connections: 1, path_facts: Some(PathFacts::default()), ..LoadResult::default() };
+        let flow = LoadResult { connections: 1, facts: Some(lost.into()), ..LoadResult::default() };
+        let path = LoadResult {
+            connections: 1,
+            facts: Some(DiagnoseFacts::default().into()),
+            ..LoadResult::default()
+        };
         for nothing in [stalled.clone(), flow, path, LoadResult::default()] {
             assert_eq!(Work::of(&nothing).done, 0, "{nothing:?}");
         }

@@ -104,15 +104,11 @@ fn median(values: &mut [u64]) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
-/// The ends of a bulk load are part of what is measured, so they may be busy; and so are a load that reads from memory and workers that send each
-/// other messages.
+/// Loads whose own work is part of what is measured may be busy.
 fn saturated(slices: &[&Slice]) -> Option<String> {
     let generated = |slice: &&&Slice| {
-        let result = &slice.result;
-        result.streams.is_empty()
-            && result.datagrams.is_none()
-            && result.storage.is_none()
-            && result.messaging.is_none()
+        let facts = slice.result.facts.as_ref();
+        facts.is_none_or(|facts| !facts.measures_its_own_work())
     };
     let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
     let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
@@ -132,8 +128,8 @@ fn saturated(slices: &[&Slice]) -> Option<String> {
 
 /// Whether datagrams were sent as fast as they were to be.
 fn behind(slices: &[&Slice]) -> Option<String> {
-    let all = slices.iter().filter_map(|slice| slice.result.datagrams);
-    let (sent, intended) = all.fold((0, 0), |sum, next| (sum.0 + next.sent, sum.1 + next.intended));
+    let all = slices.iter().filter_map(|slice| slice.result.facts.as_ref()?.offered());
+    let (sent, intended) = all.fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
     ((sent as f64) < BEHIND * intended as f64).then(|| {
         format!("the generator was the bottleneck: it sent {sent} of {intended} datagrams that the rate called for")
     })
@@ -203,7 +199,7 @@ fn first_error(slices: &[&Slice]) -> String {
 mod tests {
     use super::super::fixture;
     use super::*;
-    use plimsoll_model::observation::{Fault, FaultKind, Latencies, LoadResult, Percentiles};
+    use plimsoll_model::observation::{BulkFacts, Fault, FaultKind, Latencies, LoadResult, Percentiles};
 
     fn trial(result: LoadResult) -> TrialRecord {
         TrialRecord { phases: vec![fixture::phase("baseline", result)], ..TrialRecord::default() }
@@ -262,7 +258,8 @@ mod tests {
     #[test]
     fn the_ends_of_a_bulk_load_may_be_busy() {
         let streams = vec![plimsoll_model::observation::Stream::default()];
-        let busy = LoadResult { system_us: 680_000, streams, ..result() };
+        let facts = Some(BulkFacts { streams }.into());
+        let busy = LoadResult { system_us: 680_000, facts, ..result() };
         assert_eq!(objection_to(&trial(busy)), None);
     }
 
@@ -271,7 +268,7 @@ mod tests {
         let datagrams = |sent| {
             let counts =
                 plimsoll_model::observation::Datagrams { intended: 1000, sent, ..Default::default() };
-            LoadResult { datagrams: Some(counts), ..result() }
+            LoadResult { facts: Some(counts.into()), ..result() }
         };
         assert_eq!(objection_to(&trial(datagrams(995))), None);
         assert!(objection_to(&trial(datagrams(900))).unwrap().contains("900 of 1000 datagrams"));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use plimsoll_model::experiment::{BulkLoad, Metric, UdpLoad};
 use plimsoll_model::frame::LoadKind;
-use plimsoll_model::observation::LoadResult;
+use plimsoll_model::observation::{Datagrams, LoadResult};
 use plimsoll_model::units::Span;
 use shared::{Outcome, addresses, carry_out, named};
 
@@ -43,13 +43,13 @@ fn main() -> Outcome<()> {
 fn show(result: &LoadResult) {
     let figure = |metric| result.figure(metric).unwrap_or(f64::NAN);
     println!("rate         {:.6} Gbit/s", figure(Metric::BitsPerSecond) / 1e9);
-    if let Some(datagrams) = &result.datagrams {
+    if let Some(datagrams) = result.found::<Datagrams>() {
         println!("datagrams    {} sent, {:.0} received/s", datagrams.sent, figure(Metric::PacketsPerSecond));
         println!("lost         {:.3} %", figure(Metric::LossShare) * 100.0);
         println!("reordered    {}, duplicates {}", datagrams.reordered, datagrams.duplicates);
         println!("jitter       {:.1} us", datagrams.jitter_us);
     }
-    for stream in &result.streams {
+    for stream in result.streams() {
         let Some(last) = stream.tcp.last() else { continue };
         println!(
             "stream       {} -> {}: busy {} us, limited by the window {} us, by the buffer {} us; {} retransmits, srtt {} us",

@@ -10,6 +10,7 @@ use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::SmtpLoad;
 use plimsoll_model::experiment::load::mail::MessageSize;
 use plimsoll_model::frame::{LoadKind, LoadSpec};
+use plimsoll_model::observation::MailFacts;
 use plimsoll_model::units::Span;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("messages  {} ({:.0} a minute)", found.requests, found.requests as f64 * 60.0 / seconds);
     println!("sessions  {}", found.connections);
     println!("CPU       {} us user, {} us system", found.user_us, found.system_us);
-    for (command, latency) in found.mail.iter().flat_map(|mail| &mail.commands) {
+    for (command, latency) in found.found::<MailFacts>().into_iter().flat_map(|mail| &mail.commands) {
         let p = latency.percentiles;
         println!("{command:<12} p50 {} us, p99 {} us, max {} us", p.p50, p.p99, p.max);
     }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A set of numbers, kept as ranges: a million that follow one another take as much room as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+#[schemars(with = "Vec<(u64, u64)>")]
 pub struct IdSet {
     /// The last number of each range, by its first. Ranges neither overlap nor touch.
     ranges: BTreeMap<u64, u64>,

@@ -8,6 +8,7 @@ pub mod documents;
 pub mod effect;
 pub mod experiment;
 pub mod frame;
+pub mod histogram;
 pub mod ids;
 pub mod note;
 pub mod observation;

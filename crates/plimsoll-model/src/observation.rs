@@ -1,11 +1,10 @@
 //! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
 
 mod capture;
-mod diagnosis;
-mod histogram;
-mod hops;
+mod figure;
 mod profile;
 mod seen;
+mod stored;
 
 use std::collections::BTreeMap;
 
@@ -13,16 +12,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, Traffic};
-pub use diagnosis::{PathFacts, TcpLimits, Train};
-pub use histogram::Histogram;
-pub use hops::{ProbedHop, ProbedPath, ProbedSize};
+pub use figure::pooled;
 pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
 pub use seen::{BlockIo, CpuUse, FailedCalls, Seen, Throttled, Wait, WaitSite};
 
-use crate::experiment::{Metric, Rung};
+use crate::experiment::load::OfKind;
+pub use crate::experiment::load::bulk::{BulkFacts, Stream, TcpState};
+pub use crate::experiment::load::diagnose::{DiagnoseFacts, PathFacts, TcpLimits, Train};
+pub use crate::experiment::load::hops::{ProbedHop, ProbedPath, ProbedSize};
+pub use crate::experiment::load::mail::{CommandLatency, MailFacts};
+pub use crate::experiment::load::storage::StorageFacts;
+pub use crate::experiment::load::udp::Datagrams;
+use crate::experiment::{LoadFacts, Metric, Rung};
+pub use crate::histogram::{Histogram, Percentiles};
 use crate::ids::IdSet;
 
 /// Why a connection or a request failed.
@@ -119,74 +124,9 @@ pub struct LoadResult {
     /// What an open loop was to offer, and what it did; absent in closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
-    /// The streams of a bulk load.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub streams: Vec<Stream>,
-    /// What became of the datagrams of a load that sends such.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<Datagrams>,
-    /// The answers to the probes of a path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<ProbedPath>,
-    /// What a path has for TCP, of a load that looks at it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path_facts: Option<PathFacts>,
-    /// What a load of mail knows beside.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mail: Option<MailFacts>,
-    /// What a storage load did beside answering requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub storage: Option<StorageFacts>,
-    /// What a messaging load did. Its requests are messages; the time of a request is that of a round, and `elapsed_ns` that of all rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messaging: Option<MessagingFacts>,
-}
-
-/// What a messaging load did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MessagingFacts {
-    /// Workers in a round, senders and receivers.
-    pub workers: u64,
-    /// Rounds.
-    pub rounds: u64,
-    /// The memory of all workers of the first round while they waited for its start; absent where the kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<WorkersMemory>,
-}
-
-/// Memory that workers need before they send anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkersMemory {
-    /// Pages of the workers themselves in bytes, shared ones in equal parts (`Pss` of `/proc/PID/smaps_rollup`).
-    pub own_bytes: u64,
-    /// What the kernel's stacks, page tables and other structures grew by meanwhile, in bytes (`KernelStack`, `PageTables` and `SUnreclaim` of
-    /// `/proc/meminfo`). It is that of the whole machine, so that others may be in it.
-    pub kernel_bytes: u64,
-}
-
-/// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MailFacts {
-    /// The load that it was.
-    pub load: String,
-    /// The ids of messages that the server took responsibility for (it said 250 after the end of the data).
-    pub acknowledged: IdSet,
-    /// The ids of messages that were sent whole, without any answer: they may arrive or not.
-    pub uncertain: IdSet,
-    /// Recipients that were refused in messages that others were accepted for.
-    pub refused_recipients: u64,
-    /// How long the server took to answer each command: `greeting`, `EHLO`, `MAIL`, `RCPT`, `DATA`, `end of data`. Commands that were sent
-    /// together count from when they were sent.
-    pub commands: BTreeMap<String, CommandLatency>,
-}
-
-/// How long a server took to answer a command, in microseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CommandLatency {
-    /// Percentiles.
-    pub percentiles: Percentiles,
-    /// The same as a histogram.
-    pub histogram: Histogram,
+    /// What only such a load finds; nothing where that is all (HTTP).
+    #[serde(flatten, with = "stored")]
+    pub facts: Option<LoadFacts>,
 }
 
 /// How often a service made something durable, and how long each call took (fsync(2)).
@@ -247,126 +187,6 @@ impl MailBalance {
     }
 }
 
-/// What a storage load did. Its operations are the requests of the result, their bytes its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StorageFacts {
-    /// Operations that read.
-    pub reads: u64,
-    /// Operations that wrote.
-    pub writes: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub written_bytes: u64,
-    /// Calls of fdatasync(2).
-    pub syncs: u64,
-    /// The mean time of an operation, in microseconds.
-    pub mean_us: f64,
-    /// Operations that took more than 2 s.
-    pub over_2s: u64,
-    /// Operations that took more than 10 s.
-    pub over_10s: u64,
-    /// Bytes that the kernel had to fetch from the device for the load's threads (`read_bytes` of `/proc/thread-self/io`), read-ahead
-    /// with it; absent where the kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_read_bytes: Option<u64>,
-}
-
-impl StorageFacts {
-    /// The share of the bytes read that the device delivered: at most 1, whatever was read ahead. Absent where nothing was read.
-    #[must_use]
-    pub fn device_share(&self) -> Option<f64> {
-        let fetched = self.device_read_bytes.filter(|_| self.read_bytes > 0)?;
-        Some((fetched as f64 / self.read_bytes as f64).min(1.0))
-    }
-}
-
-/// A stream of a bulk load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stream {
-    /// The load's address and port.
-    pub from: String,
-    /// The service's.
-    pub to: String,
-    /// Bytes that the load sent.
-    pub sent: u64,
-    /// Bytes that the load received.
-    pub received: u64,
-    /// From its first byte to the end of its last one's transfer, in nanoseconds.
-    pub elapsed_ns: u64,
-    /// What the kernel knew of the connection on the load's side, in order of time; the last is of its end.
-    pub tcp: Vec<TcpState>,
-    /// The same on the service's side, at the end, where the service told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer: Option<TcpState>,
-}
-
-/// What the kernel knows of a connection (`TCP_INFO`, struct tcp_info in linux/tcp.h).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TcpState {
-    /// When it was read, in nanoseconds after the load's start.
-    pub at_ns: u64,
-    /// Time with something to send, in microseconds (`tcpi_busy_time`).
-    pub busy_us: u64,
-    /// Part of it in which the receiver's window was the limit (`tcpi_rwnd_limited`).
-    pub rwnd_limited_us: u64,
-    /// Part of it in which the send buffer was the limit (`tcpi_sndbuf_limited`).
-    pub sndbuf_limited_us: u64,
-    /// The congestion window, in segments.
-    pub cwnd: u32,
-    /// The slow-start threshold, in segments.
-    pub ssthresh: u32,
-    /// The smoothed round-trip time, in microseconds.
-    pub srtt_us: u32,
-    /// The smallest round-trip time that was seen, in microseconds.
-    pub min_rtt_us: u32,
-    /// The retransmission timeout, in microseconds.
-    pub rto_us: u32,
-    /// The largest segment that is sent, in bytes.
-    pub mss: u32,
-    /// Segments retransmitted so far.
-    pub retransmits: u32,
-    /// Segments under way.
-    pub unacked: u32,
-    /// Bytes in the send buffer that were not sent yet.
-    pub unsent_bytes: u32,
-    /// Bytes that the other side has acknowledged so far.
-    pub acked_bytes: u64,
-    /// Bytes received so far.
-    pub received_bytes: u64,
-    /// Data segments sent so far.
-    pub segments_out: u32,
-    /// The rate of delivery that the kernel saw last, in bytes per second.
-    pub delivery_rate: u64,
-}
-
-/// What became of datagrams, as the receiver counted them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Datagrams {
-    /// How many the rate called for; as many as were sent where no rate was asked for.
-    pub intended: u64,
-    /// Sent.
-    pub sent: u64,
-    /// Received, each counted once.
-    pub received: u64,
-    /// Received again.
-    pub duplicates: u64,
-    /// Received after one that was sent later.
-    pub reordered: u64,
-    /// The jitter of arrival at the end (RFC 3550, section 6.4.1), in microseconds; the mean over flows.
-    pub jitter_us: f64,
-    /// CPU time of the receiver's thread, in microseconds.
-    pub receiver_cpu_us: u64,
-}
-
-impl Datagrams {
-    /// Sent, but not received.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.received)
-    }
-}
-
 /// What an open loop was to offer, and what it did. All latencies are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
@@ -416,30 +236,6 @@ pub struct Step {
     pub latency: Histogram,
 }
 
-impl Step {
-    /// Requests answered without error per second; absent where the step took no time.
-    #[must_use]
-    pub fn answered(&self) -> Option<f64> {
-        let length = self.end_ns.saturating_sub(self.start_ns);
-        (length > 0).then(|| self.requests as f64 * 1e9 / length as f64)
-    }
-}
-
-impl Offer {
-    /// Requests per second that were to be offered; absent where nothing was.
-    #[must_use]
-    pub fn offered(&self) -> Option<f64> {
-        (self.length_ns > 0).then(|| self.due as f64 * 1e9 / self.length_ns as f64)
-    }
-
-    /// Requests per second that were begun.
-    #[must_use]
-    pub fn achieved(&self) -> Option<f64> {
-        let length = self.length_ns.max(self.last_begun_ns);
-        (length > 0).then(|| self.begun as f64 * 1e9 / length as f64)
-    }
-}
-
 /// Histograms of latency in microseconds, three significant digits; empty where nothing was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
@@ -454,25 +250,6 @@ pub struct Latencies {
     /// The mean of `total` in microseconds; absent where nothing was recorded, and in records that were made before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
-}
-
-/// Percentiles in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Percentiles {
-    /// Half are faster.
-    pub p50: u64,
-    /// 90 % are faster.
-    pub p90: u64,
-    /// 95 % are faster; 0 in records that were made before it was kept.
-    #[serde(default)]
-    pub p95: u64,
-    /// 99 % are faster.
-    pub p99: u64,
-    /// 99.9 % are faster; 0 in records that were made before it was kept.
-    #[serde(default)]
-    pub p99_9: u64,
-    /// The slowest.
-    pub max: u64,
 }
 
 /// What happened in one interval of a load.
@@ -513,42 +290,22 @@ impl LoadResult {
     /// A figure of this result; absent where the result cannot give it (no time, nothing recorded).
     #[must_use]
     pub fn figure(&self, metric: Metric) -> Option<f64> {
-        let seconds = self.elapsed_ns as f64 / 1e9;
-        let per_second = |n: u64| (seconds > 0.0).then(|| n as f64 / seconds);
-        let millis = |us: u64| (self.requests > 0).then(|| us as f64 / 1e3);
-        let kept = |us: u64| millis(us).filter(|_| us >= self.latency.percentiles.p90);
-        match metric {
-            Metric::ConnectionsPerSecond => per_second(self.connections),
-            Metric::RequestsPerSecond => per_second(self.requests),
-            Metric::MessagesPerMinute => per_second(self.requests).map(|rate| rate * 60.0),
-            Metric::MedianMs => millis(self.latency.percentiles.p50),
-            Metric::P90Ms => millis(self.latency.percentiles.p90),
-            Metric::P95Ms => kept(self.latency.percentiles.p95),
-            Metric::P99Ms => millis(self.latency.percentiles.p99),
-            Metric::P999Ms => kept(self.latency.percentiles.p99_9),
-            Metric::ErrorShare => {
-                let (done, failed) = (self.done(), self.failed());
-                (done + failed > 0).then(|| failed as f64 / (done + failed) as f64)
-            }
-            Metric::BitsPerSecond => per_second(self.bytes.saturating_mul(8)),
-            Metric::PacketsPerSecond => per_second(self.datagrams?.received),
-            Metric::LossShare => {
-                let datagrams = self.datagrams.filter(|datagrams| datagrams.sent > 0)?;
-                Some(datagrams.lost() as f64 / datagrams.sent as f64)
-            }
-            Metric::JitterMs => Some(self.datagrams?.jitter_us / 1e3),
-            // Packets belong to a phase and not to one of its loads.
-            Metric::StallShare => None,
-            Metric::MegabytesPerSecond => per_second(self.bytes).map(|rate| rate / 1e6),
-            Metric::MeanMs => {
-                let mean_us = self.storage.map(|storage| storage.mean_us).or(self.latency.mean_us)?;
-                (self.requests > 0).then_some(mean_us / 1e3)
-            }
-            Metric::MaxMs => millis(self.latency.percentiles.max),
-            Metric::CpuUsPerRequest => {
-                (self.requests > 0).then(|| (self.user_us + self.system_us) as f64 / self.requests as f64)
-            }
-            Metric::DeviceShare => self.storage?.device_share(),
+        metric.of(self)
+    }
+
+    /// What only loads of one kind find.
+    #[must_use]
+    pub fn found<F: OfKind>(&self) -> Option<&F> {
+        F::of(self.facts.as_ref()?)
+    }
+
+    /// The streams of TCP that it had, of loads that tell of them.
+    #[must_use]
+    pub fn streams(&self) -> &[Stream] {
+        match &self.facts {
+            Some(LoadFacts::Bulk(facts)) => &facts.streams,
+            Some(LoadFacts::Diagnose(facts)) => &facts.streams,
+            _ => &[],
         }
     }
 
@@ -562,6 +319,12 @@ impl LoadResult {
     #[must_use]
     pub fn done(&self) -> u64 {
         self.connections.max(self.requests)
+    }
+
+    /// What came of it, in what such a load is about: datagrams that arrived, bytes that TCP moved, else connections or requests.
+    #[must_use]
+    pub fn yielded(&self) -> u64 {
+        self.facts.as_ref().and_then(|facts| facts.done(self.bytes)).unwrap_or_else(|| self.done())
     }
 }
 

@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
-use crate::experiment::{HostKind, Rung};
+use crate::experiment::{HostKind, LoadFacts, Metric, Rung};
 use crate::note::Note;
 use crate::observation::{
-    Arm, ErrorKind, Fault, MailBalance, MessagingFacts, Percentiles, PhaseKind, SamplingCost, StorageFacts,
+    Arm, ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost,
 };
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome};
@@ -377,12 +377,15 @@ pub struct PhaseReport {
     /// Millions of bytes read, written or received, per second of load.
     #[serde(default)]
     pub megabytes_per_second: f64,
-    /// What storage loads did, over all slices; null where there was none.
+    /// Every rate that the load has, and the metrics that its program names, by name, over all slices.
     #[serde(default)]
-    pub storage: Option<StorageFacts>,
-    /// What messaging loads did, over all slices; null where there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messaging: Option<MessagingFacts>,
+    pub figures: BTreeMap<String, f64>,
+    /// The rate that the load is about; null where it is that of connections or requests.
+    #[serde(default)]
+    pub rate: Option<Metric>,
+    /// What storage and messaging loads did beside, over all slices, under the name of the kind.
+    #[serde(flatten)]
+    pub facts: Option<LoadFacts>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
     /// Failures, by kind.
@@ -396,6 +399,21 @@ pub struct PhaseReport {
     pub start_s: f64,
     /// From the trial's start to the phase's end, in seconds.
     pub end_s: f64,
+}
+
+impl PhaseReport {
+    /// The figure of a rate; absent where the load does not have it.
+    #[must_use]
+    pub fn rate_of(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::ConnectionsPerSecond => Some(self.connections_per_second),
+            Metric::RequestsPerSecond => Some(self.requests_per_second),
+            Metric::BitsPerSecond => Some(self.bits_per_second),
+            Metric::PacketsPerSecond => self.packets_per_second,
+            Metric::MegabytesPerSecond => Some(self.megabytes_per_second),
+            _ => self.figures.get(metric.name()).copied(),
+        }
+    }
 }
 
 /// What open loops were to offer, and what they did.

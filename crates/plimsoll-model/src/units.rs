@@ -314,6 +314,20 @@ impl Unit {
         }
     }
 
+    /// What stands behind a figure of this unit.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "ms",
+            Self::Microseconds => "µs",
+            Self::Share => "share",
+            Self::BitsPerSecond => "bit/s",
+            Self::MegabytesPerSecond => "MB/s",
+            Self::PerSecond => "per second",
+            Self::PerMinute => "per minute",
+        }
+    }
+
     /// A figure of this unit, with the unit.
     #[must_use]
     pub fn told(self, value: f64) -> String {

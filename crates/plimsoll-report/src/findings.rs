@@ -1,6 +1,7 @@
 //! What a run found, as sections that every writer shows: those of its claims, and in [`all`] what belongs to none.
 
 use plimsoll_model::cause::Cause;
+use plimsoll_model::experiment::load::OfKind;
 use plimsoll_model::observation::{Arm, PhaseKind, StorageFacts};
 use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, StepReport};
 
@@ -97,7 +98,8 @@ fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: 
 pub(crate) fn storage(report: &RunReport) -> Option<Section> {
     let phases = report.trials.iter().flat_map(|trial| &trial.phases);
     let counted = phases.filter(|phase| phase.kind != PhaseKind::WarmUp);
-    let facts: Vec<_> = counted.filter_map(|phase| Some((phase, phase.storage.as_ref()?))).collect();
+    let facts: Vec<_> =
+        counted.filter_map(|phase| Some((phase, StorageFacts::of(phase.facts.as_ref()?)?))).collect();
     let mut names: Vec<&str> = Vec::new();
     for (phase, _) in &facts {
         if !names.contains(&phase.name.as_str()) {

@@ -90,14 +90,7 @@ impl Figures {
             *errors.entry(kind).or_default() += n;
         }
         Some(Self {
-            rate: match metric {
-                Metric::RequestsPerSecond => middle(&|p| p.requests_per_second),
-                Metric::BitsPerSecond => middle(&|p| p.bits_per_second),
-                Metric::PacketsPerSecond => middle(&|p| p.packets_per_second.unwrap_or(0.0)),
-                Metric::MessagesPerMinute => 60.0 * middle(&|p| p.requests_per_second),
-                Metric::MegabytesPerSecond => middle(&|p| p.megabytes_per_second),
-                _ => middle(&|p| p.connections_per_second),
-            },
+            rate: middle(&|p| p.rate_of(metric).unwrap_or(0.0)),
             latency: Percentiles {
                 p50: middle_us(|l| l.p50),
                 p90: middle_us(|l| l.p90),
@@ -123,29 +116,21 @@ pub(crate) fn measured(beside_a_control: bool) -> &'static str {
     if beside_a_control { TREATMENT } else { "measured" }
 }
 
-/// Which rate is told: of storage, bytes; messages of workers, and mail where it was sent; bits or datagrams of loads that are about those; else that of the
-/// claims, and when they are about neither, requests where some were offered at a rate or connections carried several, else connections.
+/// Which rate is told: the one that the loads are about, unless claims are about another one that they have. Where none says so, requests where
+/// claims are about them, some were offered at a rate, or connections carried several; else connections.
 pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let claimed = |metric: Metric| report.verdicts.iter().any(|it| it.verdict.metric == metric.name());
-    let any = |is: fn(&PhaseReport) -> bool| report.trials.iter().flat_map(|trial| &trial.phases).any(is);
-    if any(|phase| phase.storage.is_some()) {
-        return Metric::MegabytesPerSecond;
+    let phases = || report.trials.iter().flat_map(|trial| &trial.phases);
+    if let Some(rate) = phases().find_map(|phase| phase.rate) {
+        let has = |metric: &Metric| {
+            claimed(*metric) && phases().any(|phase| phase.rate_of(*metric).is_some_and(|rate| rate > 0.0))
+        };
+        let others = [Metric::ConnectionsPerSecond, Metric::RequestsPerSecond, Metric::BitsPerSecond];
+        return if claimed(rate) { rate } else { others.into_iter().find(has).unwrap_or(rate) };
     }
-    if any(|phase| phase.messaging.is_some()) {
-        return Metric::RequestsPerSecond;
-    }
-    if any(|phase| !phase.commands_us.is_empty()) && !claimed(Metric::ConnectionsPerSecond) {
-        return Metric::MessagesPerMinute;
-    }
-    if any(|phase| phase.packets_per_second.is_some()) && !claimed(Metric::BitsPerSecond) {
-        return Metric::PacketsPerSecond;
-    }
-    if any(|phase| phase.bits_per_second > 0.0) {
-        return Metric::BitsPerSecond;
-    }
-    let offered = any(|phase| phase.offer.is_some());
+    let offered = phases().any(|phase| phase.offer.is_some());
     // A connection that fails has had no request answered, most often.
-    let kept = any(|phase| phase.requests_per_second > 2.0 * phase.connections_per_second);
+    let kept = phases().any(|phase| phase.requests_per_second > 2.0 * phase.connections_per_second);
     if (claimed(Metric::RequestsPerSecond) || offered || kept) && !claimed(Metric::ConnectionsPerSecond) {
         Metric::RequestsPerSecond
     } else {
@@ -155,14 +140,7 @@ pub(crate) fn rate_metric(report: &RunReport) -> Metric {
 
 /// The rate's short name, for the head of a column.
 pub(crate) fn rate_title(report: &RunReport) -> &'static str {
-    match rate_metric(report) {
-        Metric::RequestsPerSecond => "req/s",
-        Metric::BitsPerSecond => "bit/s",
-        Metric::PacketsPerSecond => "packets/s",
-        Metric::MessagesPerMinute => "msg/min",
-        Metric::MegabytesPerSecond => "MB/s",
-        _ => "conn/s",
-    }
+    rate_metric(report).short()
 }
 
 /// The rows of every cell, cells in the order in which they were first carried out. Phases without a load are left out, and so
@@ -185,11 +163,7 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
         !matches!(p.kind, PhaseKind::Act | PhaseKind::Settle | PhaseKind::WarmUp)
-            && (p.connections > 0
-                || p.bits_per_second > 0.0
-                || p.storage.is_some()
-                || p.messaging.is_some()
-                || !p.errors.is_empty())
+            && (p.connections > 0 || p.rate.is_some() || !p.errors.is_empty())
     };
     let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();
     for phase in trials.iter().copied().flatten().filter(counts) {

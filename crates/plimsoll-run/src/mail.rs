@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::ids::IdSet;
-use plimsoll_model::observation::{Arm, Fault, FaultKind, LoadResult, MailBalance, MailLedger};
+use plimsoll_model::observation::{Arm, Fault, FaultKind, LoadResult, MailBalance, MailFacts, MailLedger};
 
 use crate::error::TrialStop;
 use crate::trial::Trial;
@@ -75,7 +75,7 @@ impl Trial<'_> {
         deadline: Instant,
     ) -> Result<(), TrialStop> {
         let mut acknowledged = self.acknowledged(arm, sink);
-        if let Some(mail) = &result.mail {
+        if let Some(mail) = result.found::<MailFacts>() {
             acknowledged.extend(&mail.acknowledged);
         }
         let arrival =
@@ -113,7 +113,7 @@ impl Trial<'_> {
     fn acknowledged(&self, arm: Arm, sink: &str) -> IdSet {
         let mut all = IdSet::default();
         for slice in self.record.phases.iter().flat_map(|phase| &phase.slices) {
-            let mail = slice.result.mail.as_ref().filter(|_| slice.arm == arm);
+            let mail = slice.result.found::<MailFacts>().filter(|_| slice.arm == arm);
             if let Some(mail) = mail.filter(|mail| leads_to(self.experiment, &mail.load, sink)) {
                 all.extend(&mail.acknowledged);
             }

@@ -6,7 +6,8 @@ use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::growth::{Growth, GrowthPoint, fit_growth};
 use plimsoll_judge::stats;
 use plimsoll_model::experiment::claim::growth::{GrowthClaim, GrowthDetails, GrowthPointReport};
-use plimsoll_model::observation::{MessagingFacts, TrialRecord};
+use plimsoll_model::experiment::load::messaging::MessagingFacts;
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -73,8 +74,8 @@ fn rounds(claim: &GrowthClaim, trials: &[&TrialRecord]) -> Vec<Rounds> {
 fn of_trial(claim: &GrowthClaim, trial: &TrialRecord) -> Option<Rounds> {
     let seen: Vec<(f64, MessagingFacts)> = slices::measured(trial, &claim.phase)
         .filter_map(|slice| {
-            let facts = slice.result.messaging.filter(|facts| facts.rounds > 0)?;
-            Some((slice.result.elapsed_ns as f64 / 1e6 / facts.rounds as f64, facts))
+            let facts = slice.result.found::<MessagingFacts>().filter(|facts| facts.rounds > 0)?;
+            Some((slice.result.elapsed_ns as f64 / 1e6 / facts.rounds as f64, *facts))
         })
         .collect();
     let memory = seen.iter().filter_map(|(_, facts)| facts.memory);
@@ -126,7 +127,8 @@ fn drawn(growth: &Growth) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use plimsoll_model::experiment::claim::Details;
-    use plimsoll_model::observation::{LoadResult, WorkersMemory};
+    use plimsoll_model::experiment::load::messaging::WorkersMemory;
+    use plimsoll_model::observation::LoadResult;
     use plimsoll_model::plan::{Cell, Settings};
 
     use super::*;
@@ -162,7 +164,7 @@ growth = { phase = "talk", over = ["groups"] }
             requests: 1,
             threads: workers as u32,
             system_us: 2 * elapsed_ns / 1000 * workers,
-            messaging: Some(facts),
+            facts: Some(facts.into()),
             ..LoadResult::default()
         };
         TrialRecord {

@@ -72,7 +72,7 @@ struct Found {
 
 impl Found {
     fn of(slices: &[&Slice]) -> Result<Self, String> {
-        let mut paths = slices.iter().filter_map(|slice| slice.result.path.as_ref());
+        let mut paths = slices.iter().filter_map(|slice| slice.result.found::<ProbedPath>());
         let mut path = paths.next().cloned().ok_or("no path was probed")?;
         paths.for_each(|other| add(&mut path, other));
         let answered = |place: &usize| path.hops[*place].sizes.iter().any(|size| !size.rtt_ns.is_empty());

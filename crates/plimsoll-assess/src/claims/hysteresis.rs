@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use plimsoll_judge::recovery::{self, Hysteresis, HysteresisSettings};
-use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::hysteresis::{HysteresisClaim, HysteresisDetails, ways};
 use plimsoll_model::observation::{Arm, PhaseKind, Slice, Step, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
@@ -60,22 +59,9 @@ fn of_trial(trial: &TrialRecord, claim: &HysteresisClaim) -> Option<Hysteresis> 
     let slice = phase.slices.iter().find(|slice: &&Slice| slice.arm == Arm::Treatment)?;
     let (up, down) = ways(&slice.result.offer.as_ref()?.steps, |step| step.rate);
     let points = |way: &[Step]| -> Vec<(f64, f64)> {
-        way.iter().filter_map(|step| Some((step.rate, figure(step, claim.metric)?))).collect()
+        way.iter().filter_map(|step| Some((step.rate, claim.metric.of_step(step)?))).collect()
     };
     recovery::hysteresis(&points(up), &points(down)).ok()
-}
-
-/// A figure of a step; absent where nothing was answered in it whose time could be told.
-fn figure(step: &Step, metric: Metric) -> Option<f64> {
-    let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);
-    match metric {
-        Metric::MedianMs => millis(step.latency_us.p50),
-        Metric::P90Ms => millis(step.latency_us.p90),
-        Metric::P95Ms => millis(step.latency_us.p95),
-        Metric::P999Ms => millis(step.latency_us.p99_9),
-        Metric::P99Ms => millis(step.latency_us.p99),
-        _ => step.answered(),
-    }
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ struct Sums {
 
 impl Sums {
     fn of(slice: &Slice, host: &str) -> Option<Self> {
-        let streams = &slice.result.streams;
+        let streams = slice.result.streams();
         let counters = slice.counters.get(host)?;
         let all: f64 = EPISODES.iter().filter_map(|name| counters.get(*name)).sum();
         let mut sums = Self {
@@ -169,7 +169,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use plimsoll_model::experiment::claim::Details;
-    use plimsoll_model::observation::{LoadResult, Stream};
+    use plimsoll_model::observation::{BulkFacts, LoadResult, Stream};
     use plimsoll_model::plan::Settings;
 
     use super::*;
@@ -226,7 +226,7 @@ loss_curve = { phase = "sent", over = ["loss"] }
             let stream = Stream { sent, tcp: vec![before, first, last], ..Stream::default() };
             let result = LoadResult {
                 elapsed_ns: 10_000_000_000,
-                streams: vec![stream],
+                facts: Some(BulkFacts { streams: vec![stream] }.into()),
                 connections: 1,
                 ..LoadResult::default()
             };

@@ -10,7 +10,7 @@ use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::modes::{ModePlace, ModesClaim, ModesDetails};
-use plimsoll_model::observation::{Slice, TrialRecord};
+use plimsoll_model::observation::{Slice, StorageFacts, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -265,7 +265,7 @@ fn evidence(slices: &[&Slice], values: &[f64], there: &[bool], metric: Metric) -
 
 /// What the devices of the machine delivered to others while a slice ran, in megabytes per second.
 fn foreign(slice: &Slice) -> Option<f64> {
-    let own = slice.result.storage?.device_read_bytes? as f64;
+    let own = slice.result.found::<StorageFacts>()?.device_read_bytes? as f64;
     let seconds = slice.result.elapsed_ns as f64 / 1e9;
     // Counters that did not change are left out.
     let read = slice.counters.get("machine").map_or(0.0, delivered);
@@ -289,7 +289,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use plimsoll_explain::causes::{Known, named};
-    use plimsoll_model::observation::{LoadResult, PhaseRecord, StorageFacts};
+    use plimsoll_model::observation::{LoadResult, PhaseRecord};
     use plimsoll_model::plan::Settings;
 
     use super::*;
@@ -335,7 +335,7 @@ modes = { phase = "timed" }
             requests: 10,
             bytes: (rate * 1e6) as u64,
             threads: 1,
-            storage: Some(StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() }),
+            facts: Some(StorageFacts { device_read_bytes: Some(0), ..StorageFacts::default() }.into()),
             ..LoadResult::default()
         };
         let slice = |(number, (rate, there)): (u32, (f64, bool))| Slice {

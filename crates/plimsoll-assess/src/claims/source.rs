@@ -3,7 +3,7 @@
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::source::{SourceClaim, SourceDetails};
-use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::observation::{StorageFacts, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -40,7 +40,7 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
         let reason = "this kernel does not tell what is fetched from devices".into();
         return Finding::bare(bare(Outcome::Undecided, reason));
     }
-    let facts = || slices.iter().filter_map(|slice| slice.result.storage);
+    let facts = || slices.iter().filter_map(|slice| slice.result.found::<StorageFacts>());
     let read: u64 = facts().map(|facts| facts.read_bytes).sum();
     let fetched: u64 = facts().filter_map(|facts| facts.device_read_bytes).sum();
     let share = (fetched as f64 / read.max(1) as f64).min(1.0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_model::experiment::{BulkLoad, DiagnoseLoad, UdpLoad};
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{LoadResult, PathFacts, Progress, TcpLimits, Train};
+use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, Progress, TcpLimits, Train};
 
 use super::udp::{Flow, Spacing};
 use super::{Control, bulk};
@@ -61,7 +61,8 @@ pub(super) fn run(
     let bulk = BulkLoad { duration: Some(load.duration), ..BulkLoad::default() };
     let mut result = bulk::run(spec, &bulk, control)?;
     let frame_bytes = size + DATAGRAM_HEADERS + FRAME_HEADER;
-    result.path_facts = Some(PathFacts { frame_bytes, apart, at_rate, bursts, sender, receiver });
+    let path = PathFacts { frame_bytes, apart, at_rate, bursts, sender, receiver };
+    result.facts = Some(DiagnoseFacts { path, streams: result.streams().to_vec() }.into());
     Ok(result)
 }
 

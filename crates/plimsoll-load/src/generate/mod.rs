@@ -34,6 +34,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
+use plimsoll_model::experiment::LoadFacts;
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 
@@ -159,7 +160,7 @@ where
             total.merge(tally);
         }
         let mut result = total.into_result(start, threads);
-        if let Some(mail) = &mut result.mail {
+        if let Some(LoadFacts::Smtp(mail)) = &mut result.facts {
             mail.load.clone_from(&spec.name);
         }
         Ok(result)

@@ -198,13 +198,7 @@ impl Tally {
             system_us: self.cpu.system_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
-            streams: Vec::new(),
-            datagrams: None,
-            path: None,
-            path_facts: None,
-            mail: self.mail.map(MailTally::into_facts),
-            storage: None,
-            messaging: None,
+            facts: self.mail.map(|mail| mail.into_facts().into()),
         }
     }
 }

@@ -44,7 +44,7 @@ fn every_byte_arrives_whichever_way_it_is_sent_and_in_either_direction() {
             assert_eq!(found.failed(), 0, "{by:?} {direction:?}: {:?}", found.errors);
             assert_eq!((found.connections, found.bytes), (2, 2 * ways * BYTES), "{by:?} {direction:?}");
             assert_eq!(found.intervals.iter().map(|interval| interval.bytes).sum::<u64>(), found.bytes);
-            for stream in &found.streams {
+            for stream in found.streams() {
                 let expected = match direction {
                     Direction::Send => (BYTES, 0),
                     Direction::Receive => (0, BYTES),
@@ -75,7 +75,7 @@ fn a_stream_with_a_duration_ends_by_itself_and_its_rate_follows_from_its_bytes()
         assert!(milliseconds >= 300 && found.bytes > 1 << 20, "{direction:?}: {milliseconds} ms");
         let rate = found.figure(Metric::BitsPerSecond).unwrap();
         assert!((rate - found.bytes as f64 * 8e9 / found.elapsed_ns as f64).abs() < 1.0);
-        let states = &found.streams[0].tcp;
+        let states = &found.streams()[0].tcp;
         assert!(states.len() >= 2 && states.is_sorted_by_key(|state| state.at_ns), "{}", states.len());
     }
 }
@@ -110,7 +110,7 @@ fn the_receiver_s_window_shows_in_the_sender_s_limited_time() {
     let bulk = Service::start(ServiceKind::Bulk(slow), 1, Vec::new());
     let found = transfer(bulk.address(), total(300 << 10));
     assert_eq!(found.failed(), 0, "{:?}", found.errors);
-    let last = found.streams[0].tcp.last().unwrap();
+    let last = found.streams()[0].tcp.last().unwrap();
     let share = last.rwnd_limited_us as f64 / last.busy_us as f64;
     assert!(share > 0.5, "{share:.2} of {} us", last.busy_us);
 }

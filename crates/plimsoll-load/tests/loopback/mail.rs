@@ -12,7 +12,7 @@ use plimsoll_model::experiment::{Durability, Outage};
 use plimsoll_model::experiment::{MailRelayService, SmtpLoad, SmtpSinkService};
 use plimsoll_model::frame::{LoadKind, ServiceKind, ServiceSpec};
 use plimsoll_model::ids::IdSet;
-use plimsoll_model::observation::{ErrorKind, LoadResult, MailLedger};
+use plimsoll_model::observation::{ErrorKind, LoadResult, MailFacts, MailLedger};
 use plimsoll_model::units::{ByteSize, Share, Span};
 use tempfile::TempDir;
 
@@ -89,7 +89,7 @@ fn send(to: &[SocketAddr], load: SmtpLoad) -> LoadResult {
 }
 
 fn acknowledged(result: &LoadResult) -> &IdSet {
-    &result.mail.as_ref().expect("a load of mail tells of its mail").acknowledged
+    &result.found::<MailFacts>().expect("a load of mail tells of its mail").acknowledged
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn every_message_is_counted_once_on_both_sides() {
         let ledger = sink.ledger();
         assert_eq!(ledger.arrived, *acknowledged(&found));
         assert_eq!((ledger.arrived.len(), ledger.doubled, ledger.corrupted, ledger.unknown), (400, 0, 0, 0));
-        let mail = found.mail.as_ref().unwrap();
+        let mail = found.found::<MailFacts>().unwrap();
         let commands: Vec<&str> = mail.commands.keys().map(String::as_str).collect();
         assert_eq!(commands, ["DATA", "EHLO", "MAIL", "RCPT", "end of data", "greeting"]);
         assert!(
@@ -156,7 +156,7 @@ fn a_slow_sink_is_slow() {
     let sink = Sink::start(SmtpSinkService { delay: Span::millis(30), ..SmtpSinkService::default() });
     let found = send(&sink.addresses(), messages(20, 4));
     assert_eq!((found.requests, found.failed()), (20, 0));
-    let mail = found.mail.unwrap();
+    let mail = found.found::<MailFacts>().unwrap();
     assert!(mail.commands["end of data"].percentiles.p50 >= 29_000, "{:?}", mail.commands["end of data"]);
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Sample, Slice, TrialRecord};
 
 use super::spans::{Shade, Span};
@@ -52,7 +53,7 @@ pub(super) struct CpuSeries {
 pub(super) struct LoadSeries {
     /// The length of each stretch.
     pub(super) step_s: f64,
-    /// Connections or requests per second of load in each stretch; none where no load ran.
+    /// The rate in each stretch; none where no load ran.
     pub(super) rates: Vec<Option<f64>>,
 }
 
@@ -83,12 +84,7 @@ pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
 }
 
 /// The rate of one rig; absent when it never ran.
-pub(super) fn load(
-    trial: &TrialRecord,
-    arm: Arm,
-    points: usize,
-    count: fn(&plimsoll_model::observation::Interval) -> f64,
-) -> Option<LoadSeries> {
+pub(super) fn load(trial: &TrialRecord, arm: Arm, points: usize, metric: Metric) -> Option<LoadSeries> {
     let length_s = length_s(trial);
     if length_s <= 0.0 || points == 0 {
         return None;
@@ -96,7 +92,7 @@ pub(super) fn load(
     let step_s = length_s / points as f64;
     let mut counted = vec![(0.0, 0.0); points];
     for slice in trial.phases.iter().flat_map(|p| &p.slices).filter(|s| s.arm == arm) {
-        count_slice(&mut counted, step_s, slice, count);
+        count_slice(&mut counted, step_s, slice, metric);
     }
     if counted.iter().all(|(_, covered)| *covered == 0.0) {
         return None;
@@ -106,31 +102,35 @@ pub(super) fn load(
     Some(LoadSeries { step_s, rates: rates.collect() })
 }
 
-/// Spreads what happened in each interval of a slice evenly over the stretches that it covers.
-fn count_slice(
-    counted: &mut [(f64, f64)],
-    step_s: f64,
-    slice: &Slice,
-    count: fn(&plimsoll_model::observation::Interval) -> f64,
-) {
-    let mut start = slice.at_ns as f64 / 1e9;
+/// Spreads what happened in each interval of a slice evenly over the stretches that it covers; of a figure that intervals do not count, that of
+/// the whole slice.
+fn count_slice(counted: &mut [(f64, f64)], step_s: f64, slice: &Slice, metric: Metric) {
+    let start = slice.at_ns as f64 / 1e9;
+    let whole = slice.result.intervals.iter().any(|interval| metric.amount(interval).is_none());
+    if whole && let Some(rate) = metric.of(&slice.result) {
+        spread(counted, step_s, rate, (start, start + slice.result.elapsed_ns as f64 / 1e9));
+    }
+    let mut start = start;
     for interval in &slice.result.intervals {
         let end = (slice.at_ns.saturating_add(interval.end_ns)) as f64 / 1e9;
-        if end <= start {
-            continue;
+        if let Some(amount) = metric.amount(interval).filter(|_| end > start) {
+            spread(counted, step_s, amount / (end - start), (start, end));
+            start = end;
         }
-        let rate = count(interval) / (end - start);
-        let first = (start / step_s) as usize;
-        for (i, (n, covered)) in counted.iter_mut().enumerate().skip(first) {
-            let from = start.max(i as f64 * step_s);
-            let to = end.min((i + 1) as f64 * step_s);
-            if to <= from {
-                break;
-            }
-            *n += rate * (to - from);
-            *covered += to - from;
+    }
+}
+
+/// Adds what a rate comes to between two moments to the stretches that lie between them.
+fn spread(counted: &mut [(f64, f64)], step_s: f64, rate: f64, (start, end): (f64, f64)) {
+    let first = (start / step_s) as usize;
+    for (i, (n, covered)) in counted.iter_mut().enumerate().skip(first) {
+        let from = start.max(i as f64 * step_s);
+        let to = end.min((i + 1) as f64 * step_s);
+        if to <= from {
+            break;
         }
-        start = end;
+        *n += rate * (to - from);
+        *covered += to - from;
     }
 }
 

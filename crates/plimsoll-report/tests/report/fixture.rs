@@ -260,8 +260,9 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
                 written_back_bytes: None,
                 flushes: BTreeMap::new(),
                 megabytes_per_second: 0.0,
-                storage: None,
-                messaging: None,
+                figures: BTreeMap::new(),
+                rate: None,
+                facts: None,
                 latency_us: slices[0].result.latency.percentiles,
                 errors: if flooded {
                     BTreeMap::from([(ErrorKind::Reset, 12), (ErrorKind::ConnectTimeout, 3)])

@@ -202,8 +202,14 @@ impl Offered {
     }
 
     fn measured(&self) -> Measured {
-        let at = |share: f64| self.responses.value_at_quantile(share) as f64 / 1e6;
-        Measured { mean: self.responses.mean() / 1e6, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+        let (mean, percentiles) = (self.responses.mean(), self.responses.percentiles());
+        let seconds = |us: u64| us as f64 / 1e6;
+        Measured {
+            mean: mean / 1e6,
+            p50: seconds(percentiles.p50),
+            p95: seconds(percentiles.p95),
+            p99: seconds(percentiles.p99),
+        }
     }
 }
 
@@ -245,7 +251,7 @@ fn add(offered: &mut Vec<Offered>, plan: &Plan, trial: &TrialRecord) {
             let Some(offer) = &slice.result.offer else { continue };
             let name = named(&record.name, &trial.cell);
             if offer.steps.is_empty() {
-                let rate = offer.due as f64 * 1e9 / offer.length_ns.max(1) as f64;
+                let rate = offer.offered().unwrap_or(0.0);
                 keep(offered, name, rate, arrivals, &slice.result.latency.total);
             } else {
                 for step in &offer.steps {

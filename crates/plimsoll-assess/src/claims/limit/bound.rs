@@ -3,7 +3,7 @@
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::limit::{BoundClaim, BoundDetails, LimitDetails, Side};
-use plimsoll_model::observation::{Histogram, LoadResult, Slice, TrialRecord};
+use plimsoll_model::observation::{Datagrams, Histogram, LoadResult, Slice, TrialRecord};
 use plimsoll_model::plan::Cell;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -194,8 +194,8 @@ fn counted(metric: Metric, slices: &[&Slice]) -> Option<(f64, Interval)> {
             (failed, failed + sum(&LoadResult::done))
         }
         Metric::LossShare => (
-            sum(&|result| result.datagrams.map_or(0, |datagrams| datagrams.lost())),
-            sum(&|result| result.datagrams.map_or(0, |datagrams| datagrams.sent)),
+            sum(&|result| result.found::<Datagrams>().map_or(0, Datagrams::lost)),
+            sum(&|result| result.found::<Datagrams>().map_or(0, |datagrams| datagrams.sent)),
         ),
         _ => return None,
     };

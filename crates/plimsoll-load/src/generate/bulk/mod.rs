@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{BulkLoad, Direction};
 use plimsoll_model::frame::{Failure, LoadSpec};
-use plimsoll_model::observation::{ErrorKind, LoadResult, Stream};
+use plimsoll_model::observation::{BulkFacts, ErrorKind, LoadResult, Stream};
 
 use self::states::States;
 pub(super) use self::stream::number;
@@ -68,7 +68,8 @@ pub(super) fn run(spec: &LoadSpec, load: &BulkLoad, control: &Control<'_>) -> Re
     let ended = tally.end;
     let mut result = tally.into_result(start, threads);
     result.elapsed_ns = ended.saturating_sub(start);
-    result.streams = stream::with_peers(spec, &connections, streams);
+    let streams = stream::with_peers(spec, &connections, streams);
+    result.facts = Some(BulkFacts { streams }.into());
     Ok(result)
 }
 

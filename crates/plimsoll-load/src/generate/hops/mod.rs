@@ -50,7 +50,7 @@ pub(super) fn run(spec: &LoadSpec, load: &HopsLoad, control: &Control<'_>) -> Re
     let mut tally = prober.tally;
     tally.cpu = CpuTime::of_this_thread().since(prober.cpu);
     let mut result = tally.into_result(start, 1);
-    result.path = Some(path);
+    result.facts = Some(path.into());
     Ok(result)
 }
 

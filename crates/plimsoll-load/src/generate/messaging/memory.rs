@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plimsoll_model::observation::WorkersMemory;
+use plimsoll_model::experiment::load::messaging::WorkersMemory;
 
 /// What the kernel has in memory that comes with workers, in `/proc/meminfo`.
 const KERNELS: [&str; 3] = ["KernelStack:", "PageTables:", "SUnreclaim:"];

@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use plimsoll_model::experiment::MessagingLoad;
-use plimsoll_model::experiment::load::messaging::Workers;
+use plimsoll_model::experiment::load::messaging::{MessagingFacts, Workers, WorkersMemory};
 use plimsoll_model::frame::Failure;
-use plimsoll_model::observation::{LoadResult, MessagingFacts, WorkersMemory};
+use plimsoll_model::observation::LoadResult;
 
 use self::crew::{Crew, Processes, Threads};
 use self::gate::Gate;
@@ -53,7 +53,7 @@ pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadRes
     tally.cpu = CpuTime::of_this_process_and_those_ended().since(cpu);
     let mut result = tally.into_result(start, u32::try_from(load.workers()).unwrap_or(u32::MAX));
     result.elapsed_ns = spent_ns;
-    result.messaging = Some(facts);
+    result.facts = Some(facts.into());
     Ok(result)
 }
 

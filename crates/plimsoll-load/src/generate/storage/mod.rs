@@ -93,7 +93,7 @@ pub(super) fn run(spec: &LoadSpec, load: &StorageLoad, control: &Control<'_>) ->
         facts.mean_us = spent_ns as f64 / 1e3 / total.requests as f64;
     }
     let mut result = total.into_result(start, load.threads);
-    result.storage = Some(facts);
+    result.facts = Some(facts.into());
     Ok(result)
 }
 

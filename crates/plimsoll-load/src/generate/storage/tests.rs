@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::experiment::{Access, CacheState, StorageEngine, StorageLoad};
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec, VolumePlace};
-use plimsoll_model::observation::LoadResult;
+use plimsoll_model::observation::{LoadResult, StorageFacts};
 use plimsoll_model::units::{ByteSize, Share, Span};
 
 use crate::Control;
@@ -43,7 +43,7 @@ fn every_engine_reads_and_writes_what_it_is_told_to() {
             let load =
                 StorageLoad { engine, threads: 2, reads: Share(reads), access, touch_every, ..small() };
             let result = on(folder.path(), load);
-            let facts = result.storage.unwrap();
+            let facts = *result.found::<StorageFacts>().unwrap();
             assert_eq!((result.requests, result.failed(), result.bytes), (512, 0, 512 * 4096), "{engine:?}");
             assert_eq!(facts.reads + facts.writes, 512);
             assert_eq!(facts.read_bytes + facts.written_bytes, result.bytes);
@@ -69,7 +69,7 @@ fn many_operations_are_under_way_at_a_time_on_a_ring() {
     };
     let result = on(folder.path(), load);
     assert_eq!((result.requests, result.failed()), (5_000, 0));
-    let facts = result.storage.unwrap();
+    let facts = *result.found::<StorageFacts>().unwrap();
     assert_eq!(facts.syncs, facts.writes / 100);
 }
 

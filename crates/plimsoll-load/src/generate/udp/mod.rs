@@ -71,6 +71,6 @@ pub(super) fn run(spec: &LoadSpec, load: &UdpLoad, control: &Control<'_>) -> Res
     let mut result = tally.into_result(start, load.flows);
     let datagrams = packet::together(&counted);
     result.bytes = datagrams.received * u64::from(load.size);
-    result.datagrams = Some(datagrams);
+    result.facts = Some(datagrams.into());
     Ok(result)
 }

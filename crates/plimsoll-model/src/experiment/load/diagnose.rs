@@ -1,5 +1,7 @@
 //! Whether a path is good enough for TCP at a rate: what is measured of it, and the claim.
 
+use super::bulk::Stream;
+use super::facts::{FactsType, Join};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -131,5 +133,79 @@ impl LoadType for DiagnoseLoad {
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         format!("the path {} is looked at for TCP at {} over {}", at.way(), self.rate, self.rtt)
+    }
+}
+
+/// What a path has for TCP, and the streams that TCP sent over it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DiagnoseFacts {
+    /// What the path has.
+    pub path: PathFacts,
+    /// What TCP made of it.
+    pub streams: Vec<Stream>,
+}
+
+/// What became of datagrams over a path, and what TCP may use on the hosts at its ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathFacts {
+    /// The length of each datagram as an Ethernet frame, in bytes.
+    pub frame_bytes: u32,
+    /// Those that were sent far apart.
+    pub apart: Train,
+    /// Those that were sent at the rate that is wanted.
+    pub at_rate: Train,
+    /// Those that were sent as fast as the sender can, burst by burst.
+    pub bursts: Vec<Train>,
+    /// What TCP may use on the load's host.
+    pub sender: TcpLimits,
+    /// The same on the service's.
+    pub receiver: TcpLimits,
+}
+
+/// Datagrams one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Train {
+    /// How many were sent.
+    pub sent: u64,
+    /// How many arrived.
+    pub received: u64,
+    /// From the first to the last that was sent, in nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+/// What TCP may use on a host (`/proc/sys/net/ipv4/tcp_*`, ip-sysctl in the kernel's documentation).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpLimits {
+    /// The largest send buffer that the kernel makes by itself, in bytes (`tcp_wmem`).
+    pub send_buffer: u64,
+    /// The largest receive buffer, likewise (`tcp_rmem`).
+    pub receive_buffer: u64,
+    /// Whether windows may be larger than 64 KiB (`tcp_window_scaling`, RFC 7323).
+    pub window_scaling: bool,
+    /// Whether several losses in a window are told one by one (`tcp_sack`, RFC 2018).
+    pub selective_acks: bool,
+    /// The congestion control of new connections (`tcp_congestion_control`).
+    pub congestion: String,
+}
+
+impl FactsType for DiagnoseFacts {
+    fn rate(&self) -> Option<Metric> {
+        Some(Metric::BitsPerSecond)
+    }
+
+    fn measures_its_own_work(&self) -> bool {
+        true
+    }
+
+    fn done(&self, bytes: u64) -> Option<u64> {
+        let PathFacts { apart, at_rate, bursts, .. } = &self.path;
+        let of_bursts = bursts.iter().map(|burst| burst.received).sum::<u64>();
+        Some(bytes + apart.received + at_rate.received + of_bursts)
+    }
+}
+
+impl Join for DiagnoseFacts {
+    fn join(&mut self, other: &Self) {
+        self.streams.extend(other.streams.iter().cloned());
     }
 }

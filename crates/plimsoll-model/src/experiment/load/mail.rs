@@ -1,5 +1,10 @@
 //! Mail: the SMTP source, its sink, and relays between the two.
 
+use std::collections::BTreeMap;
+
+use super::facts::{FactsType, Join};
+use crate::histogram::{Histogram, Percentiles};
+use crate::ids::IdSet;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -242,6 +247,50 @@ fn is_address(address: &str) -> bool {
         && !local.contains('@')
         && address.len() <= LONGEST_ADDRESS
         && address.bytes().all(fits)
+}
+
+/// What a load of mail knows beside what every load does. Its requests are messages, its connections sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MailFacts {
+    /// The load that it was.
+    pub load: String,
+    /// The ids of messages that the server took responsibility for (it said 250 after the end of the data).
+    pub acknowledged: IdSet,
+    /// The ids of messages that were sent whole, without any answer: they may arrive or not.
+    pub uncertain: IdSet,
+    /// Recipients that were refused in messages that others were accepted for.
+    pub refused_recipients: u64,
+    /// How long the server took to answer each command: `greeting`, `EHLO`, `MAIL`, `RCPT`, `DATA`, `end of data`. Commands that were sent
+    /// together count from when they were sent.
+    pub commands: BTreeMap<String, CommandLatency>,
+}
+
+/// How long a server took to answer a command, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandLatency {
+    /// Percentiles.
+    pub percentiles: Percentiles,
+    /// The same as a histogram.
+    pub histogram: Histogram,
+}
+
+impl FactsType for MailFacts {
+    fn rate(&self) -> Option<Metric> {
+        Some(Metric::MessagesPerMinute)
+    }
+}
+
+impl Join for MailFacts {
+    fn join(&mut self, other: &Self) {
+        self.acknowledged.extend(&other.acknowledged);
+        self.uncertain.extend(&other.uncertain);
+        self.refused_recipients += other.refused_recipients;
+        for (command, latency) in &other.commands {
+            let mine = self.commands.entry(command.clone()).or_default();
+            mine.histogram.add(&latency.histogram);
+            mine.percentiles = mine.histogram.percentiles();
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Messaging: workers that send each other messages, as hackbench does.
 
+use super::facts::{FactsType, Join};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
+use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use crate::effect::{Effect, EffectKind};
 use crate::experiment::Metric;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
@@ -130,6 +131,10 @@ impl LoadType for MessagingLoad {
         Target::Nothing
     }
 
+    fn carrier(&self) -> Carrier {
+        Carrier::Process
+    }
+
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "messaging", key];
         if !at.load.to.is_empty() {
@@ -194,6 +199,49 @@ impl Workers {
             Self::Processes => "processes",
             Self::Threads => "threads",
         }
+    }
+}
+
+/// What a messaging load did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagingFacts {
+    /// Workers in a round, senders and receivers.
+    pub workers: u64,
+    /// Rounds.
+    pub rounds: u64,
+    /// The memory of all workers of the first round while they waited for its start; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<WorkersMemory>,
+}
+
+/// Memory that workers need before they send anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersMemory {
+    /// Pages of the workers themselves in bytes, shared ones in equal parts (`Pss` of `/proc/PID/smaps_rollup`).
+    pub own_bytes: u64,
+    /// What the kernel's stacks, page tables and other structures grew by meanwhile, in bytes (`KernelStack`, `PageTables` and `SUnreclaim` of
+    /// `/proc/meminfo`). It is that of the whole machine, so that others may be in it.
+    pub kernel_bytes: u64,
+}
+
+impl FactsType for MessagingFacts {
+    fn rate(&self) -> Option<Metric> {
+        Some(Metric::RequestsPerSecond)
+    }
+
+    fn is_told(&self) -> bool {
+        true
+    }
+
+    fn measures_its_own_work(&self) -> bool {
+        true
+    }
+}
+
+impl Join for MessagingFacts {
+    fn join(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.memory = self.memory.or(other.memory);
     }
 }
 

@@ -5,6 +5,8 @@
 
 pub mod bulk;
 pub mod diagnose;
+#[macro_use]
+pub(crate) mod facts;
 pub mod hops;
 pub mod http;
 pub mod mail;
@@ -12,14 +14,15 @@ pub mod messaging;
 pub mod storage;
 pub mod udp;
 
-use self::bulk::BulkLoad;
-use self::diagnose::DiagnoseLoad;
-use self::hops::HopsLoad;
+use self::bulk::{BulkFacts, BulkLoad};
+use self::diagnose::{DiagnoseFacts, DiagnoseLoad};
+pub use self::facts::OfKind;
+use self::hops::{HopsLoad, ProbedPath};
 use self::http::HttpLoad;
-use self::mail::SmtpLoad;
-use self::messaging::MessagingLoad;
-use self::storage::StorageLoad;
-use self::udp::UdpLoad;
+use self::mail::{MailFacts, SmtpLoad};
+use self::messaging::{MessagingFacts, MessagingLoad};
+use self::storage::{StorageFacts, StorageLoad};
+use self::udp::{Datagrams, UdpLoad};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric};
 use crate::effect::Effect;
@@ -56,6 +59,64 @@ kinds! {
     }
 }
 
+facts! {
+    /// What a load found beside what every load counts.
+    pub enum LoadFacts {
+        /// The streams of a bulk load.
+        Bulk(BulkFacts),
+        /// What became of datagrams.
+        Udp(Datagrams),
+        /// The answers to the probes of a path.
+        Hops(ProbedPath),
+        /// What a path has for TCP.
+        Diagnose(DiagnoseFacts),
+        /// What became of messages over SMTP.
+        Smtp(MailFacts),
+        /// What a storage load read and wrote.
+        Storage(StorageFacts),
+        /// What the workers of a messaging load did.
+        Messaging(MessagingFacts),
+    }
+}
+
+impl LoadFacts {
+    /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
+    #[must_use]
+    pub(crate) fn figure(&self, metric: Metric, seconds: f64) -> Option<f64> {
+        self.as_dyn().figure(metric, seconds)
+    }
+
+    /// The rate that such a load is about; nothing where it is that of connections or requests.
+    #[must_use]
+    pub fn rate(&self) -> Option<Metric> {
+        self.as_dyn().rate()
+    }
+
+    /// Whether a report gives them as they are: few numbers that say something by themselves.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.as_dyn().is_told()
+    }
+
+    /// Whether the generator's own work is part of what is measured, so that it may keep its CPUs busy.
+    #[must_use]
+    pub fn measures_its_own_work(&self) -> bool {
+        self.as_dyn().measures_its_own_work()
+    }
+
+    /// How many of what was to be sent at a rate were sent, and how many there should have been.
+    #[must_use]
+    pub fn offered(&self) -> Option<(u64, u64)> {
+        self.as_dyn().offered()
+    }
+
+    /// How much was done, where connections and requests do not tell; `bytes` is how many the load moved.
+    #[must_use]
+    pub(crate) fn done(&self, bytes: u64) -> Option<u64> {
+        self.as_dyn().done(bytes)
+    }
+}
+
 /// What is asked of every kind of load.
 trait LoadType {
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
@@ -86,6 +147,11 @@ trait LoadType {
         Target::Service
     }
 
+    /// Who carries it out.
+    fn carrier(&self) -> Carrier {
+        Carrier::Threads
+    }
+
     /// Whether it makes sense where it stands.
     fn check(&self, at: &LoadPlace<'_>) -> Checked;
 
@@ -107,6 +173,15 @@ pub enum Target {
     Volume,
     /// Nothing but itself.
     Nothing,
+}
+
+/// Who carries a load out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// Threads of the agent.
+    Threads,
+    /// A process of its own, which is small and has one thread, because it forks.
+    Process,
 }
 
 /// The percentiles and the mean of latencies.
@@ -189,6 +264,12 @@ impl LoadKind {
     #[must_use]
     pub fn operations(&self) -> &'static str {
         self.as_dyn().operations()
+    }
+
+    /// Who carries it out.
+    #[must_use]
+    pub fn carrier(&self) -> Carrier {
+        self.as_dyn().carrier()
     }
 
     /// What it aims at.

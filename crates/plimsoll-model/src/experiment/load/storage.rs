@@ -1,5 +1,6 @@
 //! Storage loads: reads and writes of a volume.
 
+use super::facts::{FactsType, Join};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -309,6 +310,84 @@ fn flushed(storage: &StorageLoad) -> Option<&'static str> {
             Some("all that is to be written to the volume's file system is written, whoever wrote it")
         }
         SyncBy::Fdatasync | SyncBy::Fsync | SyncBy::Syncfs | SyncBy::Sync => None,
+    }
+}
+
+/// What a storage load did. Its operations are the requests of the result, their bytes its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StorageFacts {
+    /// Operations that read.
+    pub reads: u64,
+    /// Operations that wrote.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Calls of fdatasync(2).
+    pub syncs: u64,
+    /// The mean time of an operation, in microseconds.
+    pub mean_us: f64,
+    /// Operations that took more than 2 s.
+    pub over_2s: u64,
+    /// Operations that took more than 10 s.
+    pub over_10s: u64,
+    /// Bytes that the kernel had to fetch from the device for the load's threads (`read_bytes` of `/proc/thread-self/io`), read-ahead
+    /// with it; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes: Option<u64>,
+}
+
+impl StorageFacts {
+    fn operations(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// The share of the bytes read that the device delivered: at most 1, whatever was read ahead. Absent where nothing was read.
+    #[must_use]
+    pub fn device_share(&self) -> Option<f64> {
+        let fetched = self.device_read_bytes.filter(|_| self.read_bytes > 0)?;
+        Some((fetched as f64 / self.read_bytes as f64).min(1.0))
+    }
+}
+
+impl FactsType for StorageFacts {
+    fn figure(&self, metric: Metric, _seconds: f64) -> Option<f64> {
+        match metric {
+            Metric::MeanMs => Some(self.mean_us / 1e3),
+            Metric::DeviceShare => self.device_share(),
+            _ => None,
+        }
+    }
+
+    fn rate(&self) -> Option<Metric> {
+        Some(Metric::MegabytesPerSecond)
+    }
+
+    fn is_told(&self) -> bool {
+        true
+    }
+
+    fn measures_its_own_work(&self) -> bool {
+        true
+    }
+}
+
+impl Join for StorageFacts {
+    fn join(&mut self, other: &Self) {
+        let (mine, theirs) = (self.operations(), other.operations());
+        let weighed = self.mean_us * mine as f64 + other.mean_us * theirs as f64;
+        *self = Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+            syncs: self.syncs + other.syncs,
+            mean_us: weighed / (mine + theirs).max(1) as f64,
+            over_2s: self.over_2s + other.over_2s,
+            over_10s: self.over_10s + other.over_10s,
+            device_read_bytes: self.device_read_bytes.zip(other.device_read_bytes).map(|(a, b)| a + b),
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! UDP loads: datagrams at a rate.
 
+use super::facts::{FactsType, Join, per_second};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,5 +104,75 @@ impl LoadType for UdpLoad {
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
         format!("datagrams {}, {}, {}", at.way(), count(self.flows, "flow"), self.duration)
+    }
+}
+
+/// What became of datagrams, as the receiver counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Datagrams {
+    /// How many the rate called for; as many as were sent where no rate was asked for.
+    pub intended: u64,
+    /// Sent.
+    pub sent: u64,
+    /// Received, each counted once.
+    pub received: u64,
+    /// Received again.
+    pub duplicates: u64,
+    /// Received after one that was sent later.
+    pub reordered: u64,
+    /// The jitter of arrival at the end (RFC 3550, section 6.4.1), in microseconds; the mean over flows.
+    pub jitter_us: f64,
+    /// CPU time of the receiver's thread, in microseconds.
+    pub receiver_cpu_us: u64,
+}
+
+impl Datagrams {
+    /// Sent, but not received.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+}
+
+impl FactsType for Datagrams {
+    fn figure(&self, metric: Metric, seconds: f64) -> Option<f64> {
+        match metric {
+            Metric::PacketsPerSecond => per_second(self.received as f64, seconds),
+            Metric::LossShare => (self.sent > 0).then(|| self.lost() as f64 / self.sent as f64),
+            Metric::JitterMs => Some(self.jitter_us / 1e3),
+            _ => None,
+        }
+    }
+
+    fn rate(&self) -> Option<Metric> {
+        Some(Metric::PacketsPerSecond)
+    }
+
+    fn measures_its_own_work(&self) -> bool {
+        true
+    }
+
+    fn offered(&self) -> Option<(u64, u64)> {
+        Some((self.sent, self.intended))
+    }
+
+    fn done(&self, _bytes: u64) -> Option<u64> {
+        Some(self.received)
+    }
+}
+
+impl Join for Datagrams {
+    fn join(&mut self, other: &Self) {
+        let (mine, theirs) = (self.received as f64, other.received as f64);
+        let weighed = self.jitter_us * mine + other.jitter_us * theirs;
+        *self = Self {
+            intended: self.intended + other.intended,
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            duplicates: self.duplicates + other.duplicates,
+            reordered: self.reordered + other.reordered,
+            jitter_us: weighed / (mine + theirs).max(1.0),
+            receiver_cpu_us: self.receiver_cpu_us + other.receiver_cpu_us,
+        };
     }
 }

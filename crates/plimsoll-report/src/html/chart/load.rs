@@ -1,7 +1,7 @@
 //! The rate of the loads over a trial, with its phases.
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{Arm, Interval, TrialRecord};
+use plimsoll_model::observation::{Arm, TrialRecord};
 use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::{HoverMode, RangeMode};
 use plotly::{Scatter, Trace};
@@ -17,13 +17,6 @@ const HEIGHT: usize = 420;
 /// The chart, a drawing for each trial; absent when no load was recorded.
 pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<Figure> {
     let points = timeline::points(trials.len());
-    let count: fn(&Interval) -> f64 = match metric {
-        Metric::RequestsPerSecond => |i| i.requests as f64,
-        Metric::MessagesPerMinute => |i| i.requests as f64 * 60.0,
-        Metric::BitsPerSecond => |i| i.bytes as f64 * 8.0,
-        Metric::MegabytesPerSecond => |i| i.bytes as f64 / 1e6,
-        _ => |i| i.connections as f64,
-    };
     let mut longest_step = 0.0_f64;
     let mut any = false;
     let mut plots = Vec::new();
@@ -33,9 +26,9 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
         let mut traces: Vec<Box<dyn Trace>> = Vec::new();
         let rigs = [(Arm::Treatment, measured, TREATMENT), (Arm::Control, summary::CONTROL, CONTROL)];
         for (arm, name, color) in rigs {
-            if let Some(series) = timeline::load(trial, arm, points, count) {
+            if let Some(series) = timeline::load(trial, arm, points, metric) {
                 longest_step = longest_step.max(series.step_s);
-                traces.push(trace(&series, name, color));
+                traces.push(trace(&series, name, color, metric));
             }
         }
         any |= !traces.is_empty();
@@ -56,7 +49,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
 }
 
 /// A line of steps, each as wide as its stretch.
-fn trace(series: &LoadSeries, name: &'static str, color: &'static str) -> Box<dyn Trace> {
+fn trace(series: &LoadSeries, name: &'static str, color: &'static str, metric: Metric) -> Box<dyn Trace> {
     let mut xs = Vec::new();
     let mut ys = Vec::new();
     let mut gap = true;
@@ -82,7 +75,7 @@ fn trace(series: &LoadSeries, name: &'static str, color: &'static str) -> Box<dy
         .mode(Mode::Lines)
         .line(Line::new().color(color).width(1.5).shape(LineShape::Hv))
         .connect_gaps(false)
-        .hover_template("%{y}/s")
+        .hover_template(format!("%{{y}} {}", metric.unit().name()))
 }
 
 /// Axes and phases.

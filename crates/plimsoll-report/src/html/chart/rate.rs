@@ -81,7 +81,7 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
         points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.arm, metric))).collect();
     let text = points
         .iter()
-        .map(|(_, row, f)| hover(row, rig.name, &format!("{} {}", figure(f.rate), unit(metric))));
+        .map(|(_, row, f)| hover(row, rig.name, &format!("{} {}", figure(f.rate), metric.unit().name())));
     let error = ErrorData::new(ErrorType::Data)
         .symmetric(false)
         .array(whiskers.iter().map(|w| drawn(w.1)).collect())
@@ -114,21 +114,11 @@ fn whisker(point: f64, sorted: &[f64]) -> (f64, f64) {
     median_interval(sorted).map_or((0.0, 0.0), |(lo, hi)| ((point - lo).max(0.0), (hi - point).max(0.0)))
 }
 
-/// What stands behind a rate.
-fn unit(metric: Metric) -> &'static str {
-    match metric {
-        Metric::MessagesPerMinute => "per minute",
-        Metric::MegabytesPerSecond => "MB/s",
-        Metric::BitsPerSecond => "bit/s",
-        _ => "per second",
-    }
-}
-
 fn description(places: &Places<'_>, metric: Metric) -> String {
     let mut text = String::from("Line chart with one point per measured phase.");
     for (_, row) in places.iter() {
         let rigs: Vec<String> = row.rigs().map(|(rig, f)| format!("{rig} {}", figure(f.rate))).collect();
-        text.push_str(&format!(" {}: {} {}.", summary::place(row), rigs.join(", "), unit(metric)));
+        text.push_str(&format!(" {}: {} {}.", summary::place(row), rigs.join(", "), metric.unit().name()));
     }
     text
 }

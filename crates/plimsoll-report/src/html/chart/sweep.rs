@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_model::experiment::Metric;
-use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};
+use plimsoll_model::observation::{Arm, PhaseKind, StorageFacts, TrialRecord};
 use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
@@ -19,12 +19,12 @@ const COLORS: [&str; 6] = [CONTROL, TREATMENT, "var(--holds)", "var(--softirq)",
 const CAPTION: &str = "Medians over trials; whiskers are 95 % intervals of the median (by order statistics; the range where there are \
 fewer than six).";
 
-/// What is drawn: the metric, the title, and the axis.
-const FIGURES: [(Metric, &str, &str); 4] = [
-    (Metric::MegabytesPerSecond, "Rate", "MB/s"),
-    (Metric::MeanMs, "Mean time of an operation", "ms"),
-    (Metric::MaxMs, "Longest time of an operation", "ms"),
-    (Metric::CpuUsPerRequest, "CPU time of an operation", "µs"),
+/// What is drawn: the metric, and the title.
+const FIGURES: [(Metric, &str); 4] = [
+    (Metric::MegabytesPerSecond, "Rate"),
+    (Metric::MeanMs, "Mean time of an operation"),
+    (Metric::MaxMs, "Longest time of an operation"),
+    (Metric::CpuUsPerRequest, "CPU time of an operation"),
 ];
 
 /// The charts of every phase that measures storage; none where no factor is one of numbers.
@@ -32,7 +32,7 @@ pub(in crate::html) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
     let Some(factor) = numbers(records) else { return Vec::new() };
     let mut phases: Vec<&str> = Vec::new();
     for phase in records.iter().flat_map(|trial| &trial.phases) {
-        let of_storage = phase.slices.iter().any(|slice| slice.result.storage.is_some());
+        let of_storage = phase.slices.iter().any(|slice| slice.result.found::<StorageFacts>().is_some());
         if phase.kind == PhaseKind::Measure && of_storage && !phases.contains(&phase.name.as_str()) {
             phases.push(&phase.name);
         }
@@ -95,9 +95,10 @@ fn chart(
     id: &str,
     phase: &str,
     factor: &str,
-    (metric, title, unit): (Metric, &str, &str),
+    (metric, title): (Metric, &str),
     records: &[TrialRecord],
 ) -> Option<Figure> {
+    let unit = metric.unit().name();
     let lines = lines(phase, factor, metric, records);
     if lines.is_empty() {
         return None;

@@ -1,15 +1,15 @@
 //! How often each time was seen.
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::ops::Deref;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer as Reader, Serializer as Writer, V2Serializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::Percentiles;
 
 /// Every histogram tells times apart by so many significant digits.
 const DIGITS: u8 = 3;
@@ -83,6 +83,19 @@ impl Debug for Histogram {
     }
 }
 
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Times in microseconds: HdrHistogram's V2 encoding in Base64; an empty text where nothing was recorded.",
+            "type": "string",
+        })
+    }
+}
+
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.is_empty() {
@@ -109,6 +122,25 @@ impl<'de> Deserialize<'de> for Histogram {
         histogram.auto(true);
         Ok(Self(histogram))
     }
+}
+
+/// Percentiles in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// Half are faster.
+    pub p50: u64,
+    /// 90 % are faster.
+    pub p90: u64,
+    /// 95 % are faster; 0 in records that were made before it was kept.
+    #[serde(default)]
+    pub p95: u64,
+    /// 99 % are faster.
+    pub p99: u64,
+    /// 99.9 % are faster; 0 in records that were made before it was kept.
+    #[serde(default)]
+    pub p99_9: u64,
+    /// The slowest.
+    pub max: u64,
 }
 
 #[cfg(test)]

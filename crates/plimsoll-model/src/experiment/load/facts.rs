@@ -1,0 +1,105 @@
+//! What a load found beside what every load counts.
+
+use crate::experiment::Metric;
+
+/// Makes, from one list, the enum of what loads found and the way from it to each kind: the list is the only place that knows all of them.
+macro_rules! facts {
+    (
+        $(#[$doc:meta])*
+        pub enum $name:ident {
+            $($(#[$of_kind:meta])* $kind:ident($type:ty),)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $($(#[$of_kind])* $kind($type),)+
+        }
+
+        impl $name {
+            fn as_dyn(&self) -> &dyn $crate::experiment::load::facts::FactsType {
+                match self {
+                    $(Self::$kind(it) => it,)+
+                }
+            }
+
+            /// Takes in what another slice of the same load found; that of a load of another kind is left alone.
+            pub fn join(&mut self, other: &Self) {
+                match (self, other) {
+                    $((Self::$kind(mine), Self::$kind(theirs)) => {
+                        $crate::experiment::load::facts::Join::join(mine, theirs);
+                    })+
+                    _ => {}
+                }
+            }
+        }
+
+        $(
+            impl $crate::experiment::load::facts::OfKind for $type {
+                fn of(facts: &$name) -> Option<&Self> {
+                    match facts {
+                        $name::$kind(it) => Some(it),
+                        _ => None,
+                    }
+                }
+            }
+
+            impl From<$type> for $name {
+                fn from(it: $type) -> Self {
+                    Self::$kind(it)
+                }
+            }
+        )+
+    };
+}
+
+/// What loads of one kind found.
+pub trait OfKind: Sized {
+    /// It, where the facts are of this kind.
+    fn of(facts: &super::LoadFacts) -> Option<&Self>;
+}
+
+/// What is asked of what a load of any kind found.
+pub(crate) trait FactsType {
+    /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
+    fn figure(&self, _metric: Metric, _seconds: f64) -> Option<f64> {
+        None
+    }
+
+    /// The rate that such a load is about; nothing where it is that of connections or requests.
+    fn rate(&self) -> Option<Metric> {
+        None
+    }
+
+    /// Whether a report gives them as they are: few numbers that say something by themselves.
+    fn is_told(&self) -> bool {
+        false
+    }
+
+    /// Whether the generator's own work is part of what is measured, so that it may keep its CPUs busy.
+    fn measures_its_own_work(&self) -> bool {
+        false
+    }
+
+    /// How many of what was to be sent at a rate were sent, and how many there should have been.
+    fn offered(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// How much was done, where connections and requests do not tell; `bytes` is how many the load moved.
+    fn done(&self, _bytes: u64) -> Option<u64> {
+        None
+    }
+}
+
+/// What several slices of one load found, put together.
+pub(crate) trait Join {
+    /// Takes in what another slice found.
+    fn join(&mut self, other: &Self);
+}
+
+/// So many a second; nothing where no time passed.
+pub(crate) fn per_second(number: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| number / seconds)
+}

@@ -1,0 +1,189 @@
+//! Figures that claims can be about.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Unit;
+
+/// A figure that claims can be about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Connections completed without error, per second.
+    #[default]
+    ConnectionsPerSecond,
+    /// Requests answered without error, per second.
+    RequestsPerSecond,
+    /// Messages acknowledged, per minute.
+    MessagesPerMinute,
+    /// The median time of a request (of messaging: of a round), in milliseconds.
+    MedianMs,
+    /// The 90th percentile of the time of a request, in milliseconds.
+    P90Ms,
+    /// The 95th percentile of the time of a request, in milliseconds.
+    P95Ms,
+    /// The 99th percentile of the time of a request, in milliseconds.
+    P99Ms,
+    /// The 99.9th percentile of the time of a request, in milliseconds.
+    #[serde(rename = "p99_9_ms")]
+    P999Ms,
+    /// Bits that arrived per second, without headers, both directions together.
+    BitsPerSecond,
+    /// Datagrams that arrived per second.
+    PacketsPerSecond,
+    /// The share of datagrams that did not arrive.
+    LossShare,
+    /// The jitter of datagrams (RFC 3550), in milliseconds.
+    JitterMs,
+    /// The share of the connections' time in which there was something to send and nothing went, from the packets that `[capture]`
+    /// keeps.
+    StallShare,
+    /// Millions of bytes that were read and written, or that arrived, per second.
+    MegabytesPerSecond,
+    /// The mean time of a request, in milliseconds.
+    MeanMs,
+    /// The longest time of a request, in milliseconds.
+    MaxMs,
+    /// CPU time that the generator used for each request, in programs and in the kernel together, in microseconds.
+    CpuUsPerRequest,
+    /// The share of the bytes read that the device delivered; the others were in memory.
+    DeviceShare,
+    /// The share of requests (or connections, where each carries one) that failed, in whatever way.
+    ErrorShare,
+}
+
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Self; 19] = [
+        Self::ConnectionsPerSecond,
+        Self::RequestsPerSecond,
+        Self::MessagesPerMinute,
+        Self::MedianMs,
+        Self::P90Ms,
+        Self::P95Ms,
+        Self::P99Ms,
+        Self::P999Ms,
+        Self::ErrorShare,
+        Self::BitsPerSecond,
+        Self::PacketsPerSecond,
+        Self::LossShare,
+        Self::JitterMs,
+        Self::StallShare,
+        Self::MegabytesPerSecond,
+        Self::MeanMs,
+        Self::MaxMs,
+        Self::CpuUsPerRequest,
+        Self::DeviceShare,
+    ];
+
+    /// The public name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ConnectionsPerSecond => "connections_per_second",
+            Self::RequestsPerSecond => "requests_per_second",
+            Self::MessagesPerMinute => "messages_per_minute",
+            Self::MedianMs => "median_ms",
+            Self::P90Ms => "p90_ms",
+            Self::P95Ms => "p95_ms",
+            Self::P99Ms => "p99_ms",
+            Self::P999Ms => "p99_9_ms",
+            Self::BitsPerSecond => "bits_per_second",
+            Self::PacketsPerSecond => "packets_per_second",
+            Self::LossShare => "loss_share",
+            Self::JitterMs => "jitter_ms",
+            Self::StallShare => "stall_share",
+            Self::MegabytesPerSecond => "megabytes_per_second",
+            Self::MeanMs => "mean_ms",
+            Self::MaxMs => "max_ms",
+            Self::CpuUsPerRequest => "cpu_us_per_request",
+            Self::DeviceShare => "device_share",
+            Self::ErrorShare => "error_share",
+        }
+    }
+
+    /// What stands above a column of it, where there is little room.
+    #[must_use]
+    pub fn short(self) -> &'static str {
+        match self {
+            Self::ConnectionsPerSecond => "conn/s",
+            Self::RequestsPerSecond => "req/s",
+            Self::MessagesPerMinute => "msg/min",
+            Self::PacketsPerSecond => "packets/s",
+            Self::BitsPerSecond | Self::MegabytesPerSecond => self.unit().name(),
+            _ => self.name(),
+        }
+    }
+
+    /// The unit in which it is told.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::MedianMs
+            | Self::P90Ms
+            | Self::P95Ms
+            | Self::P99Ms
+            | Self::P999Ms
+            | Self::JitterMs
+            | Self::MeanMs
+            | Self::MaxMs => Unit::Milliseconds,
+            Self::CpuUsPerRequest => Unit::Microseconds,
+            Self::LossShare | Self::StallShare | Self::DeviceShare | Self::ErrorShare => Unit::Share,
+            Self::BitsPerSecond => Unit::BitsPerSecond,
+            Self::MegabytesPerSecond => Unit::MegabytesPerSecond,
+            Self::ConnectionsPerSecond | Self::RequestsPerSecond | Self::PacketsPerSecond => Unit::PerSecond,
+            Self::MessagesPerMinute => Unit::PerMinute,
+        }
+    }
+
+    /// The share of requests that are faster, of a metric that is a percentile of their time.
+    #[must_use]
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::MedianMs => Some(0.5),
+            Self::P90Ms => Some(0.9),
+            Self::P95Ms => Some(0.95),
+            Self::P99Ms => Some(0.99),
+            Self::P999Ms => Some(0.999),
+            _ => None,
+        }
+    }
+
+    /// The metric with this public name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        serde_json::from_value(name.into()).ok()
+    }
+
+    /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        self.unit() == Unit::Share
+    }
+
+    /// Whether less of it is better.
+    #[must_use]
+    pub fn lower_is_better(self) -> bool {
+        match self {
+            Self::MedianMs
+            | Self::P90Ms
+            | Self::P95Ms
+            | Self::P99Ms
+            | Self::P999Ms
+            | Self::ErrorShare
+            | Self::LossShare
+            | Self::JitterMs
+            | Self::MeanMs
+            | Self::MaxMs
+            | Self::CpuUsPerRequest
+            | Self::DeviceShare
+            | Self::StallShare => true,
+            Self::ConnectionsPerSecond
+            | Self::RequestsPerSecond
+            | Self::BitsPerSecond
+            | Self::PacketsPerSecond
+            | Self::MessagesPerMinute
+            | Self::MegabytesPerSecond => false,
+        }
+    }
+}

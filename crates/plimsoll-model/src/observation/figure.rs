@@ -1,0 +1,238 @@
+//! From what a load found to figures: the only place where a rate, a share or a percentile is derived.
+
+use super::{Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step};
+use crate::experiment::Metric;
+use crate::experiment::load::facts::per_second;
+
+impl Metric {
+    /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
+    #[must_use]
+    pub fn of(self, result: &LoadResult) -> Option<f64> {
+        let seconds = result.elapsed_ns as f64 / 1e9;
+        let requests = result.requests;
+        let millis = |us: u64| (requests > 0).then(|| us as f64 / 1e3);
+        // Records that were made before it was kept have a 0.
+        let kept = |us: u64| millis(us).filter(|_| us >= result.latency.percentiles.p90);
+        match self {
+            Self::MeanMs if requests == 0 => return None,
+            _ => {
+                let of_kind = result.facts.as_ref().and_then(|facts| facts.figure(self, seconds));
+                if of_kind.is_some() {
+                    return of_kind;
+                }
+            }
+        }
+        match self {
+            Self::ConnectionsPerSecond
+            | Self::RequestsPerSecond
+            | Self::MessagesPerMinute
+            | Self::BitsPerSecond
+            | Self::MegabytesPerSecond => {
+                let (connections, bytes) = (result.connections, result.bytes);
+                per_second(
+                    self.amount(&Interval { connections, requests, bytes, ..Interval::default() })?,
+                    seconds,
+                )
+            }
+            Self::MedianMs => millis(result.latency.percentiles.p50),
+            Self::P90Ms => millis(result.latency.percentiles.p90),
+            Self::P95Ms => kept(result.latency.percentiles.p95),
+            Self::P99Ms => millis(result.latency.percentiles.p99),
+            Self::P999Ms => kept(result.latency.percentiles.p99_9),
+            Self::MaxMs => millis(result.latency.percentiles.max),
+            Self::MeanMs => result.latency.mean_us.map(|us| us / 1e3),
+            Self::ErrorShare => {
+                let (done, failed) = (result.done(), result.failed());
+                (done + failed > 0).then(|| failed as f64 / (done + failed) as f64)
+            }
+            Self::CpuUsPerRequest => {
+                (requests > 0).then(|| (result.user_us + result.system_us) as f64 / requests as f64)
+            }
+            // Only some kinds of load have these. Stalls belong to the packets of a phase and not to one of its loads.
+            Self::PacketsPerSecond
+            | Self::LossShare
+            | Self::JitterMs
+            | Self::DeviceShare
+            | Self::StallShare => None,
+        }
+    }
+
+    /// The figure of a step of an open loop: the percentile of its times, or else the rate of its answers; absent where nothing was answered
+    /// in it whose time could be told.
+    #[must_use]
+    pub fn of_step(self, step: &Step) -> Option<f64> {
+        let millis = |us: u64| (step.requests > 0).then_some(us as f64 / 1e3);
+        match self {
+            Self::MedianMs => millis(step.latency_us.p50),
+            Self::P90Ms => millis(step.latency_us.p90),
+            Self::P95Ms => millis(step.latency_us.p95),
+            Self::P99Ms => millis(step.latency_us.p99),
+            Self::P999Ms => millis(step.latency_us.p99_9),
+            _ => step.answered(),
+        }
+    }
+
+    /// What a rate counts in an interval, so that so much in a second is the rate in its unit; nothing for what intervals do not count.
+    #[must_use]
+    pub fn amount(self, interval: &Interval) -> Option<f64> {
+        Some(match self {
+            Self::ConnectionsPerSecond => interval.connections as f64,
+            Self::RequestsPerSecond => interval.requests as f64,
+            Self::MessagesPerMinute => interval.requests as f64 * 60.0,
+            Self::BitsPerSecond => interval.bytes as f64 * 8.0,
+            Self::MegabytesPerSecond => interval.bytes as f64 / 1e6,
+            _ => return None,
+        })
+    }
+}
+
+impl Step {
+    /// Requests answered without error per second; absent where the step took no time.
+    #[must_use]
+    pub fn answered(&self) -> Option<f64> {
+        let length = self.end_ns.saturating_sub(self.start_ns);
+        per_second(self.requests as f64, length as f64 / 1e9)
+    }
+}
+
+impl Offer {
+    /// Requests per second that were to be offered; absent where nothing was.
+    #[must_use]
+    pub fn offered(&self) -> Option<f64> {
+        per_second(self.due as f64, self.length_ns as f64 / 1e9)
+    }
+
+    /// Requests per second that were begun.
+    #[must_use]
+    pub fn achieved(&self) -> Option<f64> {
+        per_second(self.begun as f64, self.length_ns.max(self.last_begun_ns) as f64 / 1e9)
+    }
+
+    /// Takes in what another slice offered. Slices repeat the same steps, each for a shorter time: one stands for all. Of send lag
+    /// the greatest of each percentile is kept.
+    fn join(&mut self, other: &Self) {
+        let length = |offer: &Self| offer.length_ns.max(offer.last_begun_ns);
+        self.last_begun_ns = length(self) + length(other);
+        self.length_ns += other.length_ns;
+        self.due += other.due;
+        self.begun += other.begun;
+        self.queued += other.queued;
+        self.send_lag.add(&other.send_lag);
+        let most = |of: fn(&Percentiles) -> u64| of(&self.send_lag_us).max(of(&other.send_lag_us));
+        self.send_lag_us = Percentiles {
+            p50: most(|p| p.p50),
+            p90: most(|p| p.p90),
+            p95: most(|p| p.p95),
+            p99: most(|p| p.p99),
+            p99_9: most(|p| p.p99_9),
+            max: most(|p| p.max),
+        };
+    }
+}
+
+/// What several slices of a load found together: counts and times are sums, times of requests are those of all. Intervals are left out.
+#[must_use]
+pub fn pooled<'r>(results: impl IntoIterator<Item = &'r LoadResult>) -> Option<LoadResult> {
+    let mut results = results.into_iter();
+    let mut all = LoadResult { intervals: Vec::new(), ..results.next()?.clone() };
+    for other in results {
+        all.latency = together(&all, other);
+        all.elapsed_ns += other.elapsed_ns;
+        all.connections += other.connections;
+        all.requests += other.requests;
+        all.bytes += other.bytes;
+        for (kind, count) in &other.errors {
+            *all.errors.entry(*kind).or_default() += count;
+        }
+        all.first_error = all.first_error.take().or_else(|| other.first_error.clone());
+        all.user_us += other.user_us;
+        all.system_us += other.system_us;
+        all.threads = all.threads.max(other.threads);
+        match (&mut all.offer, &other.offer) {
+            (Some(mine), Some(theirs)) => mine.join(theirs),
+            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+        }
+        match (&mut all.facts, &other.facts) {
+            (Some(mine), Some(theirs)) => mine.join(theirs),
+            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+        }
+    }
+    Some(all)
+}
+
+fn together(all: &LoadResult, other: &LoadResult) -> Latencies {
+    let add = |mine: &Histogram, theirs: &Histogram| {
+        let mut sum = mine.clone();
+        sum.add(theirs);
+        sum
+    };
+    let (mine, theirs) = (&all.latency, &other.latency);
+    let total = add(&mine.total, &theirs.total);
+    let weighed = |latency: &Latencies, of: &LoadResult| latency.mean_us.map(|us| us * of.requests as f64);
+    let (mine_us, theirs_us) = (weighed(mine, all), weighed(theirs, other));
+    let number = (all.requests + other.requests) as f64;
+    Latencies {
+        connect: add(&mine.connect, &theirs.connect),
+        first_byte: add(&mine.first_byte, &theirs.first_byte),
+        percentiles: total.percentiles(),
+        total,
+        mean_us: match (mine_us, theirs_us) {
+            (None, None) => None,
+            (mine, theirs) => Some((mine.unwrap_or(0.0) + theirs.unwrap_or(0.0)) / number.max(1.0)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Datagrams, ErrorKind};
+
+    fn result(seconds: u64, times: &[(u64, u64)]) -> LoadResult {
+        let total = Histogram::of(times.iter().copied());
+        LoadResult {
+            elapsed_ns: seconds * 1_000_000_000,
+            requests: total.len(),
+            bytes: 1_000_000,
+            latency: Latencies {
+                percentiles: total.percentiles(),
+                mean_us: Some(total.mean()),
+                total,
+                ..Latencies::default()
+            },
+            ..LoadResult::default()
+        }
+    }
+
+    #[test]
+    fn slices_together_have_the_figures_of_all_their_requests() {
+        let (short, long) = (result(1, &[(1_000, 90)]), result(3, &[(9_000, 10)]));
+        let all = pooled([&short, &long]).unwrap();
+        let near = |metric: Metric, expected: f64| {
+            let figure = metric.of(&all).unwrap();
+            assert!((figure / expected - 1.0).abs() < 1e-3, "{metric:?}: {figure}, expected {expected}");
+        };
+        near(Metric::RequestsPerSecond, 25.0);
+        near(Metric::MessagesPerMinute, 1_500.0);
+        near(Metric::MegabytesPerSecond, 0.5);
+        near(Metric::MeanMs, 1.8);
+        near(Metric::P99Ms, 9.0);
+        assert_eq!(Metric::LossShare.of(&all), None);
+    }
+
+    #[test]
+    fn what_kinds_find_is_put_together_and_nothing_gives_no_figure() {
+        let of = |sent, received| LoadResult {
+            facts: Some(Datagrams { sent, received, ..Datagrams::default() }.into()),
+            errors: [(ErrorKind::Reset, 1)].into(),
+            ..result(1, &[])
+        };
+        let all = pooled([&of(100, 90), &of(300, 300)]).unwrap();
+        assert_eq!(Metric::LossShare.of(&all), Some(0.025));
+        assert_eq!(Metric::PacketsPerSecond.of(&all), Some(195.0));
+        assert_eq!(Metric::ErrorShare.of(&all), Some(1.0));
+        assert_eq!(Metric::MeanMs.of(&all), None);
+        assert!(pooled([]).is_none());
+        assert_eq!(Metric::RequestsPerSecond.of(&LoadResult::default()), None);
+    }
+}
