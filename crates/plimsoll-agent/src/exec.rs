@@ -143,6 +143,12 @@ fn package_of(program: &str) -> Option<String> {
         "apache2" | "apachectl" => "apache2",
         "postfix" | "master" => "postfix",
         "python3" => "python3",
+        "pgbench" => "postgresql-contrib",
+        "postal" => "postal",
+        "redis-benchmark" | "redis-cli" => "redis-tools",
+        "redis-server" => "redis-server",
+        "sysbench" => "sysbench",
+        "wrk" => "wrk",
         _ => return None,
     };
     Some(package.into())

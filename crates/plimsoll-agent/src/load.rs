@@ -2,6 +2,7 @@
 //! has one thread.
 
 mod apart;
+mod program;
 
 use std::io;
 use std::sync::Arc;
@@ -63,6 +64,7 @@ impl Loads {
 fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
     match spec.kind.carrier() {
         Carrier::Process => apart::run(spec, control),
+        Carrier::Program => program::run(spec, control),
         Carrier::Threads => plimsoll_load::run(spec, control),
     }
 }

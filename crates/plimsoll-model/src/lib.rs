@@ -14,6 +14,7 @@ pub mod note;
 pub mod observation;
 pub mod packet;
 pub mod plan;
+pub mod reader;
 pub mod report;
 pub mod trace;
 pub mod units;

@@ -62,6 +62,10 @@ pub enum ErrorKind {
     NoConnection,
     /// A request of an open loop was given up before it was sent, though a connection was free: the generator could not offer the rate.
     GeneratorLate,
+    /// A program ended with an exit status that is not 0, by a signal, or could not be started.
+    ExitStatus,
+    /// What a program printed has not the figures that were expected.
+    Unreadable,
     /// The device could not read or write (EIO).
     Io,
     /// Anything else.
@@ -87,6 +91,8 @@ impl ErrorKind {
             Self::Unreachable => "unreachable",
             Self::NoConnection => "no free connection",
             Self::GeneratorLate => "generator too late",
+            Self::ExitStatus => "program failed",
+            Self::Unreadable => "output not understood",
             Self::Io => "input/output error",
             Self::Other => "other error",
         }

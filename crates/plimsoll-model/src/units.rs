@@ -271,9 +271,26 @@ pub enum Unit {
     PerSecond,
     /// So many of something per minute.
     PerMinute,
+    /// Whatever a program calls it.
+    Other(&'static str),
 }
 
 impl Unit {
+    /// The unit that has this name.
+    #[must_use]
+    pub fn named(name: &'static str) -> Self {
+        match name {
+            "ms" => Self::Milliseconds,
+            "us" | "µs" => Self::Microseconds,
+            "share" => Self::Share,
+            "bit/s" => Self::BitsPerSecond,
+            "MB/s" => Self::MegabytesPerSecond,
+            "/s" | "per second" => Self::PerSecond,
+            "/min" | "per minute" => Self::PerMinute,
+            other => Self::Other(other),
+        }
+    }
+
     /// Reads an amount in any spelling that goes with the unit, and gives it in this unit.
     ///
     /// # Errors
@@ -302,6 +319,11 @@ impl Unit {
                 let (number, unit) = split_unit(text).ok_or_else(&error)?;
                 if matches!(unit, "" | "/s") { Ok(number) } else { Err(error()) }
             }
+            Self::Other(name) => {
+                let error = error("a number, alone or with the unit that the load gives the figure");
+                let (number, unit) = split_unit(text).ok_or_else(&error)?;
+                if unit.is_empty() || unit == name { Ok(number) } else { Err(error()) }
+            }
             Self::PerMinute => {
                 let error = error("a number per minute such as 600, \"600/min\" or \"10/s\"");
                 let (number, unit) = split_unit(text).ok_or_else(&error)?;
@@ -325,6 +347,7 @@ impl Unit {
             Self::MegabytesPerSecond => "MB/s",
             Self::PerSecond => "per second",
             Self::PerMinute => "per minute",
+            Self::Other(name) => name,
         }
     }
 
@@ -349,6 +372,8 @@ impl Unit {
             Self::MegabytesPerSecond => format!("{} MB/s", short(value)),
             Self::PerSecond => format!("{}/s", short(value)),
             Self::PerMinute => format!("{}/min", short(value)),
+            Self::Other("") => short(value),
+            Self::Other(name) => format!("{} {name}", short(value)),
         }
     }
 }

@@ -102,6 +102,8 @@ pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure
         LoadKind::Diagnose(load) => diagnose::run(spec, load, control),
         LoadKind::Storage(load) => storage::run(spec, load, control),
         LoadKind::Messaging(load) => messaging::run(load, control),
+        // Who starts programs confines them, which is the agent's work.
+        LoadKind::Exec(_) => Err(other("run a program", &"the agent does that")),
     }
 }
 

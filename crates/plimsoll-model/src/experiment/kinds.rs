@@ -55,7 +55,7 @@ macro_rules! kinds {
         }
 
         $(#[$of_whole:meta])*
-        pub struct $whole:ident, read as $table:ident {
+        pub struct $whole:ident, read as $table:ident $(, then $then:ident)? {
             $($(#[$of_field:meta])* pub $field:ident: $of_type:ty,)+
         }
     ) => {
@@ -90,7 +90,9 @@ macro_rules! kinds {
                 $(given.extend(table.$key.map(|it| (stringify!($key), $name::$kind(it))));)+
                 let kind = $crate::experiment::kinds::only($what, &[$(stringify!($key)),+], given);
                 let kind = kind.map_err(::serde::de::Error::custom)?;
-                Ok(Self { $($field: table.$field,)+ kind })
+                let whole = Self { $($field: table.$field,)+ kind };
+                $(let whole = whole.$then().map_err(::serde::de::Error::custom)?;)?
+                Ok(whole)
             }
         }
 

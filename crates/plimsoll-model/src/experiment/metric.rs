@@ -1,7 +1,11 @@
 //! Figures that claims can be about.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::units::Unit;
 
@@ -50,10 +54,93 @@ pub enum Metric {
     DeviceShare,
     /// The share of requests (or connections, where each carries one) that failed, in whatever way.
     ErrorShare,
+    /// A figure that only a program of the user's own gives, by the name that its load has for it.
+    #[serde(untagged)]
+    Named(Named),
+}
+
+/// Which of two figures is the better one.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// The higher one.
+    #[default]
+    Higher,
+    /// The lower one.
+    Lower,
+}
+
+/// A figure that a program of the user's own gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct NamedMetric {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// Its unit.
+    pub unit: Cow<'static, str>,
+    /// Which of two figures is the better one.
+    pub better: Better,
+}
+
+/// One of the figures with a name of the user's own. Each that was ever named stays in memory, so that it can be passed about as freely as any
+/// other metric; there are as many as experiments name.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Named(&'static NamedMetric);
+
+static NAMED: Mutex<BTreeSet<&'static NamedMetric>> = Mutex::new(BTreeSet::new());
+
+impl From<NamedMetric> for Named {
+    fn from(metric: NamedMetric) -> Self {
+        let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&metric) {
+            return Self(known);
+        }
+        let kept: &'static NamedMetric = Box::leak(Box::new(metric));
+        known.insert(kept);
+        Self(kept)
+    }
+}
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Named {
+    /// The name alone, as claims have it, or all that is known of the figure.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Name(String),
+            Whole { name: String, unit: String, better: Better },
+        }
+        let (name, unit, better) = match Written::deserialize(deserializer)? {
+            Written::Name(name) => (name, String::new(), Better::Higher),
+            Written::Whole { name, unit, better } => (name, unit, better),
+        };
+        Ok(NamedMetric { name: name.into(), unit: unit.into(), better }.into())
+    }
+}
+
+impl JsonSchema for Named {
+    fn schema_name() -> Cow<'static, str> {
+        "NamedMetric".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A figure that the load's program gives, by the name that `metrics` or the reader has for it.",
+            "type": "string",
+        })
+    }
 }
 
 impl Metric {
-    /// Every metric.
+    /// Every metric but those that programs of the user's own give.
     pub const ALL: [Self; 19] = [
         Self::ConnectionsPerSecond,
         Self::RequestsPerSecond,
@@ -99,6 +186,7 @@ impl Metric {
             Self::CpuUsPerRequest => "cpu_us_per_request",
             Self::DeviceShare => "device_share",
             Self::ErrorShare => "error_share",
+            Self::Named(Named(metric)) => &metric.name,
         }
     }
 
@@ -111,6 +199,7 @@ impl Metric {
             Self::MessagesPerMinute => "msg/min",
             Self::PacketsPerSecond => "packets/s",
             Self::BitsPerSecond | Self::MegabytesPerSecond => self.unit().name(),
+            Self::Named(Named(metric)) if metric.name == "rate" && !metric.unit.is_empty() => &metric.unit,
             _ => self.name(),
         }
     }
@@ -133,6 +222,7 @@ impl Metric {
             Self::MegabytesPerSecond => Unit::MegabytesPerSecond,
             Self::ConnectionsPerSecond | Self::RequestsPerSecond | Self::PacketsPerSecond => Unit::PerSecond,
             Self::MessagesPerMinute => Unit::PerMinute,
+            Self::Named(Named(metric)) => Unit::named(&metric.unit),
         }
     }
 
@@ -149,10 +239,10 @@ impl Metric {
         }
     }
 
-    /// The metric with this public name.
+    /// The built-in metric with this public name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        serde_json::from_value(name.into()).ok()
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
     /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.
@@ -184,6 +274,7 @@ impl Metric {
             | Self::PacketsPerSecond
             | Self::MessagesPerMinute
             | Self::MegabytesPerSecond => false,
+            Self::Named(Named(metric)) => metric.better == Better::Lower,
         }
     }
 }

@@ -132,9 +132,13 @@ impl Experiment {
     /// What is usually asked of the load that a phase measures.
     #[must_use]
     pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
+        Some(self.load_of(phase)?.kind.usual_metric())
+    }
+
+    /// The load that a phase measures.
+    pub(crate) fn load_of(&self, phase: &str) -> Option<&Load> {
         let mut named = self.all_phases().filter(|it| it.name == phase);
-        let load = named.find_map(|phase| phase.measure.as_ref())?;
-        Some(self.loads.get(load)?.kind.usual_metric())
+        self.loads.get(named.find_map(|phase| phase.measure.as_ref())?)
     }
 }
 

@@ -53,7 +53,8 @@ impl Metric {
             | Self::LossShare
             | Self::JitterMs
             | Self::DeviceShare
-            | Self::StallShare => None,
+            | Self::StallShare
+            | Self::Named(_) => None,
         }
     }
 

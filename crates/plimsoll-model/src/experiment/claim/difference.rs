@@ -103,6 +103,10 @@ impl ClaimKind for DifferenceClaim {
         Some(self.expect.into())
     }
 
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        Some(&mut self.metric)
+    }
+
     fn figures(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, self.metric)]
     }

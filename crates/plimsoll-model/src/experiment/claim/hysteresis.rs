@@ -74,6 +74,10 @@ impl ClaimKind for HysteresisClaim {
         Some(self.expect.into())
     }
 
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        Some(&mut self.metric)
+    }
+
     fn figures(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, self.metric)]
     }

@@ -418,6 +418,13 @@ impl ClaimKind for LimitClaim {
         })
     }
 
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        match self {
+            Self::Search(_) => None,
+            Self::Bound(claim) => Some(&mut claim.metric),
+        }
+    }
+
     fn figures(&self) -> Vec<(&str, Metric)> {
         self.bound().map(|claim| (claim.phase.as_str(), claim.metric)).into_iter().collect()
     }

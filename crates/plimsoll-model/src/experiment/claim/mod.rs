@@ -139,6 +139,11 @@ trait ClaimKind {
         Vec::new()
     }
 
+    /// The figure, to be filled in with what the program of its load says of it.
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        None
+    }
+
     /// The figures by which two runs can be compared.
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         self.figures()
@@ -180,6 +185,12 @@ impl Claim {
 
     pub(super) fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
         self.as_dyn_mut().complete(experiment, says);
+        let load = self.as_dyn().figures().first().and_then(|(phase, _)| experiment.load_of(phase));
+        if let Some(load) = load
+            && let Some(metric) = self.as_dyn_mut().metric_mut()
+        {
+            *metric = load.kind.told_of(*metric);
+        }
     }
 
     /// Whether it makes sense as the claim of this number, from 0.
@@ -288,7 +299,7 @@ impl<'e> ClaimPlace<'e> {
         if load.kind.has(metric) {
             return Ok(());
         }
-        let all = Metric::ALL.into_iter();
+        let all = Metric::ALL.into_iter().chain(load.kind.named());
         let has: Vec<&str> = all.filter(|metric| load.kind.has(*metric)).map(Metric::name).collect();
         let expected = has.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let found = problem(

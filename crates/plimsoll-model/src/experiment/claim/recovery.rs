@@ -78,6 +78,10 @@ impl ClaimKind for RecoveryClaim {
         Some(self.expect.into())
     }
 
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        Some(&mut self.metric)
+    }
+
     fn figures(&self) -> Vec<(&str, Metric)> {
         vec![(&self.baseline, self.metric), (&self.after, self.metric)]
     }

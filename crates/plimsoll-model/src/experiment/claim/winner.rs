@@ -53,6 +53,10 @@ impl ClaimKind for WinnerClaim {
         format!("one {factor} is the best in {phases}, by {metric}")
     }
 
+    fn metric_mut(&mut self) -> Option<&mut Metric> {
+        Some(&mut self.metric)
+    }
+
     fn figures(&self) -> Vec<(&str, Metric)> {
         self.phases.iter().map(|phase| (phase.as_str(), self.metric)).collect()
     }

@@ -5,6 +5,7 @@
 
 pub mod bulk;
 pub mod diagnose;
+pub mod exec;
 #[macro_use]
 pub(crate) mod facts;
 pub mod hops;
@@ -14,8 +15,11 @@ pub mod messaging;
 pub mod storage;
 pub mod udp;
 
+use std::collections::BTreeMap;
+
 use self::bulk::{BulkFacts, BulkLoad};
 use self::diagnose::{DiagnoseFacts, DiagnoseLoad};
+use self::exec::{ExecFacts, ExecLoad};
 pub use self::facts::OfKind;
 use self::hops::{HopsLoad, ProbedPath};
 use self::http::HttpLoad;
@@ -23,9 +27,11 @@ use self::mail::{MailFacts, SmtpLoad};
 use self::messaging::{MessagingFacts, MessagingLoad};
 use self::storage::{StorageFacts, StorageLoad};
 use self::udp::{Datagrams, UdpLoad};
+use super::metric::NamedMetric;
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric};
 use crate::effect::Effect;
+use crate::reader::{Pick, Reader, Reading};
 use crate::units::Span;
 
 kinds! {
@@ -47,15 +53,23 @@ kinds! {
         storage: Storage(StorageLoad),
         /// Messages between workers of one host, as hackbench sends them.
         messaging: Messaging(MessagingLoad),
+        /// A program of the user's own that drives a service, or does some work of its own.
+        exec: Exec(ExecLoad),
     }
 
     /// A generator. Exactly one of the kinds is given.
-    pub struct Load, read as LoadTable {
+    pub struct Load, read as LoadTable, then with_its_reading {
         /// The host that it runs on.
         pub from: String,
         /// The service that it aims at; of a storage load, the volume; of a messaging load, nothing. There is no other way to name a target.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         pub to: String,
+        /// The program that printed the output of `exec`, which is read as it prints it. Give this or `metrics`, here or in the table of `exec`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub reads: Option<Reader>,
+        /// The figures that are picked out of the output of `exec`, by the names that claims may use.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub metrics: BTreeMap<String, Pick>,
     }
 }
 
@@ -76,6 +90,8 @@ facts! {
         Storage(StorageFacts),
         /// What the workers of a messaging load did.
         Messaging(MessagingFacts),
+        /// What a program printed, and how it ended.
+        Exec(ExecFacts),
     }
 }
 
@@ -139,6 +155,11 @@ trait LoadType {
     /// The figures that a result of such a load has, beside those that every load has.
     fn metrics(&self) -> Vec<Metric>;
 
+    /// Those of them that have a name of the user's own.
+    fn named(&self) -> Vec<NamedMetric> {
+        Vec::new()
+    }
+
     /// What it tries, in the plural.
     fn operations(&self) -> &'static str;
 
@@ -182,6 +203,8 @@ pub enum Carrier {
     Threads,
     /// A process of its own, which is small and has one thread, because it forks.
     Process,
+    /// A program that is not Plimsoll, confined as services are.
+    Program,
 }
 
 /// The percentiles and the mean of latencies.
@@ -239,7 +262,20 @@ impl LoadKind {
     #[must_use]
     pub fn has(&self, metric: Metric) -> bool {
         // Whatever a load does may fail. Stalls are read from the packets of a phase, whatever load it has; `[capture]` is asked for beside.
-        matches!(metric, Metric::ErrorShare | Metric::StallShare) || self.as_dyn().metrics().contains(&metric)
+        matches!(metric, Metric::ErrorShare | Metric::StallShare)
+            || self.as_dyn().metrics().contains(&metric)
+            || self.named().any(|named| named.name() == metric.name())
+    }
+
+    /// The figures that have a name of the user's own.
+    pub fn named(&self) -> impl Iterator<Item = Metric> {
+        self.as_dyn().named().into_iter().map(|named| Metric::Named(named.into()))
+    }
+
+    /// A metric that may be known by its name alone, with all that the load says of it.
+    #[must_use]
+    pub fn told_of(&self, metric: Metric) -> Metric {
+        self.named().find(|named| named.name() == metric.name()).unwrap_or(metric)
     }
 
     /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
@@ -280,6 +316,24 @@ impl LoadKind {
 }
 
 impl Load {
+    /// Hands what is said beside of how output is read to the program that prints it.
+    fn with_its_reading(mut self) -> Result<Self, String> {
+        let beside = Reading { reads: self.reads.take(), metrics: std::mem::take(&mut self.metrics) };
+        if beside == Reading::default() {
+            return Ok(self);
+        }
+        match &mut self.kind {
+            LoadKind::Exec(exec) if exec.reading == Reading::default() => {
+                exec.reading = beside;
+                Ok(self)
+            }
+            LoadKind::Exec(_) => {
+                Err("how the output is read is told twice, expected `reads` or `metrics` once, in the load or in `exec`".into())
+            }
+            _ => Err("only output of `exec` is read, expected no `reads` and no `metrics` beside another kind of load".into()),
+        }
+    }
+
     /// It in words.
     #[must_use]
     pub fn describe(&self, experiment: &Experiment, name: &String) -> String {

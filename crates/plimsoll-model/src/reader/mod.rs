@@ -1,0 +1,274 @@
+//! From what a program printed to named figures: a reader for each program that is known, and picks for any other.
+//!
+//! Reading is pure: what was printed is stored as it is, and read whenever a figure is asked for.
+
+mod pgbench;
+mod pick;
+mod postal;
+mod redis_benchmark;
+mod sysbench;
+mod wrk;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use pick::{Pick, PickError};
+
+use crate::experiment::metric::{Better, NamedMetric};
+
+/// Figures by name.
+pub type Figures = BTreeMap<String, f64>;
+
+/// Why what a program printed cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// Something that is always there is not.
+    #[error("the output of {program} has no {what}")]
+    Missing {
+        /// The program.
+        program: &'static str,
+        /// What was looked for.
+        what: String,
+    },
+    /// There is more than one of something.
+    #[error("the output of {program} has {found}, expected {expected}")]
+    Several {
+        /// The program.
+        program: &'static str,
+        /// What is there.
+        found: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// A figure that an experiment picks out of the output is not there.
+    #[error("no `{name}` in the output: {why}")]
+    Picked {
+        /// The figure.
+        name: String,
+        /// What is wrong.
+        why: PickError,
+    },
+}
+
+/// Makes the enum of the programs from a list of them. Each is a module with its `METRICS` and a function `read`.
+macro_rules! readers {
+    ($($(#[$doc:meta])* $name:literal: $kind:ident in $module:ident,)+) => {
+        /// A program whose output is known.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        pub enum Reader {
+            $($(#[$doc])* #[serde(rename = $name)] $kind,)+
+        }
+
+        impl Reader {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// The name in files.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+
+            /// The figures that its output may have; the first is what it is about.
+            #[must_use]
+            pub fn metrics(self) -> &'static [NamedMetric] {
+                match self {
+                    $(Self::$kind => $module::METRICS,)+
+                }
+            }
+
+            /// The figures in what it printed.
+            ///
+            /// # Errors
+            /// When something is missing that its output always has.
+            pub fn read(self, text: &str) -> Result<Figures, ReadError> {
+                match self {
+                    $(Self::$kind => $module::read(text),)+
+                }
+            }
+        }
+    };
+}
+
+readers! {
+    /// `pgbench` of PostgreSQL.
+    "pgbench": Pgbench in pgbench,
+    /// `postal`, which sends mail until it is ended. It prints a line a minute.
+    "postal": Postal in postal,
+    /// `redis-benchmark --csv` with one test.
+    "redis-benchmark": RedisBenchmark in redis_benchmark,
+    /// `sysbench ... run`.
+    "sysbench": Sysbench in sysbench,
+    /// `wrk`, with or without `--latency`.
+    "wrk": Wrk in wrk,
+}
+
+/// A metric of a program that is known.
+const fn metric(name: &'static str, unit: &'static str, better: Better) -> NamedMetric {
+    NamedMetric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), better }
+}
+
+/// The number after a label at the beginning of a line, and what follows it on that line.
+fn labelled<'t>(text: &'t str, label: &str) -> Option<(f64, &'t str)> {
+    text.lines().find_map(|line| leading_number(line.trim_start().strip_prefix(label)?.trim_start()))
+}
+
+/// The number at the beginning of a text, and what follows it.
+fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, text[end..].trim()))
+}
+
+/// How figures are read off what a program printed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reading {
+    /// The program whose output it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reader>,
+    /// What is picked out of it, by the figure's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, Pick>,
+}
+
+impl Reading {
+    /// What the load is about where it is not told: the figure with this name, or else the first.
+    const USUAL: &'static str = "rate";
+
+    /// The figures that it gives.
+    #[must_use]
+    pub fn named(&self) -> Vec<NamedMetric> {
+        let picked = self.metrics.iter().map(|(name, pick)| pick.named(name));
+        self.reads.iter().flat_map(|reader| reader.metrics()).cloned().chain(picked).collect()
+    }
+
+    /// The figure that it is about; nothing where it gives none.
+    #[must_use]
+    pub fn usual(&self) -> Option<NamedMetric> {
+        let named = self.named();
+        named.iter().find(|metric| metric.name == Self::USUAL).or(named.first()).cloned()
+    }
+
+    /// The figures in what a program printed on its standard output; a pattern that is not found there is looked for on its standard error.
+    ///
+    /// # Errors
+    /// When something is missing.
+    pub fn read(&self, stdout: &str, stderr: &str) -> Result<Figures, ReadError> {
+        let mut figures = match self.reads {
+            Some(reader) => reader.read(stdout)?,
+            None => Figures::new(),
+        };
+        for (name, pick) in &self.metrics {
+            let figure =
+                pick.of(stdout, stderr).map_err(|why| ReadError::Picked { name: name.clone(), why })?;
+            figures.insert(name.clone(), figure);
+        }
+        Ok(figures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reader: Reader, text: &str) -> Vec<(String, f64)> {
+        reader.read(text).unwrap().into_iter().collect()
+    }
+
+    fn figures(list: &[(&str, f64)]) -> Vec<(String, f64)> {
+        list.iter().map(|(name, figure)| ((*name).to_owned(), *figure)).collect()
+    }
+
+    #[test]
+    fn redis_benchmarks_row_is_read_and_several_are_refused() {
+        // redis-benchmark 7.0.15
+        let head = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
+        let set = "\"SET\",\"29498.53\",\"1.186\",\"0.168\",\"0.631\",\"4.447\",\"8.479\",\"16.863\"\n";
+        let expected = [
+            ("latency_max", 16.863),
+            ("latency_mean", 1.186),
+            ("latency_p50", 0.631),
+            ("latency_p95", 4.447),
+            ("latency_p99", 8.479),
+            ("rate", 29498.53),
+        ];
+        assert_eq!(read(Reader::RedisBenchmark, &format!("{head}{set}")), figures(&expected));
+        let two = Reader::RedisBenchmark.read(&format!("{head}{set}{set}")).unwrap_err().to_string();
+        assert!(two.contains("2 tests"), "{two}");
+        assert!(Reader::RedisBenchmark.read("Could not connect\n").is_err());
+        // Version 5 has neither a head nor latencies.
+        assert_eq!(read(Reader::RedisBenchmark, "\"SET\",\"84745.77\"\n"), figures(&[("rate", 84745.77)]));
+    }
+
+    #[test]
+    fn sysbenchs_general_statistics_are_read() {
+        // sysbench 1.0.20, cpu
+        let text = "CPU speed:\n    events per second:  3882.23\n\nGeneral statistics:\n    total time:                          1.0014s\n    \
+                    total number of events:              3890\n\nLatency (ms):\n         min:                                    0.22\n         \
+                    avg:                                    0.26\n         max:                                    8.33\n         \
+                    95th percentile:                        0.25\n         sum:                                  998.31\n";
+        let found = Reader::Sysbench.read(text).unwrap();
+        assert!((found["rate"] - 3890.0 / 1.0014).abs() < 1e-9);
+        assert_eq!((found["latency_mean"], found["latency_p95"], found["latency_max"]), (0.26, 0.25, 8.33));
+        let error = Reader::Sysbench.read("FATAL: Cannot find benchmark").unwrap_err().to_string();
+        assert!(error.contains("total time"), "{error}");
+    }
+
+    #[test]
+    fn wrks_figures_are_read_in_their_units() {
+        // wrk 4.1.0 with --latency
+        let text = "Running 1s test @ http://127.0.0.1:17380/x\n  1 threads and 4 connections\n  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                    Latency     3.07ms    2.82ms  19.33ms   87.25%\n    Req/Sec     1.51k   569.39     2.56k    80.00%\n  Latency Distribution\n     \
+                    50%    1.80ms\n     75%    4.22ms\n     90%    6.70ms\n     99%   14.01ms\n  1500 requests in 1.00s, 537.60KB read\n\
+                    Requests/sec:   1498.51\nTransfer/sec:    537.06KB\n";
+        let found = Reader::Wrk.read(text).unwrap();
+        assert_eq!((found["rate"], found["errors"]), (1498.51, 0.0));
+        assert_eq!((found["latency_mean"], found["latency_max"]), (3.07, 19.33));
+        assert_eq!((found["latency_p50"], found["latency_p90"], found["latency_p99"]), (1.8, 6.7, 14.01));
+        assert!((found["transfer"] - 0.549_949_44).abs() < 1e-6, "{}", found["transfer"]);
+        let failing = "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   963.00us    3.15ms  1.20s   87.37%\n  \
+                       Socket errors: connect 1, read 2, write 0, timeout 4\n  Non-2xx or 3xx responses: 1206\nRequests/sec:   1205.56\n";
+        let found = Reader::Wrk.read(failing).unwrap();
+        assert_eq!((found["errors"], found["latency_mean"], found["latency_max"]), (1213.0, 0.963, 1200.0));
+        assert!(!found.contains_key("latency_p50"));
+    }
+
+    #[test]
+    fn postals_first_and_broken_minute_is_no_rate() {
+        // postal 0.75, begun at 51 minutes and some seconds
+        let head = "time,messages,data(K),errors,connections,SSL connections\n";
+        let first = format!("{head}05:51,50,284,0,25,0\n");
+        assert_eq!(read(Reader::Postal, &first), figures(&[("errors", 0.0), ("messages", 50.0)]));
+        let more = format!("{first}05:52,580,3112,1,286,0\n05:53,600,3112,0,286,0\n");
+        assert_eq!(
+            read(Reader::Postal, &more),
+            figures(&[("errors", 1.0), ("messages", 1230.0), ("rate", 590.0)])
+        );
+        assert!(Reader::Postal.read(head).is_err());
+    }
+
+    #[test]
+    fn pgbenchs_transactions_are_read() {
+        // pgbench 15
+        let text = "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 1\nquery mode: simple\nnumber of clients: 2\n\
+                    number of transactions actually processed: 2340\nnumber of failed transactions: 3 (0.128%)\n\
+                    latency average = 1.708 ms\nlatency stddev = 0.9 ms\ninitial connection time = 4.215 ms\n\
+                    tps = 1170.614223 (without initial connection time)\n";
+        let expected = [("failed", 3.0), ("latency_mean", 1.708), ("rate", 1_170.614_223)];
+        assert_eq!(read(Reader::Pgbench, text), figures(&expected));
+    }
+
+    #[test]
+    fn what_a_reader_gives_is_among_what_it_announces_and_has_no_name_of_the_programs_own() {
+        for reader in Reader::ALL {
+            assert_eq!(serde_json::to_value(reader).unwrap(), reader.name());
+            for metric in reader.metrics() {
+                assert!(crate::experiment::Metric::named(&metric.name).is_none(), "{}", metric.name);
+            }
+        }
+    }
+}
