@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::observation::{Arm, FlushFacts, Interval, MailFacts, Percentiles, PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{
+    Arm, FlushFacts, Interval, MailFacts, Percentiles, PhaseKind, Slice, TrialRecord,
+};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, MailMinute};
 
 use super::pooled;

@@ -208,6 +208,10 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
                 "see in what `{service}` writes why it ends connections, and whether it speaks the protocol of `{load}`"
             )
         }
+        Some(ErrorKind::ExitStatus) => format!("run the program of `{load}` by hand, and read what it says"),
+        Some(ErrorKind::Unreadable) => {
+            format!("compare what the program of `{load}` prints with what its `reads` or `metrics` look for")
+        }
         Some(ErrorKind::Io | ErrorKind::Other) => {
             format!("try by hand what `{load}` does, and look at the kernel's messages")
         }

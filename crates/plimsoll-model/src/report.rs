@@ -13,9 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::experiment::{HostKind, LoadFacts, Metric, Rung};
 use crate::note::Note;
-use crate::observation::{
-    Arm, ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost,
-};
+use crate::observation::{Arm, ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost};
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome};
 

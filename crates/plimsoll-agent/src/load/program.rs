@@ -175,7 +175,7 @@ impl Running {
 }
 
 /// Waits for the program's end; whatever it left behind ends with it, so that nobody holds its output open.
-fn wait(mut child: Child) -> io::Result<(u64, ExitStatus, ResourceUsage)> {
+fn wait(child: Child) -> io::Result<(u64, ExitStatus, ResourceUsage)> {
     let group = child::group_of(&child);
     // As long as it was not waited for to the end, nobody else gets its number.
     while let Err(error) = waitid(Id::Pid(group), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {
@@ -350,7 +350,9 @@ mod tests {
         let metrics = serde_json::from_value(serde_json::json!({ "rate": { "regex": pattern } })).unwrap();
         let reading = ExecFacts { reading: Reading { reads: None, metrics }, runs: Vec::new() };
         let mut found = Found { name: "sh".into(), reading, ..Found::new() };
-        runs.into_iter().for_each(|ran| drop(found.add(ran)));
+        for ran in runs {
+            found.add(ran);
+        }
         found.into_result()
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::reader::{Better, NamedMetric};
 use crate::units::Unit;
 
 /// A figure that claims can be about.
@@ -57,30 +58,6 @@ pub enum Metric {
     /// A figure that only a program of the user's own gives, by the name that its load has for it.
     #[serde(untagged)]
     Named(Named),
-}
-
-/// Which of two figures is the better one.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// The higher one.
-    #[default]
-    Higher,
-    /// The lower one.
-    Lower,
-}
-
-/// A figure that a program of the user's own gives.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct NamedMetric {
-    /// Its name.
-    pub name: Cow<'static, str>,
-    /// Its unit.
-    pub unit: Cow<'static, str>,
-    /// Which of two figures is the better one.
-    pub better: Better,
 }
 
 /// One of the figures with a name of the user's own. Each that was ever named stays in memory, so that it can be passed about as freely as any

@@ -2,6 +2,7 @@
 //!
 //! Reading is pure: what was printed is stored as it is, and read whenever a figure is asked for.
 
+mod named;
 mod pgbench;
 mod pick;
 mod postal;
@@ -15,9 +16,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use named::{Better, NamedMetric};
 pub use pick::{Pick, PickError};
-
-use crate::experiment::metric::{Better, NamedMetric};
 
 /// Figures by name.
 pub type Figures = BTreeMap<String, f64>;

@@ -1,7 +1,6 @@
 //! `pgbench` of PostgreSQL 10 and later.
 
-use super::{Figures, ReadError, labelled, metric};
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, Figures, NamedMetric, ReadError, labelled, metric};
 
 const PROGRAM: &str = "pgbench";
 pub(super) const METRICS: &[NamedMetric] = &[

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, NamedMetric};
 
 /// Where a figure stands in what a program prints. Exactly one of `regex`, `json` and `csv` is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! `postal`: a row at the end of each minute of the clock, so that the first is a part of one.
 
-use super::{Figures, ReadError, metric};
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, Figures, NamedMetric, ReadError, metric};
 
 const PROGRAM: &str = "postal";
 pub(super) const METRICS: &[NamedMetric] = &[

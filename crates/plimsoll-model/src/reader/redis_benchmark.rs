@@ -1,7 +1,6 @@
 //! `redis-benchmark --csv`: a row for each test; since version 6.2 with a head and with latencies in milliseconds.
 
-use super::{Figures, ReadError, metric};
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, Figures, NamedMetric, ReadError, metric};
 
 const PROGRAM: &str = "redis-benchmark";
 pub(super) const METRICS: &[NamedMetric] = &[

@@ -1,7 +1,6 @@
 //! `sysbench ... run`, whatever it tests: its general statistics, and latencies in milliseconds.
 
-use super::{Figures, ReadError, labelled, metric};
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, Figures, NamedMetric, ReadError, labelled, metric};
 
 const PROGRAM: &str = "sysbench";
 pub(super) const METRICS: &[NamedMetric] = &[

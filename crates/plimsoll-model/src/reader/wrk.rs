@@ -1,7 +1,6 @@
 //! `wrk`: requests per second, and latencies in units of their own; percentiles where it was run with `--latency`.
 
-use super::{Figures, ReadError, labelled, leading_number, metric};
-use crate::experiment::metric::{Better, NamedMetric};
+use super::{Better, Figures, NamedMetric, ReadError, labelled, leading_number, metric};
 
 const PROGRAM: &str = "wrk";
 pub(super) const METRICS: &[NamedMetric] = &[

@@ -34,6 +34,7 @@ mod pages;
 mod paths;
 mod planted;
 mod programs;
+mod programs_as_loads;
 mod scarce;
 mod settings;
 mod storage;

@@ -12,10 +12,9 @@ use super::facts::{FactsType, Join};
 use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::Metric;
-use crate::experiment::metric::NamedMetric;
 use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 use crate::experiment::share::share;
-use crate::reader::Reading;
+use crate::reader::{NamedMetric, Reading};
 use crate::units::Span;
 
 /// Stands for the seconds that the program is to go on.

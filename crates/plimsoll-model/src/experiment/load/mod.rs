@@ -27,11 +27,10 @@ use self::mail::{MailFacts, SmtpLoad};
 use self::messaging::{MessagingFacts, MessagingLoad};
 use self::storage::{StorageFacts, StorageLoad};
 use self::udp::{Datagrams, UdpLoad};
-use super::metric::NamedMetric;
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric};
 use crate::effect::Effect;
-use crate::reader::{Pick, Reader, Reading};
+use crate::reader::{NamedMetric, Pick, Reader, Reading};
 use crate::units::Span;
 
 kinds! {

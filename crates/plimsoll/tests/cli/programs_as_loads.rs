@@ -1,0 +1,170 @@
+//! Programs that are not Plimsoll as loads: what they print is what claims are about.
+
+use serde_json::Value;
+
+use crate::lab::{Lab, verdict_of};
+
+/// Two hosts; a service on one, and a load on the other.
+fn experiment(service: &str, load: &str, claims: &str) -> String {
+    format!(
+        r#"
+question = "What does the program say?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+{service}
+[loads.program]
+from = "client"
+{load}
+[[phases]]
+name = "measured"
+measure = "program"
+slices = 3
+{claims}
+[run]
+min_trials = 2
+max_trials = 2
+sample_hz = 5
+"#
+    )
+}
+
+const WEB: &str = "[services.web]\non = \"server\"\nweb = { clients = 16 }\n";
+const REDIS: &str = r#"[services.redis]
+on = "server"
+port = 6379
+exec = ["redis-server", "--bind", "{address}", "--port", "{port}", "--dir", "{scratch}", "--save", "", "--protected-mode", "no"]
+"#;
+const REDIS_LOAD: &str = r#"to = "redis"
+exec = ["redis-benchmark", "-h", "{to.address}", "-p", "{to.port}", "-t", "set", "-n", "3000", "--csv"]
+reads = "redis-benchmark"
+"#;
+
+/// Every claim holds, and the figures of the program are in the report.
+#[track_caller]
+fn holds(lab: &Lab, experiment: &str) -> Value {
+    let file = lab.file("program.toml", experiment);
+    let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
+    for verdict in report["verdicts"].as_array().expect("verdicts") {
+        assert_eq!(verdict["outcome"], "held", "{verdict}");
+    }
+    for phase in report["trials"][0]["phases"].as_array().expect("phases") {
+        assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+        assert!(phase["figures"]["rate"].as_f64().is_some_and(|rate| rate > 0.0), "{phase}");
+    }
+    report
+}
+
+fn above(metric: &str, bound: &str) -> String {
+    format!("[[claims]]\nlimit = {{ metric = \"{metric}\", above = {bound} }}\n")
+}
+
+fn below(metric: &str, bound: &str) -> String {
+    format!("[[claims]]\nlimit = {{ metric = \"{metric}\", below = {bound} }}\n")
+}
+
+#[test]
+fn a_shell_script_is_a_load_of_an_ordinary_user_and_its_figures_are_claimed() {
+    let lab = Lab::of_ordinary_user();
+    lab.file(
+        "work",
+        "#!/bin/sh\necho \"asked $1 at $2\" >&2\necho '{\"done\": {\"rate\": 120}, \"took\": \"2.5\"}'\n",
+    );
+    let load = r#"to = "web"
+exec = ["./work", "{to.address}", "{to.port}"]
+metrics = { rate = { json = "/done/rate", unit = "jobs" }, took = { json = "/took", unit = "ms", better = "lower" } }
+"#;
+    let claims = above("rate", "\"119 jobs\"") + &below("took", "\"3ms\"") + &below("error_share", "\"1 %\"");
+    let report = holds(&lab, &experiment(WEB, load, &claims));
+    assert_eq!(verdict_of(&report)["estimate"], 120.0);
+    assert_eq!(verdict_of(&report)["metric"], "rate");
+    lab.plimsoll(&["show"]).exits(0).prints("jobs").prints("120");
+    let file = lab.path("program.toml").display().to_string();
+    lab.plimsoll(&["describe", &file])
+        .exits(0)
+        .prints("./work")
+        .prints("as nobody")
+        .prints("which tells rate, took");
+}
+
+#[test]
+fn a_script_that_fails_is_a_failed_operation_with_its_last_words() {
+    let lab = Lab::new();
+    let load = "exec = [\"sh\", \"-c\", \"echo no such table >&2; exit 3\"]\n";
+    let file = lab.file("fails.toml", &experiment("", load, &below("mean_ms", "\"10s\"")));
+    let told = lab.plimsoll(&["run", &file, "--format", "json"]).exits(4);
+    let reason = verdict_of(&told.json())["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("no such table") && reason.contains("exit status: 3"), "{reason}");
+}
+
+#[test]
+fn a_script_is_confined_and_reaches_nothing_but_the_hosts_of_the_experiment() {
+    let lab = Lab::new();
+    let script = "ls /sys/class/net | tr '\\\\n' ' ' >&2; touch /etc/here 2>/dev/null && exit 9; echo uid $(id -u) rate 1";
+    let load = format!(
+        "exec = [\"sh\", \"-c\", \"{script}\"]\nmetrics = {{ rate = {{ regex = \"uid 65534 rate ([0-9]+)\" }} }}\n"
+    );
+    holds(&lab, &experiment("", &load, &above("rate", "0.5")));
+}
+
+#[test]
+fn a_figure_that_the_program_does_not_tell_is_refused_where_it_stands() {
+    let lab = Lab::new();
+    let file = lab.file("wrong.toml", &experiment(REDIS, REDIS_LOAD, &above("latency_p9", "1")));
+    lab.plimsoll(&["check", &file])
+        .exits(2)
+        .says("the load `program` of the phase `measured` has no `latency_p9`")
+        .says("latency_p95");
+}
+
+#[test]
+#[ignore = "needs redis-server and redis-benchmark"]
+fn redis_benchmark_is_a_load_and_its_latencies_are_claimed() {
+    let claims = above("rate", "100") + &below("latency_p99", "\"2s\"");
+    holds(&Lab::new(), &experiment(REDIS, REDIS_LOAD, &claims));
+}
+
+#[test]
+#[ignore = "needs redis-server and redis-benchmark"]
+fn redis_benchmark_is_a_load_of_an_ordinary_user() {
+    holds(&Lab::of_ordinary_user(), &experiment(REDIS, REDIS_LOAD, &above("rate", "100")));
+}
+
+#[test]
+#[ignore = "needs sysbench"]
+fn sysbench_is_a_load_that_aims_at_nothing() {
+    let load = r#"exec = { command = ["sysbench", "cpu", "--time={seconds}", "run"], reads = "sysbench", duration = "3s" }
+"#;
+    let report = holds(&Lab::of_ordinary_user(), &experiment("", load, &above("rate", "10")));
+    assert_eq!(report["trials"][0]["phases"][0]["name"], "measured");
+}
+
+#[test]
+#[ignore = "needs wrk"]
+fn wrk_is_a_load_on_the_built_in_web_server() {
+    let load = r#"to = "web"
+exec = { command = ["wrk", "-d", "{seconds}", "-t", "1", "-c", "4", "--latency", "http://{to.address}:{to.port}/"], reads = "wrk", duration = "3s" }
+"#;
+    let claims = above("rate", "10") + &below("latency_p99", "\"2s\"");
+    holds(&Lab::of_ordinary_user(), &experiment(WEB, load, &claims));
+}
+
+#[test]
+#[ignore = "needs postal"]
+fn postal_is_ended_when_its_time_is_over_and_the_minutes_that_it_printed_count() {
+    let sink = "[services.sink]\non = \"server\"\nsmtp_sink = {}\n";
+    // It prints a row at the end of each minute of the clock.
+    let load = r#"to = "sink"
+exec = { command = ["sh", "-c", "echo a@x.example > {scratch}/users; exec postal -t 2 -r 600 '[{to.address}]{to.port}' {scratch}/users"], reads = "postal", duration = "62s" }
+"#;
+    let claims = above("messages", "1") + &below("errors", "1");
+    let text = experiment(sink, load, &claims)
+        .replace("slices = 3", "slices = 1")
+        .replace("_trials = 2", "_trials = 1");
+    let lab = Lab::new();
+    let file = lab.file("postal.toml", &text);
+    let report = lab.plimsoll(&["run", &file, "--format", "json"]).json();
+    let phase = &report["trials"][0]["phases"][0];
+    assert_eq!(phase["errors"], serde_json::json!({}), "{report}");
+}
