@@ -79,7 +79,8 @@ impl Agent {
 
     fn handle(&mut self, request: ToAgent) -> io::Result<()> {
         match request {
-            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine, own_kernel } => {
+            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine, own_kernel, virtual_clock } => {
+                self.loads.repeat_exactly(virtual_clock);
                 let settings = settings::Settings { sysctls, cpus, own_kernel };
                 self.hello(protocol, &settings, machine)
             }

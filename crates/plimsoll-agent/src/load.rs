@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use plimsoll_load::Control;
 use plimsoll_model::experiment::Carrier;
 use plimsoll_model::frame::{Failure, FromAgent, Id, LoadSpec};
@@ -23,15 +25,26 @@ pub use apart::main;
 /// How often the controller is told where a load stands.
 const PROGRESS: Duration = Duration::from_millis(200);
 
+/// With a virtual clock loads begin at multiples of this, in nanoseconds of CLOCK_MONOTONIC: a multiple of the periods of the kernel's tick and of its
+/// housekeeping, such as the folding of counters each second (mm/vmstat.c). Where all sleep the clock leaps, so that waiting costs nothing.
+const GRID_NS: i64 = 10_000_000_000;
+
 /// The loads of a host.
 pub(crate) struct Loads {
     outbox: Outbox,
+    /// Whether all that happens during a load is to happen at the same time in each run.
+    exactly: bool,
     running: ById<Arc<AtomicBool>>,
 }
 
 impl Loads {
     pub(crate) fn new(outbox: Outbox) -> Self {
-        Self { outbox, running: ById::new() }
+        Self { outbox, exactly: false, running: ById::new() }
+    }
+
+    /// Whether loads are to repeat exactly from here on, on a host with a virtual clock.
+    pub(crate) fn repeat_exactly(&mut self, exactly: bool) {
+        self.exactly = exactly;
     }
 
     pub(crate) fn run(&mut self, id: Id, spec: LoadSpec) -> io::Result<()> {
@@ -40,8 +53,17 @@ impl Loads {
         let abort = Arc::new(AtomicBool::new(false));
         let outbox = self.outbox.clone();
         let flag = Arc::clone(&abort);
+        let exactly = self.exactly;
         thread::Builder::new().name("load".into()).spawn(move || {
-            let tell = |progress| outbox.send_or_drop(&FromAgent::Progress { id, progress });
+            // What is told interrupts the guest, sooner or later, as the machine likes.
+            let tell = |progress| {
+                if !exactly {
+                    outbox.send_or_drop(&FromAgent::Progress { id, progress });
+                }
+            };
+            if exactly {
+                wait_for_grid();
+            }
             let control = Control { abort: &flag, progress: &tell, every: PROGRESS };
             let answer = match carry_out(&spec, &control) {
                 Ok(result) => FromAgent::Finished { id, result: Box::new(result) },
@@ -59,6 +81,17 @@ impl Loads {
             abort.store(true, Ordering::Release);
         }
     }
+}
+
+/// Sleeps until the next point of the grid.
+fn wait_for_grid() {
+    let clock = ClockId::CLOCK_MONOTONIC;
+    let Ok(now) = clock_gettime(clock) else { return };
+    let now_ns = now.tv_sec() * 1_000_000_000 + now.tv_nsec();
+    let at = (now_ns / GRID_NS + 1) * GRID_NS;
+    let at = TimeSpec::new(at / 1_000_000_000, at % 1_000_000_000);
+    // A signal that ends the sleep early ends nothing else: the load is then as far from the grid as it would be anyway.
+    clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &at).ok();
 }
 
 fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {

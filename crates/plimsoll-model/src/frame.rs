@@ -43,6 +43,9 @@ pub enum ToAgent {
         machine: bool,
         /// Whether the kernel is the host's own, so that any of its settings may be changed.
         own_kernel: bool,
+        /// Whether the host's time counts instructions, so that figures can repeat exactly: loads then begin at the same distance from the
+        /// kernel's timers in each run, and nothing is told while they go on.
+        virtual_clock: bool,
     },
     /// Start a service; answered by `Ready` or `Failed`.
     Start {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::experiment::{Host, sysctl};
+use plimsoll_model::experiment::{GuestClock, Host, sysctl};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, SamplingCost};
 
@@ -132,6 +132,7 @@ impl<'i> AgentPool<'i> {
             cpus: if own_kernel { Vec::new() } else { cpus.to_vec() },
             machine,
             own_kernel,
+            virtual_clock: host.clock == GuestClock::Virtual,
         };
         self.send(key, &hello)
     }
