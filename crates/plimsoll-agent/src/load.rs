@@ -26,8 +26,8 @@ pub use apart::main;
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// With a virtual clock loads begin at multiples of this, in nanoseconds of CLOCK_MONOTONIC: a multiple of the periods of the kernel's tick and of its
-/// housekeeping, such as the folding of counters each second (mm/vmstat.c). Where all sleep the clock leaps, so that waiting costs nothing.
-const GRID_NS: i64 = 10_000_000_000;
+/// housekeeping, such as the folding of counters each second (mm/vmstat.c). Where all sleep the clock leaps, so that waiting costs little.
+const GRID_NS: i64 = 1_000_000_000;
 
 /// The loads of a host.
 pub(crate) struct Loads {
