@@ -85,7 +85,7 @@ fn damaged(text: &[u8], all: &[Damage]) -> Vec<u8> {
                 line.insert(at, byte);
             }
             Damage::Byte(..) => {}
-            Damage::Repeat if n < 5000 => lines.extend(lines.clone()),
+            Damage::Repeat if n < 200 => lines.extend(lines.clone()),
             Damage::Repeat => {}
         }
     }

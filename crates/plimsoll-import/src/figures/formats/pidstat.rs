@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     main: &["%CPU"],
     checked: Checked::Tool("sysstat 12.6.1"),
     text: Some(Text {
-        marks: &[" PID ", " TGID "],
+        marks: &["PID", "TGID"],
         start: |line| {
             let names = sysstat::heading(line.text)?;
             (names.contains(&"PID") || names.contains(&"TGID")).then_some(Start::Within)
