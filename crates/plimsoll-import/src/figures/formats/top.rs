@@ -38,7 +38,9 @@ impl Reader for Top {
         let text = line.text;
         if let Some((before, load)) = text.split_once("load average:") {
             self.processes = false;
-            self.at = before.split_whitespace().find_map(|word| clock(word.trim_end_matches(','), None));
+            // The time of day stands first; what follows is how long the machine has been up.
+            let first = before.trim_start_matches("top -").split_whitespace().next();
+            self.at = first.and_then(|word| clock(word, None));
             let values: Vec<f64> = load.split(", ").filter_map(|value| number(value.trim())).collect();
             for (minutes, value) in ["1", "5", "15"].iter().zip(&values) {
                 out.put_at(self.at, "load_average", *value, "", &[("minutes", minutes)]);
