@@ -111,7 +111,10 @@ fn printed_in_every_form(lab: &Lab, report: &Value, told: &Told) {
     let junit = junit.prints("tests=\"1\" skipped=\"0\" failures=\"0\" errors=\"0\"").prints("</testsuites>");
     assert!(junit.stdout.starts_with("<?xml"));
     lab.plimsoll(&["show", "--format", "html"]).exits(0).prints("<!DOCTYPE html>");
-    lab.plimsoll(&["show", "nosuchrun"]).exits(2).prints_nothing().says("there is no run `nosuchrun`");
+    lab.plimsoll(&["show", "nosuchrun"])
+        .exits(2)
+        .prints_nothing()
+        .says("there is no run and no baseline `nosuchrun`");
 }
 
 fn kinds_of_hosts(report: &Value) -> Vec<String> {

@@ -77,7 +77,7 @@ fn the_fault_of_each_path_is_named_with_what_to_do_about_it() {
     assert!(short.contains(&("buffer".into(), Some(false))), "{report}");
     assert!(short.contains(&("send_buffer".into(), Some(true))), "{report}");
     lab.plimsoll(&["show", "latest"]).prints("Is checked good enough for 20 Mbit/s over 4 ms");
-    lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"diagnoses\"");
+    lab.plimsoll(&["show", "latest", "--format", "html"]).prints("id=\"diagnose\"");
     let far = lab.file("far.toml", &PATH.replace("4ms\", packets", "20s\", packets"));
     lab.plimsoll(&["check", &far]).exits(2).says("from 100us to 10s");
 }

@@ -143,7 +143,7 @@ fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
 fn where_no_run_was_stored_there_is_none_to_read_and_no_file_is_made() {
     let lab = Lab::of_ordinary_user();
     lab.plimsoll(&["history"]).exits(0).prints_nothing();
-    lab.plimsoll(&["show", "latest"]).exits(2).says("there is no run `latest`");
+    lab.plimsoll(&["show", "latest"]).exits(2).says("there is no run and no baseline `latest`");
     assert!(!lab.path("state").exists());
 }
 
