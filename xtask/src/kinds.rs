@@ -46,9 +46,11 @@ const KINDS: &[Kind] = &[
     kind("claim", "growth", &["growth", "Growth"], 5).within(CLAIMED),
     kind("test of the judge", "growth", &["growth", "Growth"], 4).within(&["crates/plimsoll-judge"]),
     kind("built-in service", "tcp_proxy", &["tcp_proxy", "TcpProxy"], 4),
-    kind("server program", "apache", &["apache", "Apache"], 3),
+    kind("server program", "apache", &["ApacheService", "mod apache", "apache: Apache"], 3),
     kind("host transport", "local", &["HostKind::Local", "local::"], 3),
-    kind("phase step", "settle", &["settle", "Settle"], 5),
+    // Queues, fits and connections settle as well, in small letters.
+    kind("kind of phase", "settle", &["Settle", "mod settle"], 5),
+    kind("step", "fill", &["FillDisk", "Fill(", "mod fill"], 5),
     kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
     kind("packet format", "pcapng", &["pcapng"], 2),
     kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),

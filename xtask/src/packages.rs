@@ -16,6 +16,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/ip", "iproute2"),
     ("/usr/sbin/nft", "nftables"),
     ("/usr/sbin/nginx", "nginx-light"),
+    ("/usr/lib/nginx/modules/ngx_stream_module.so", "libnginx-mod-stream"),
     ("/usr/sbin/haproxy", "haproxy"),
     ("/usr/sbin/apache2", "apache2-bin"),
     ("/usr/sbin/mkfs.ext4", "e2fsprogs"),

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use plimsoll_model::frame::{Failure, ServiceSpec};
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
-use crate::{child, memory, other};
+use crate::{child, memory, other, program};
 
 /// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.
 pub(crate) fn stage(
@@ -55,14 +55,25 @@ pub(crate) fn command(
     listen: SocketAddr,
     scratch: &Path,
 ) -> Result<Command, Failure> {
-    let argv: Vec<String> = argv.iter().map(|word| fill(word, listen, &spec.to, scratch)).collect();
-    let mut command = program(&argv, spec.privileged, &spec.pass_env, scratch)?;
+    let config = match &spec.template {
+        Some(template) => {
+            let filled = template.fill(listen, &spec.to, &scratch.to_string_lossy());
+            let what = || format!("configure {}", template.file);
+            let path = scratch.join(&template.file);
+            program::write(&path, filled.map_err(|error| other(what(), error))?.as_bytes())?;
+            path.to_string_lossy().into_owned()
+        }
+        None => String::new(),
+    };
+    let word = |word: &String| fill(word, listen, &spec.to, scratch).replace("{config}", &config);
+    let argv: Vec<String> = argv.iter().map(word).collect();
+    let mut command = confined(&argv, spec.privileged, &spec.pass_env, scratch)?;
     command.envs(&spec.env);
     Ok(command)
 }
 
 /// The command of a program that may write to `scratch`, with little of the agent's environment: confined, unless it is privileged.
-pub(crate) fn program(
+pub(crate) fn confined(
     argv: &[String],
     privileged: bool,
     pass_env: &[String],
@@ -137,11 +148,13 @@ fn is_file(path: &Path) -> bool {
 
 /// The Debian package of a program that users are likely to name.
 fn package_of(program: &str) -> Option<String> {
-    let package = match Path::new(program).file_name()?.to_str()? {
-        "nginx" => "nginx-light",
-        "haproxy" => "haproxy",
-        "apache2" | "apachectl" => "apache2",
-        "postfix" | "master" => "postfix",
+    let name = Path::new(program).file_name()?.to_str()?;
+    let known =
+        program::ALL.iter().find(|about| about.programs.contains(&name) || about.also.contains(&name));
+    if let Some(about) = known {
+        return Some(about.package.into());
+    }
+    let package = match name {
         "python3" => "python3",
         "pgbench" => "postgresql-contrib",
         "postal" => "postal",

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
+use act::{Acts, Asked};
 use capture::Captures;
 use load::Loads;
 use outbox::Outbox;
@@ -62,6 +63,7 @@ struct Agent {
     services: Services,
     loads: Loads,
     captures: Captures,
+    acts: Acts,
 }
 
 impl Agent {
@@ -70,6 +72,7 @@ impl Agent {
             services: Services::new(outbox.clone()),
             loads: Loads::new(outbox.clone()),
             captures: Captures::new(outbox.clone()),
+            acts: Acts::default(),
             outbox,
             scope: Scope::MachineAndHost,
             counters: None,
@@ -85,7 +88,7 @@ impl Agent {
                 self.hello(protocol, &settings, machine)
             }
             ToAgent::Start { id, service } => self.services.start(id, service),
-            ToAgent::Stop { id } => self.services.stop(id),
+            ToAgent::Stop { id, kill } => self.services.stop(id, kill),
             ToAgent::Run { id, load } => self.loads.run(id, load),
             ToAgent::End { id } => {
                 self.loads.end(id);
@@ -110,8 +113,8 @@ impl Agent {
                 ready::reach_from_here(self.outbox.clone(), id, targets, ready);
                 Ok(())
             }
-            ToAgent::Act { id, action, service } => {
-                act::act(&self.outbox, &self.services, id, action, service)
+            ToAgent::Act { id, action, service, volume } => {
+                self.acts.act(&self.outbox, &self.services, id, Asked { action, service, volume })
             }
             ToAgent::FlushCaches { id } => match settings::flush_routes() {
                 Ok(()) => self.outbox.send(&FromAgent::Done { id }),

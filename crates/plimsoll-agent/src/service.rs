@@ -233,9 +233,10 @@ impl Services {
         self.running.get(&service).map_or_else(String::new, |running| running.stderr.text())
     }
 
-    pub(crate) fn stop(&mut self, id: Id) -> io::Result<()> {
+    /// Ends a service; at once where it is killed, else it is asked to end before.
+    pub(crate) fn stop(&mut self, id: Id, kill: bool) -> io::Result<()> {
         if let Some(running) = self.running.remove(&id) {
-            running.stop();
+            running.stop(kill);
         }
         self.outbox.send(&FromAgent::Stopped { id })
     }
@@ -251,9 +252,9 @@ impl Drop for Services {
 }
 
 impl Running {
-    fn stop(self) {
+    fn stop(self, kill: bool) {
         self.stopping.store(true, Ordering::Release);
-        if !self.builtin {
+        if !self.builtin && !kill {
             child::kill(self.group, Signal::SIGTERM);
             let asked = Instant::now();
             while !self.watcher.is_finished() && asked.elapsed() < GRACE {

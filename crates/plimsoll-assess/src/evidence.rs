@@ -215,7 +215,7 @@ const ERRORS: [(ErrorKind, &str); 2] =
 /// Adds the errors of the load that a phase measures, as shares of what was tried, on the host that it runs on.
 fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: Side) {
     let experiment = &plan.experiment;
-    let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
+    let load = experiment.measured_load(phase);
     let Some(load) = load.and_then(|name| experiment.loads.get(name)) else { return };
     for (kind, name) in ERRORS {
         let entry = values.entry((load.from.clone(), name.to_owned())).or_default();
@@ -346,6 +346,7 @@ mod tests {
             let counters =
                 counter.map(|value| BTreeMap::from([("netstat.TcpExt.ListenOverflows".to_owned(), value)]));
             Slice {
+                load: String::new(),
                 counters: counters.into_iter().map(|counters| ("client".to_owned(), counters)).collect(),
                 ..fixture::slice(result)
             }

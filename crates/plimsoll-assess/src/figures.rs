@@ -1,15 +1,13 @@
 //! The plain figures of a trial: rates, latencies, errors, and where the CPU time went.
 
 use plimsoll_model::experiment::{LoadFacts, Metric};
-use plimsoll_model::observation::{self, Arm, Offer, PhaseKind, PhaseRecord, Slice, Step, TrialRecord};
+use plimsoll_model::observation::{self, Arm, Offer, PhaseRecord, Slice, Step, TrialRecord};
 use plimsoll_model::report::{OfferReport, PhaseReport, StepReport, TrialReport};
 
 use super::pooled;
 
 pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
-    let single =
-        |kind| !matches!(kind, PhaseKind::Act | PhaseKind::Settle | PhaseKind::Watch | PhaseKind::Search);
-    let measured = trial.phases.iter().filter(|phase| single(phase.kind));
+    let measured = trial.phases.iter().filter(|phase| phase.kind.has_figures());
     TrialReport {
         number: trial.number,
         block: trial.block,
@@ -18,6 +16,7 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
             .flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| of_phase(phase, arm)))
             .flatten()
             .collect(),
+        events: super::events::of_trial(trial),
         mail: trial.mail.clone(),
         mail_minutes: super::mail::minutes(trial),
         vmstat: super::vmstat::rows(trial),

@@ -14,6 +14,7 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
         start_ns: 0,
         end_ns: 0,
         slices: vec![slice(result)],
+        events: Vec::new(),
         notes: Vec::new(),
         captures: Vec::new(),
         profiles: Vec::new(),
@@ -23,6 +24,7 @@ pub(super) fn phase(name: &str, result: LoadResult) -> PhaseRecord {
 /// A slice of the treatment.
 pub(super) fn slice(result: LoadResult) -> Slice {
     Slice {
+        load: String::new(),
         arm: Arm::Treatment,
         number: 0,
         at_ns: 0,

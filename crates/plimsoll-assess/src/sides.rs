@@ -109,7 +109,7 @@ const AGENT: &str = "plimsoll";
 /// makes files durable.
 pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>) -> Measured {
     let experiment = &plan.experiment;
-    let load = experiment.all_phases().find(|it| it.name == phase).and_then(|it| it.measure.as_ref());
+    let load = experiment.measured_load(phase);
     let load = load.and_then(|name| experiment.loads.get(name));
     let mut processes = Vec::new();
     if load.is_some_and(|load| matches!(load.kind, LoadKind::Storage(_))) {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll_model::experiment::{Experiment, Metric};
+use plimsoll_model::experiment::{Experiment, Metric, Phase};
 use plimsoll_model::observation::{
     Arm, ErrorKind, FaultKind, LoadResult, PhaseKind, PhaseRecord, Slice, TrialRecord,
 };
@@ -120,7 +120,9 @@ fn of_phase(
     let work =
         slices.iter().map(|slice| Work::of(&slice.result)).reduce(Work::plus).filter(|work| work.due)?;
     let (nothing, all) = (work.done == 0, work.done + work.failed);
-    let dominated = kind == PhaseKind::Measure && work.failed as f64 > MOST_FAIL * all as f64;
+    // Where something is done to the system while a load is measured, what fails is what is looked at.
+    let undisturbed = phases.iter().all(|phase| phase.events.is_empty());
+    let dominated = kind == PhaseKind::Measure && undisturbed && work.failed as f64 > MOST_FAIL * all as f64;
     if !(nothing || dominated) {
         return None;
     }
@@ -167,10 +169,8 @@ fn of_phase(
 /// The load of a phase, and what it aims at.
 fn names(experiment: &Experiment, phase: &str) -> (String, String) {
     let named = experiment.all_phases().filter(|it| it.name == phase);
-    let mut loads = named.filter_map(|it| {
-        it.measure.as_ref().or(it.drive.as_ref()).or(it.search.as_ref().map(|search| &search.load))
-    });
-    let load = loads.next().cloned().unwrap_or_default();
+    let load = experiment.measured_load(phase).or_else(|| named.flat_map(Phase::loads).next());
+    let load = load.cloned().unwrap_or_default();
     let to = experiment.loads.get(&load).map(|load| load.to.clone()).unwrap_or_default();
     (load, to)
 }
@@ -242,6 +242,7 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
             FaultKind::StoodStill => {
                 "see what stopped the run (a suspended machine, a stopped process), and run it again"
             }
+            FaultKind::StepMissed => "an earlier `at` of the step, or a longer load",
         };
         let trouble = Trouble {
             what: format!("{count} of {} trials came to no end: in {place}, {what}", trials.len()),

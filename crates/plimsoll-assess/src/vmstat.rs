@@ -124,6 +124,7 @@ mod tests {
 
     fn phase(name: &str, start_s: u64, end_s: u64) -> PhaseRecord {
         let slice = Slice {
+            load: String::new(),
             arm: Arm::Treatment,
             number: 1,
             at_ns: start_s * 1_000_000_000,
@@ -140,6 +141,7 @@ mod tests {
             start_ns: start_s * 1_000_000_000,
             end_ns: end_s * 1_000_000_000,
             slices: vec![slice],
+            events: Vec::new(),
             notes: Vec::new(),
             captures: Vec::new(),
             profiles: Vec::new(),

@@ -19,6 +19,10 @@ use crate::guest_error::BootFailure;
 
 /// The controller's word that the agent may start.
 const GO: u8 = b'g';
+/// The controller's word that something changes: what follows, up to the end of the line.
+const CHANGE: u8 = b'c';
+/// The longest change, in bytes.
+const LONGEST_CHANGE: usize = 4096;
 /// How long a host may take over one step of its start. It takes milliseconds; this is for a machine that stands still.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -118,10 +122,30 @@ impl ControllerEnd {
         self.0.get_ref().set_read_timeout(Some(patience))
     }
 
+    /// Tells a change, in one line.
+    pub(crate) fn change(&self, what: &impl Serialize) -> io::Result<()> {
+        // JSON has no newline but within a string, where it is escaped.
+        let line = serde_json::to_vec(what)?;
+        self.0.get_ref().write_all(&[&[CHANGE], line.as_slice(), b"\n"].concat())
+    }
+
     /// Lets the agent start.
     pub(crate) fn go(&self) -> io::Result<()> {
         self.0.get_ref().write_all(&[GO])
     }
+}
+
+/// What the controller says to a stage that has something else to do meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing.
+    Nothing,
+    /// It asks what was counted.
+    Question,
+    /// Something changes.
+    Change(String),
+    /// It is gone.
+    End,
 }
 
 /// The host's end.
@@ -147,6 +171,25 @@ impl HostEnd {
     /// The socket itself, for a stage that has something else to wait for beside the controller.
     pub(crate) fn stream(&self) -> &UnixStream {
         &self.0
+    }
+
+    /// What the controller says, if it says anything now. The rest of a change that has begun is waited for: it is under way.
+    pub(crate) fn heard(&self) -> io::Result<Heard> {
+        let mut byte = [0; 1];
+        match (&self.0).read(&mut byte) {
+            Ok(1) if byte[0] == CHANGE => self.line().map(Heard::Change),
+            Ok(1) => Ok(Heard::Question),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heard::Nothing),
+            _ => Ok(Heard::End),
+        }
+    }
+
+    fn line(&self) -> io::Result<String> {
+        self.0.set_nonblocking(false)?;
+        let mut line = String::new();
+        let read = BufReader::with_capacity(1, &self.0).take(LONGEST_CHANGE as u64).read_line(&mut line);
+        self.0.set_nonblocking(true)?;
+        read.map(|_| line.trim_end().to_owned())
     }
 
     /// Waits for the controller's word; false when the controller is gone.
@@ -194,6 +237,20 @@ mod tests {
         assert_eq!(controller.hear_rest(Duration::from_millis(1)).expect("heard"), [Word::Ready]);
         drop(host);
         assert_eq!(controller.hear().expect("heard"), None);
+    }
+
+    #[test]
+    fn a_change_is_heard_whole_and_what_follows_it_is_not_swallowed() {
+        let (controller, host) = pair().expect("a socket pair");
+        let host = HostEnd::new(host);
+        host.stream().set_nonblocking(true).expect("set");
+        assert_eq!(host.heard().expect("heard"), Heard::Nothing);
+        controller.change(&[1, 2]).expect("written");
+        controller.go().expect("written");
+        assert_eq!(host.heard().expect("heard"), Heard::Change("[1,2]".into()));
+        assert_eq!(host.heard().expect("heard"), Heard::Question);
+        drop(controller);
+        assert_eq!(host.heard().expect("heard"), Heard::End);
     }
 
     #[test]

@@ -131,6 +131,9 @@ pub enum HostError {
     /// A local host shares the machine's kernel, so there is nothing to make anew.
     #[error("host {0} is a `local` host: it has no kernel state of its own that could be made anew")]
     NotRebuildable(String),
+    /// It was not said beforehand that this link changes.
+    #[error("link {0} was not made to be changed")]
+    NotReshapeable(usize),
     /// More rigs with local hosts at once than there are addresses for.
     #[error("no loopback addresses are left: {0} rigs with `local` hosts exist at once")]
     NoLocalAddresses(usize),

@@ -9,12 +9,13 @@
 //! and then wait to be sent, which makes no difference at the far end. What netem cannot say at all is refused by [`AskedOfNetem::granted`].
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::SockProtocol;
 use plimsoll_model::experiment::AskedOfNetem;
 use plimsoll_model::units::QueueLength;
@@ -28,6 +29,8 @@ const IN_ORDER: u64 = 1_000_000_000_000_000;
 const NO_LIMIT: u32 = u32::MAX;
 /// The kernel's index of the loopback interface, in every namespace.
 const LOOPBACK: u32 = 1;
+/// The root of an interface's disciplines (linux/pkt_sched.h).
+const TC_H_ROOT: u32 = u32::MAX;
 
 /// One queueing discipline of kind netem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,6 +122,46 @@ pub(crate) fn add(interface: u32, qdiscs: &[Netem]) -> io::Result<()> {
     })
 }
 
+/// Changes what shapes an interface of another network namespace. Where as many disciplines stand there as before, packets on their way
+/// stay on it; else they are lost.
+pub(crate) fn change_in(
+    namespace: &OwnedFd,
+    interface: u32,
+    before: &[Netem],
+    after: &[Netem],
+) -> io::Result<()> {
+    thread::scope(|scope| {
+        let changing = || {
+            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            change(interface, before, after)
+        };
+        let worker = thread::Builder::new().name("change-netem".into()).spawn_scoped(scope, changing)?;
+        worker.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")))
+    })
+}
+
+fn change(interface: u32, before: &[Netem], after: &[Netem]) -> io::Result<()> {
+    if before.len() == after.len() {
+        return after.iter().enumerate().try_for_each(|(depth, netem)| {
+            // Without NLM_F_CREATE the one that stands there is changed (tc_modify_qdisc in net/sched/sch_api.c).
+            let message = netem.message_with(interface, depth as u32, NLM_F_ACK);
+            netlink::ask(SockProtocol::NetlinkRoute, &message, 1)
+        });
+    }
+    if !before.is_empty() {
+        netlink::ask(SockProtocol::NetlinkRoute, &removal(interface), 1)?;
+    }
+    add(interface, after)
+}
+
+/// RTM_DELQDISC of what stands at the root, with all that is in it.
+fn removal(interface: u32) -> Vec<u8> {
+    const RTM_DELQDISC: u16 = 37;
+    let mut body = vec![0; 4];
+    [interface, 0, TC_H_ROOT, 0].iter().for_each(|number| body.extend(number.to_ne_bytes()));
+    netlink::message(RTM_DELQDISC, NLM_F_ACK, 0, &body)
+}
+
 /// Why the kernel cannot shape links, in words; nothing where it can. It is tried once, in a network namespace that is then gone.
 ///
 /// To be called after [`enter`](crate::enter): who may not make namespaces is told that the kernel refuses.
@@ -150,8 +193,11 @@ fn try_out() -> io::Result<()> {
 impl Netem {
     /// RTM_NEWQDISC with `struct tcmsg`, at the root or in the one that is outside of it (linux/rtnetlink.h, linux/pkt_sched.h).
     fn message(&self, interface: u32, depth: u32) -> Vec<u8> {
+        self.message_with(interface, depth, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    fn message_with(&self, interface: u32, depth: u32, flags: u16) -> Vec<u8> {
         const RTM_NEWQDISC: u16 = 36;
-        const TC_H_ROOT: u32 = u32::MAX;
         const TCA_KIND: u16 = 1;
         const TCA_OPTIONS: u16 = 2;
         // Handles are 1:, 2: ...; netem has one class, whose number is 1.
@@ -161,7 +207,7 @@ impl Netem {
         [interface, handle, parent, 0].iter().for_each(|number| body.extend(number.to_ne_bytes()));
         let attributes = Attributes::new().text(TCA_KIND, "netem").bytes(TCA_OPTIONS, &self.options());
         body.extend(attributes.as_bytes());
-        netlink::message(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, 0, &body)
+        netlink::message(RTM_NEWQDISC, flags, 0, &body)
     }
 
     /// `struct tc_netem_qopt`, and the attributes of what does not fit into it.

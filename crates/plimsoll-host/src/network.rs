@@ -66,6 +66,9 @@ impl Job<'_> {
                 self.shape(*link, means)?;
             }
         }
+        for link in &self.links {
+            self.offload(*link)?;
+        }
         self.fresh.iter().filter(|host| !self.is_guest(**host)).try_for_each(|host| self.translate(*host))
     }
 
@@ -76,8 +79,11 @@ impl Job<'_> {
             let hosts = self.connect()?;
             for host in &self.fresh {
                 go_on(self.interrupt)?;
-                let up = LinkUnspec::new_with_index(LOOPBACK).up().build();
-                let done = hosts[host].link().set(up).execute().await;
+                let mut up = LinkUnspec::new_with_index(LOOPBACK).up();
+                if let Some(mtu) = self.spec.hosts[*host].loopback_mtu {
+                    up = up.mtu(mtu);
+                }
+                let done = hosts[host].link().set(up.build()).execute().await;
                 done.map_err(|e| self.host_error(*host, "bringing loopback up", e))?;
                 if !self.is_guest(*host) {
                     self.give_addresses(*host, &hosts[host]).await?;
@@ -203,6 +209,22 @@ impl Job<'_> {
                 .map_err(|e| failed("switching segmentation and checksum offload off", e))?;
             if let Some(Means::Netem(qdiscs)) = means {
                 netem::add(end.index, &qdiscs[n]).map_err(|e| failed("shaping it by netem", e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked for of the ends of a link, whatever else was made of it.
+    fn offload(&self, number: usize) -> Result<(), HostError> {
+        let Some(offloads) = self.spec.links[number].offload else { return Ok(()) };
+        let link = &self.topology.links[number];
+        let failed = |operation: &str, error| self.link_io_error(link, operation, error);
+        for end in &link.ends {
+            setns(&self.namespaces[&end.host], CloneFlags::CLONE_NEWNET)
+                .map_err(|errno| failed("entering the network namespace of its end", errno.into()))?;
+            for (feature, on) in offload::asked(&offloads) {
+                let what = format!("switching {} {}", feature.name(), if on { "on" } else { "off" });
+                offload::switch(&end.interface, feature, on).map_err(|error| failed(&what, error))?;
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
@@ -19,10 +20,11 @@ use crate::group::{Allowance, Group};
 use crate::guest;
 use crate::interrupt::go_on;
 use crate::loopback::LoopbackNetwork;
+use crate::netem;
 use crate::network::{Job, translation};
 use crate::process::{Pipes, Process};
 use crate::shaping::{self, Means, Shaping};
-use crate::spec::{LinkSpec, RigSpec};
+use crate::spec::{LinkShape, LinkSpec, RigSpec};
 use crate::supervisor::HostOrders;
 use crate::topology::Topology;
 use crate::volume::Volumes;
@@ -322,6 +324,44 @@ impl Rig {
     /// What shapes the links that do something to packets, each with its link.
     pub fn shaping(&self) -> impl Iterator<Item = (&LinkSpec, &Shaping)> {
         self.shaped.iter().map(|(link, (shaping, _))| (&self.spec.links[*link], shaping))
+    }
+
+    /// Changes what happens to packets on a link, the one of this number in the rig's description, from now on. Packets that are on their
+    /// way arrive as they were to, where that is possible.
+    ///
+    /// # Errors
+    /// When there is no such link, it was not said in its description that it may change to this, and when the kernel or the emulator
+    /// refuses.
+    pub fn reshape(&mut self, link: usize, shape: &[LinkShape; 2]) -> Result<(), HostError> {
+        let spec = self.spec.links.get_mut(link).ok_or(HostError::NotReshapeable(link))?;
+        let seed = spec.seed;
+        spec.shape = shape.clone();
+        let name = spec.to_string();
+        let failed = |operation: &str, source| {
+            let (link, operation) = (name.clone(), operation.to_owned());
+            HostError::Link { link, operation, source }
+        };
+        match self.shaped.get(&link).map(|(_, means)| means.clone()) {
+            Some(Means::Emulator) => {
+                let emulator = self.emulators.get_mut(&link).ok_or(HostError::NotReshapeable(link))?;
+                emulator.reshape(shape)
+            }
+            Some(Means::Netem(before)) => {
+                let next =
+                    shaping::qdiscs(shape, seed).map_err(|why| failed("netem", io::Error::other(why)))?;
+                let ends = self.topology.links[link].ends.each_ref().map(|end| (end.host, end.index));
+                for ((host, index), (before, next)) in ends.into_iter().zip(before.iter().zip(&next)) {
+                    let namespace = self.process_mut(host)?.network()?;
+                    netem::change_in(&namespace, index, before, next)
+                        .map_err(|source| failed("changing what netem does", source))?;
+                }
+                if let Some((_, means)) = self.shaped.get_mut(&link) {
+                    *means = Means::Netem(next);
+                }
+                Ok(())
+            }
+            None => Err(HostError::NotReshapeable(link)),
+        }
     }
 
     /// What the emulators have counted since they were made, each with its link. Links that do nothing to packets have no emulator, nor have those

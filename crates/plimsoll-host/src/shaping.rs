@@ -4,7 +4,7 @@ use plimsoll_model::experiment::LinkShaper;
 
 use crate::error::HostError;
 use crate::netem::{self, Netem};
-use crate::spec::LinkSpec;
+use crate::spec::{LinkShape, LinkSpec};
 
 /// What shapes a link, and why not something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,12 @@ pub(crate) fn choose(link: &LinkSpec) -> Result<Option<(Shaping, Means)>, HostEr
     choose_where(netem::missing, link)
 }
 
+/// What shapes both directions, where the kernel does.
+pub(crate) fn qdiscs(shape: &[LinkShape; 2], seed: u64) -> Result<[Vec<Netem>; 2], &'static str> {
+    let [there, back] = shape;
+    Ok([netem::qdiscs(there, seed)?, netem::qdiscs(back, !seed)?])
+}
+
 fn choose_where(
     missing: impl Fn() -> Option<&'static str>,
     link: &LinkSpec,
@@ -40,10 +46,9 @@ fn choose_where(
     if link.shaper == Some(LinkShaper::Emulator) {
         return emulator(None);
     }
-    let [there, back] = &link.shape;
-    let qdiscs =
-        netem::qdiscs(there, link.seed).and_then(|there| Ok([there, netem::qdiscs(back, !link.seed)?]));
-    let why = match (qdiscs, missing()) {
+    let all = [&link.shape].into_iter().chain(&link.later);
+    let all: Result<Vec<[Vec<Netem>; 2]>, &str> = all.map(|shape| qdiscs(shape, link.seed)).collect();
+    let why = match (all.map(|mut all| all.remove(0)), missing()) {
         (Ok(qdiscs), None) => {
             return Ok(Some((Shaping { by: LinkShaper::Netem, why: None }, Means::Netem(qdiscs))));
         }
@@ -59,7 +64,7 @@ fn choose_where(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{LinkShape, Queue};
+    use crate::spec::Queue;
 
     fn link(shape: LinkShape, shaper: Option<LinkShaper>) -> LinkSpec {
         LinkSpec { shape: [shape.clone(), shape], shaper, ..LinkSpec::new("a", "b") }
@@ -84,6 +89,17 @@ mod tests {
         let (by, why) = chosen(None, &link(bytes, None));
         assert_eq!(by, LinkShaper::Emulator);
         assert!(why.is_some_and(|why| why.starts_with("netem counts its queue in packets")));
+    }
+
+    #[test]
+    fn a_link_that_changes_is_shaped_from_the_start_by_what_can_do_all_of_it() {
+        let delay = LinkShape { delay_ns: 1, ..LinkShape::default() };
+        let later =
+            |shape: LinkShape| LinkSpec { later: vec![[shape.clone(), shape]], ..LinkSpec::new("a", "b") };
+        assert_eq!(chosen(None, &later(delay.clone())), (LinkShaper::Netem, None));
+        assert_eq!(chosen(NO, &later(delay)).0, LinkShaper::Emulator);
+        let bytes = LinkShape { rate_bits: Some(8), queue: Queue::Bytes(9), ..LinkShape::default() };
+        assert_eq!(chosen(None, &later(bytes)).0, LinkShaper::Emulator);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_model::experiment::{HostKind, LinkShaper, Volume};
+use plimsoll_model::experiment::{HostKind, LinkShaper, Offloads, Volume};
 
 pub use crate::shape::{LinkShape, Queue};
 
@@ -62,13 +62,24 @@ pub struct HostSpec {
     pub memory: Option<u64>,
     /// What it is to be where it is a guest.
     pub guest: Option<GuestSpec>,
+    /// The largest packet of its loopback interface, in bytes; the kernel's default when absent.
+    pub loopback_mtu: Option<u32>,
 }
 
 impl HostSpec {
     /// A host that has nothing but its links.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: HostKind) -> Self {
-        Self { name: name.into(), kind, forward: false, addresses: 0, nat: None, memory: None, guest: None }
+        Self {
+            name: name.into(),
+            kind,
+            forward: false,
+            addresses: 0,
+            nat: None,
+            memory: None,
+            guest: None,
+            loopback_mtu: None,
+        }
     }
 }
 
@@ -126,19 +137,32 @@ pub struct LinkSpec {
     pub seed: u64,
     /// What is to shape it; by default the kernel where it can, and an emulator where not.
     pub shaper: Option<LinkShaper>,
+    /// What its ends do in the place of the kernel.
+    pub offload: Option<Offloads>,
+    /// What [`Rig::reshape`](crate::Rig::reshape) may make of it while the rig exists.
+    pub later: Vec<[LinkShape; 2]>,
 }
 
 impl LinkSpec {
     /// A link on which packets are as fast as the kernel.
     #[must_use]
     pub fn new(a: impl Into<String>, b: impl Into<String>) -> Self {
-        Self { a: a.into(), b: b.into(), mtu: None, shape: Default::default(), seed: 0, shaper: None }
+        Self {
+            a: a.into(),
+            b: b.into(),
+            mtu: None,
+            shape: Default::default(),
+            seed: 0,
+            shaper: None,
+            offload: None,
+            later: Vec::new(),
+        }
     }
 
-    /// Whether anything happens to packets that a mere virtual link does not do.
+    /// Whether anything happens to packets that a mere virtual link does not do, now or later.
     #[must_use]
     pub fn is_shaped(&self) -> bool {
-        self.shape.iter().any(|shape| *shape != LinkShape::default())
+        !self.later.is_empty() || self.shape.iter().any(|shape| *shape != LinkShape::default())
     }
 }
 

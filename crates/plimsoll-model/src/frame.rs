@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Action, Ready};
+use crate::experiment::template::{NoMeaning, fill};
+use crate::experiment::{ActionKind, Ready};
 pub use crate::experiment::{LoadKind, ServiceKind};
 use crate::observation::{
     CapturedFile, FlushFacts, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot,
@@ -58,6 +59,8 @@ pub enum ToAgent {
     Stop {
         /// The service's id.
         id: Id,
+        /// Whether it is killed at once, and not asked to end before.
+        kill: bool,
     },
     /// Run a load; answered by `Progress` now and then, and by `Finished` or `Failed` at the end.
     Run {
@@ -139,9 +142,11 @@ pub enum ToAgent {
         /// Repeated in the answer.
         id: Id,
         /// What to do.
-        action: Action,
+        action: ActionKind,
         /// The service that it is done to, where it is one.
         service: Option<Id>,
+        /// The volume that it is done to, where it is one.
+        volume: Option<VolumePlace>,
     },
     /// Forget the routes that the kernel has cached for this host; answered by `Done` or `Failed`.
     FlushCaches {
@@ -388,6 +393,9 @@ pub struct ServiceSpec {
     /// Variables of the agent's own environment that it gets, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
+    /// The configuration file of a program, as its author wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<ServiceTemplate>,
     /// Whether it keeps the agent's rights, where it is a program of its own.
     pub privileged: bool,
     /// Where it may keep files that outlive a restart of it. The agent chooses the place.
@@ -399,6 +407,49 @@ pub struct ServiceSpec {
     /// where `listen` tells enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approaches: Vec<Approach>,
+}
+
+/// A configuration file as its author wrote it, and what the names in it stand for, beside the addresses of the service itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceTemplate {
+    /// The name of the file.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// What `values.NAME` stands for.
+    pub values: BTreeMap<String, String>,
+    /// Where further services are reached.
+    pub peers: BTreeMap<String, Vec<SocketAddr>>,
+}
+
+impl ServiceTemplate {
+    /// The file for a service that listens here, and may write to a folder.
+    ///
+    /// # Errors
+    /// When a name in it stands for nothing.
+    pub fn fill(&self, listen: SocketAddr, to: &[SocketAddr], scratch: &str) -> Result<String, NoMeaning> {
+        let at = |addresses: &[SocketAddr], part: Option<&str>| {
+            let first = addresses.first()?;
+            match part {
+                None => Some(first.to_string()),
+                Some("address") => Some(first.ip().to_string()),
+                Some("port") => Some(first.port().to_string()),
+                Some(_) => None,
+            }
+        };
+        fill(&self.text, |name| {
+            let mut parts = name.split('.');
+            match parts.next()? {
+                "port" => Some(listen.port().to_string()),
+                "address" => Some(listen.ip().to_string()),
+                "scratch" => Some(scratch.to_owned()),
+                "to" => at(to, parts.next()),
+                "values" => self.values.get(parts.next()?).cloned(),
+                "peers" => at(self.peers.get(parts.next()?)?, parts.next()),
+                _ => None,
+            }
+        })
+    }
 }
 
 /// From where a service is reached, and at which address.
@@ -500,7 +551,7 @@ mod tests {
     #[test]
     fn frames_come_out_as_they_went_in_and_the_stream_ends_between_two() {
         let frames = [
-            ToAgent::Stop { id: 7 },
+            ToAgent::Stop { id: 7, kill: false },
             ToAgent::Sample { hz: 10 },
             ToAgent::Drain { id: 1, time_wait: true, give_up_ms: 5 },
         ];
@@ -518,7 +569,7 @@ mod tests {
     #[test]
     fn a_stream_that_ends_inside_a_frame_is_an_error() {
         let mut stream = Vec::new();
-        write(&mut stream, &ToAgent::Stop { id: 7 }).unwrap();
+        write(&mut stream, &ToAgent::Stop { id: 7, kill: false }).unwrap();
         for cut in 1..stream.len() {
             assert!(read::<ToAgent>(&mut &stream[..cut]).is_err(), "cut at {cut}");
         }

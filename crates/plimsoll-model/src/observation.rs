@@ -2,6 +2,7 @@
 
 mod capture;
 mod figure;
+mod group;
 mod profile;
 mod seen;
 mod stored;
@@ -402,6 +403,20 @@ pub enum PhaseKind {
     Remedy,
 }
 
+impl PhaseKind {
+    /// Whether loads ran in it, whose figures are of interest as such.
+    #[must_use]
+    pub fn has_figures(self) -> bool {
+        matches!(self, Self::Measure | Self::WarmUp | Self::Drive | Self::Remedy)
+    }
+
+    /// Whether a load ran in it that measured something.
+    #[must_use]
+    pub fn measures(self) -> bool {
+        matches!(self, Self::Measure | Self::Watch | Self::Search | Self::Remedy)
+    }
+}
+
 /// One slice of a load on one rig, with what the counters did meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
@@ -412,6 +427,9 @@ pub struct Slice {
     pub number: u32,
     /// When it started, in nanoseconds after the trial's start.
     pub at_ns: u64,
+    /// The load, where the phase measures several at once.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub load: String,
     /// What the load found.
     pub result: LoadResult,
     /// Per host, what the counters changed by while it ran.
@@ -422,6 +440,21 @@ pub struct Slice {
     /// What built-in relays for mail flushed meanwhile, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flushes: BTreeMap<String, FlushFacts>,
+}
+
+/// Something that was done in the middle of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepEvent {
+    /// What it is called.
+    pub name: String,
+    /// What was done, in words.
+    pub what: String,
+    /// On which rig.
+    pub arm: Arm,
+    /// When it began, in nanoseconds after the trial's start.
+    pub at_ns: u64,
+    /// How long it took, in nanoseconds: a service that is started counts until it is ready.
+    pub took_ns: u64,
 }
 
 /// A phase that was carried out.
@@ -441,6 +474,9 @@ pub struct PhaseRecord {
     pub end_ns: u64,
     /// The loads that ran in it.
     pub slices: Vec<Slice>,
+    /// What was done in it, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<StepEvent>,
     /// What is worth knowing of it: connections left after settling, and the like.
     pub notes: Vec<String>,
     /// The packets that were captured in it, a record for each interface.
@@ -523,4 +559,6 @@ pub enum FaultKind {
     LinkSaturated,
     /// The controller was stopped, or the machine was suspended.
     StoodStill,
+    /// The load of a phase ended before all was done that is done while it runs.
+    StepMissed,
 }

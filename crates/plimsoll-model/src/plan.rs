@@ -92,6 +92,36 @@ impl Plan {
 }
 
 impl Plan {
+    /// The same with the text of the configuration files that services name; `read` tells what stands in one, or why it cannot be read.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or a name in it stands for nothing: the service, and what is wrong.
+    pub fn with_templates(
+        mut self,
+        mut read: impl FnMut(&str) -> Result<String, String>,
+    ) -> Result<Self, FileError> {
+        for experiment in self.cells.iter_mut().map(|cell| &mut cell.experiment).chain([&mut self.experiment])
+        {
+            for (name, service) in &mut experiment.services {
+                let Some(config) = &service.config else { continue };
+                let text = read(config);
+                let wrong = match &text {
+                    Ok(text) => service.objection_to_template(text),
+                    Err(why) => Some(why.clone()),
+                };
+                if let Some(wrong) = wrong {
+                    let message = format!("the configuration file {config} of the service `{name}`: {wrong}");
+                    return Err(FileError::plain(
+                        message,
+                        "a file, in which only names stand that are known",
+                    ));
+                }
+                service.template = text.ok();
+            }
+        }
+        Ok(self)
+    }
+
     /// The same with every host a local one, for machines on which namespaces are forbidden: without links, and without waiting for
     /// connections to go, since those of the whole machine would be counted.
     #[must_use]
@@ -104,19 +134,10 @@ impl Plan {
             }
             // The loopback of the machine is not the experiment's own, and who may not make namespaces may not listen there either.
             experiment.capture = None;
-            without_namespaces(&mut experiment.phases);
+            let phases = std::mem::take(&mut experiment.phases);
+            experiment.phases = phases.into_iter().map(Phase::without_namespaces).collect();
         }
         self
-    }
-}
-
-fn without_namespaces(phases: &mut [Phase]) {
-    for phase in phases {
-        phase.actions.retain(|action| !action.needs_namespaces());
-        if let Some(settle) = &mut phase.settle {
-            settle.drained = None;
-        }
-        without_namespaces(&mut phase.steps);
     }
 }
 

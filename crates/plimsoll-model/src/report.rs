@@ -1,6 +1,7 @@
 //! What a run found, for people and programs: the JSON of `run`, `show` and `import`.
 
 mod environment;
+mod events;
 mod finding;
 mod profile;
 mod seen;
@@ -18,6 +19,7 @@ use crate::trace::Class;
 use crate::verdict::{Interval, Outcome};
 
 pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatReport};
+pub use events::{EventRecovery, EventReport, RecoveryOutcome};
 pub use finding::Finding;
 pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 pub use seen::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who};
@@ -266,6 +268,9 @@ pub struct TrialReport {
     pub cell: BTreeMap<String, String>,
     /// What was measured, by phase, cycle and rig.
     pub phases: Vec<PhaseReport>,
+    /// What was done in the middle of it, in order of time.
+    #[serde(default)]
+    pub events: Vec<EventReport>,
     /// What became of the mail, for each sink and rig.
     #[serde(default)]
     pub mail: Vec<MailBalance>,

@@ -9,7 +9,7 @@ use crate::claims::{self, Group};
 use crate::number::{count, figure, millis, percent, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{answer, environment, profile as told, seen, wording};
+use crate::{answer, environment, events, profile as told, seen, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
@@ -33,6 +33,7 @@ pub(crate) fn all(report: &RunReport) -> Vec<Section> {
     let mut sections = of_claims(answering);
     sections.extend(of_each(&[
         |report| summary::cells(report).iter().filter_map(|cell| figures(report, cell)).collect(),
+        |report| events::section(report).into_iter().collect(),
         |report| storage(report).into_iter().collect(),
         steps,
     ]));

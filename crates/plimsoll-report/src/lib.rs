@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod escape;
+mod events;
 pub mod export;
 pub mod folded;
 pub mod html;

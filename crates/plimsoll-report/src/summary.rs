@@ -162,7 +162,7 @@ type Key<'a> = (&'a str, u32, Option<Rung>);
 
 fn rows(trials: &[&[PhaseReport]], metric: Metric) -> Vec<Row> {
     let counts = |p: &&PhaseReport| {
-        !matches!(p.kind, PhaseKind::Act | PhaseKind::Settle | PhaseKind::WarmUp)
+        (p.kind.measures() || p.kind == PhaseKind::Drive)
             && (p.connections > 0 || p.rate.is_some() || !p.errors.is_empty())
     };
     let mut groups: Vec<(Key<'_>, Vec<&PhaseReport>)> = Vec::new();

@@ -127,6 +127,7 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
         FaultKind::AgentLost => "an agent was lost",
         FaultKind::LinkSaturated => "a link could not carry what came",
         FaultKind::StoodStill => "the run stood still",
+        FaultKind::StepMissed => "a step came too late",
     }
 }
 

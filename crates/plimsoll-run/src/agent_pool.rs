@@ -55,6 +55,9 @@ struct Agent {
     life: u32,
 }
 
+/// Requests that are under way.
+pub(crate) struct Asked(Vec<(Key, Id)>);
+
 /// What a wait is told of.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Arm, &Progress);
 
@@ -64,8 +67,12 @@ pub(crate) struct AgentPool<'i> {
     queue: Receiver<Incoming>,
     sender: Sender<Incoming>,
     interrupt: &'i AtomicBool,
+    /// Whether a wait ends when the user wants the run to end.
+    interruptible: bool,
     next_id: Id,
     lives: u32,
+    /// Answers that are waited for, by agent and id.
+    awaited: BTreeMap<(Key, Id), Option<FromAgent>>,
     /// Loads that nobody waits for, by agent and id: whose failure ends the trial.
     unattended: BTreeMap<(Key, Id), String>,
     /// Services by agent and id: whose death is a fault.
@@ -84,8 +91,10 @@ impl<'i> AgentPool<'i> {
             queue,
             sender,
             interrupt,
+            interruptible: true,
             next_id: 1,
             lives: 0,
+            awaited: BTreeMap::new(),
             unattended: BTreeMap::new(),
             services: BTreeMap::new(),
             series: BTreeMap::new(),
@@ -171,6 +180,11 @@ impl<'i> AgentPool<'i> {
         frame::write(&mut agent.to, frame).map_err(|error| lost(&key.host, &format!("went away ({error})")))
     }
 
+    /// Whether waits end from now on when the user wants the run to end; what it was before.
+    pub(crate) fn may_be_interrupted(&mut self, may: bool) -> bool {
+        std::mem::replace(&mut self.interruptible, may)
+    }
+
     /// A service whose death from now on makes the trial worthless.
     pub(crate) fn depend_on(&mut self, key: &Key, id: Id, service: &str) {
         self.services.insert((key.clone(), id), service.to_owned());
@@ -205,25 +219,57 @@ impl<'i> AgentPool<'i> {
         deadline: Instant,
         on_progress: OnProgress<'_>,
     ) -> Result<Vec<FromAgent>, TrialStop> {
-        let mut answers: Vec<Option<FromAgent>> = requests.iter().map(|_| None).collect();
-        for (key, _, request) in requests {
+        let asked = self.begin(requests)?;
+        match self.collect(&asked, deadline, on_progress)? {
+            Some(answers) => Ok(answers),
+            None => Err(too_long(&self.silent(&asked))),
+        }
+    }
+
+    /// Sends requests to several agents at once. Their answers are kept until they are collected, whatever is asked meanwhile.
+    pub(crate) fn begin(&mut self, requests: &[(Key, Id, ToAgent)]) -> Result<Asked, TrialStop> {
+        for (key, id, request) in requests {
+            self.awaited.insert((key.clone(), *id), None);
             self.send(key, request)?;
         }
-        while answers.iter().any(Option::is_none) {
-            let Some((key, what)) = self.next(deadline)? else { return Err(too_long(requests, &answers)) };
-            if let FromAgent::Progress { progress, .. } = &what {
-                on_progress(key.arm, progress);
-                continue;
-            }
-            if let FromAgent::Failed { id: None, why } = what {
-                return Err(RunError::Agent { host: key.host, why }.into());
-            }
-            let place = requests.iter().position(|(of, id, _)| *of == key && answers_to(&what) == Some(*id));
-            if let Some(place) = place {
-                answers[place] = Some(what);
+        Ok(Asked(requests.iter().map(|(key, id, _)| (key.clone(), *id)).collect()))
+    }
+
+    /// The answers in the order of the requests, once all are there; nothing when it is time to do something else.
+    pub(crate) fn collect(
+        &mut self,
+        asked: &Asked,
+        until: Instant,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Option<Vec<FromAgent>>, TrialStop> {
+        while !self.silent(asked).is_empty() {
+            let Some((key, what)) = self.next(until)? else { return Ok(None) };
+            match what {
+                FromAgent::Progress { progress, .. } => on_progress(key.arm, &progress),
+                what => self.keep_answer(key, what)?,
             }
         }
-        Ok(answers.into_iter().flatten().collect())
+        let answers = asked.0.iter().filter_map(|one| self.awaited.remove(one).flatten());
+        Ok(Some(answers.collect()))
+    }
+
+    /// The hosts that have not answered yet.
+    pub(crate) fn silent(&self, asked: &Asked) -> Vec<String> {
+        let silent = asked.0.iter().filter(|one| matches!(self.awaited.get(one), Some(None)));
+        silent.map(|(key, _)| key.label()).collect()
+    }
+
+    /// Keeps an answer that somebody waits for.
+    fn keep_answer(&mut self, key: Key, what: FromAgent) -> Result<(), TrialStop> {
+        if let FromAgent::Failed { id: None, why } = what {
+            return Err(RunError::Agent { host: key.host, why }.into());
+        }
+        if let Some(id) = answers_to(&what)
+            && let Some(answer) = self.awaited.get_mut(&(key, id))
+        {
+            *answer = Some(what);
+        }
+        Ok(())
     }
 
     /// Sends one request and waits for its answer.
@@ -240,7 +286,9 @@ impl<'i> AgentPool<'i> {
 
     /// Waits for nothing in particular, but notices what happens.
     pub(crate) fn idle(&mut self, until: Instant) -> Result<(), TrialStop> {
-        while self.next(until)?.is_some() {}
+        while let Some((key, what)) = self.next(until)? {
+            self.keep_answer(key, what)?;
+        }
         Ok(())
     }
 
@@ -282,7 +330,7 @@ impl<'i> AgentPool<'i> {
     /// The next thing that an agent says and that is not dealt with here; nothing when the deadline has come.
     fn next(&mut self, deadline: Instant) -> Result<Option<(Key, FromAgent)>, TrialStop> {
         loop {
-            if self.interrupt.load(Ordering::Acquire) {
+            if self.interruptible && self.interrupt.load(Ordering::Acquire) {
                 return Err(TrialStop::Interrupted);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -379,9 +427,9 @@ fn service_died(key: &Key, service: &str, how: &str, stderr: &str) -> TrialStop 
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::ServiceDied, what })
 }
 
-fn too_long(requests: &[(Key, Id, ToAgent)], answers: &[Option<FromAgent>]) -> TrialStop {
-    let silent =
-        requests.iter().zip(answers).find(|(_, answer)| answer.is_none()).map(|((key, ..), _)| key.label());
-    let what = format!("`{}` had not answered when the time for it was over", silent.unwrap_or_default());
+/// The time for an answer is over.
+pub(crate) fn too_long(silent: &[String]) -> TrialStop {
+    let silent = silent.first().map_or("", String::as_str);
+    let what = format!("`{silent}` had not answered when the time for it was over");
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what })
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::BackgroundLoad;
+use plimsoll_model::frame::Id;
+use plimsoll_model::observation::Arm;
 use plimsoll_model::units::Span;
 
+use crate::agent_pool::Key;
 use crate::error::TrialStop;
 use crate::trial::{Beside, Trial};
 
@@ -26,7 +29,7 @@ impl Trial<'_> {
         for (name, background) in &experiment.background {
             let concerns = background.during.is_empty() || background.during.contains(&phase);
             let wanted = concerns && background.is_there(since);
-            let there = self.beside.iter().position(|beside| beside.name == *name);
+            let there = self.beside.iter().position(|beside| !beside.by_step && beside.name == *name);
             match (wanted, there) {
                 (true, None) => {
                     self.come(name, background)?;
@@ -50,25 +53,34 @@ impl Trial<'_> {
     /// Ends all of them, also where what was measured beside them failed. The first reason counts.
     pub(crate) fn stop_background(&mut self, measured: Result<(), TrialStop>) -> Result<(), TrialStop> {
         measured?;
-        while !self.beside.is_empty() {
-            self.go(0)?;
+        while let Some(place) = self.beside.iter().position(|beside| !beside.by_step) {
+            self.go(place)?;
         }
         Ok(())
     }
 
     fn come(&mut self, name: &str, background: &BackgroundLoad) -> Result<(), TrialStop> {
-        let load = &self.experiment.loads[&background.load];
-        let kind = self.kind(&background.load).lasting(FOR_GOOD);
         let mut loads = Vec::new();
         for arm in self.arms() {
+            loads.extend(self.set_beside(arm, &background.load)?);
+        }
+        self.beside.push(Beside { name: name.to_owned(), loads, by_step: false });
+        Ok(())
+    }
+
+    /// Starts a load that goes on until somebody ends it, on one rig.
+    pub(crate) fn set_beside(&mut self, arm: Arm, name: &str) -> Result<Vec<(Key, Id)>, TrialStop> {
+        let experiment = self.experiment;
+        let load = &experiment.loads[name];
+        let kind = self.kind(name).lasting(FOR_GOOD);
+        let mut loads = Vec::new();
+        for from in experiment.members(&load.from) {
             let deployment = self.deployment(arm);
-            let (key, spec) =
-                (deployment.key(&load.from), deployment.load(&background.load, load, kind.clone())?);
-            let id = self.agents.set_going(&key, &background.load, spec)?;
+            let (key, spec) = (deployment.key(from), deployment.load(name, load, from, kind.clone())?);
+            let id = self.agents.set_going(&key, name, spec)?;
             loads.push((key, id));
         }
-        self.beside.push(Beside { name: name.to_owned(), loads });
-        Ok(())
+        Ok(loads)
     }
 
     fn go(&mut self, place: usize) -> Result<(), TrialStop> {

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use plimsoll_model::experiment::{Experiment, Load, Service, Target};
-use plimsoll_model::frame::{Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ToAgent};
+use plimsoll_model::experiment::{ChangeLink, Experiment, LinkState, Load, Service, Target};
+use plimsoll_model::frame::{
+    Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ServiceTemplate, ToAgent,
+    VolumePlace,
+};
 use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 
 use crate::agent_pool::{AgentPool, Key, off_the_mark};
@@ -24,6 +27,8 @@ pub(crate) struct Deployment<'e> {
     experiment: &'e Experiment,
     hosts: Box<dyn Hosts>,
     services: BTreeMap<String, Started>,
+    /// What links are that were changed, by their place in the experiment.
+    links: BTreeMap<usize, LinkState>,
     /// The CPUs of each host.
     cpus: BTreeMap<String, Vec<u32>>,
 }
@@ -35,7 +40,7 @@ impl<'e> Deployment<'e> {
         hosts: Box<dyn Hosts>,
         cpus: BTreeMap<String, Vec<u32>>,
     ) -> Self {
-        Self { arm, experiment, hosts, services: BTreeMap::new(), cpus }
+        Self { arm, experiment, hosts, services: BTreeMap::new(), links: BTreeMap::new(), cpus }
     }
 
     pub(crate) fn key(&self, host: &str) -> Key {
@@ -177,17 +182,42 @@ impl<'e> Deployment<'e> {
 
     /// Stops a service; that it is stopped already makes no difference.
     pub(crate) fn stop(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
+        self.end_service(agents, name, false)
+    }
+
+    /// Kills a service.
+    pub(crate) fn kill(&mut self, agents: &mut AgentPool<'_>, name: &str) -> Result<(), TrialStop> {
+        self.end_service(agents, name, true)
+    }
+
+    fn end_service(&mut self, agents: &mut AgentPool<'_>, name: &str, kill: bool) -> Result<(), TrialStop> {
         let key = self.key(&self.experiment.services[name].on);
         if let Some(started) = self.services.get(name) {
             let id = started.id;
             agents.release(&key, id);
             agents.ask_all(
-                &[(key.clone(), id, ToAgent::Stop { id })],
+                &[(key.clone(), id, ToAgent::Stop { id, kill })],
                 Instant::now() + started.spec.ready.within.0,
                 &mut |_, _| {},
             )?;
         }
         Ok(())
+    }
+
+    /// Changes a link from now on.
+    pub(crate) fn change_link(&mut self, change: &ChangeLink) -> Result<(), TrialStop> {
+        for place in change.places(self.experiment) {
+            let first = &self.experiment.links[place];
+            let now = self.links.entry(place).or_insert_with(|| LinkState::of(first));
+            *now = change.applied(now, first);
+            self.hosts.change_link(place, &now.ways())?;
+        }
+        Ok(())
+    }
+
+    /// Where the agent of its host finds a volume.
+    pub(crate) fn volume(&self, name: &str) -> Result<VolumePlace, TrialStop> {
+        Ok(self.hosts.volume(name)?)
     }
 
     /// The number by which the agent knows a service that was started.
@@ -234,16 +264,22 @@ impl<'e> Deployment<'e> {
         ports
     }
 
-    /// A load with its names resolved.
-    pub(crate) fn load(&self, name: &str, load: &Load, kind: LoadKind) -> Result<LoadSpec, TrialStop> {
-        let sources = match self.experiment.hosts[&load.from].kind.own().network {
-            true => self.hosts.own_addresses(&load.from)?,
-            false => vec![self.hosts.address(&load.from, &load.from)?],
+    /// A load with its names resolved, as it runs on the host `from`.
+    pub(crate) fn load(
+        &self,
+        name: &str,
+        load: &Load,
+        from: &str,
+        kind: LoadKind,
+    ) -> Result<LoadSpec, TrialStop> {
+        let sources = match self.experiment.hosts[from].kind.own().network {
+            true => self.hosts.own_addresses(from)?,
+            false => vec![self.hosts.address(from, from)?],
         };
         let (volume, targets) = match kind.target() {
             Target::Volume => (Some(self.hosts.volume(&load.to)?), Vec::new()),
             Target::Nothing => (None, Vec::new()),
-            Target::Service => (None, self.reach(&load.from, &load.to)?),
+            Target::Service => (None, self.reach(from, &load.to)?),
         };
         Ok(LoadSpec { name: name.to_owned(), targets, sources, volume, kind })
     }
@@ -323,11 +359,25 @@ impl<'e> Deployment<'e> {
             kind: self.on_its_volume(name, service)?,
             env: service.env.clone(),
             pass_env: service.pass_env.clone(),
+            template: self.template(service)?,
             privileged: service.privileged,
             folder: None,
             ready: service.ready.clone(),
             approaches: self.approaches(name, service)?,
         })
+    }
+
+    /// The configuration file of a service, with where the services are that it names.
+    fn template(&self, service: &Service) -> Result<Option<ServiceTemplate>, TrialStop> {
+        let (Some(text), Some(config)) = (&service.template, &service.config) else { return Ok(None) };
+        let peer = |name: &String| Ok((name.clone(), self.reach(&service.on, name)?));
+        let file = config.rsplit('/').next().unwrap_or(config);
+        Ok(Some(ServiceTemplate {
+            file: file.strip_suffix(".in").unwrap_or(file).to_owned(),
+            text: text.clone(),
+            values: service.values.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            peers: service.peers.iter().map(peer).collect::<Result<_, TrialStop>>()?,
+        }))
     }
 
     /// Who reaches a program of the user's own: Plimsoll's own services, and the programs that it configures, listen where they are told.
@@ -337,7 +387,7 @@ impl<'e> Deployment<'e> {
         }
         let loads = self.experiment.loads.values().filter(|load| load.to == name).map(|load| &load.from);
         let services = self.experiment.services.values();
-        let before = services.filter(|other| other.onward() == Some(name)).map(|other| &other.on);
+        let before = services.filter(|other| other.needs().contains(&name)).map(|other| &other.on);
         let mut hosts: Vec<&String> = loads.chain(before).collect();
         hosts.sort_unstable();
         hosts.dedup();
@@ -366,11 +416,13 @@ pub(crate) fn machine_host(experiment: &Experiment) -> Key {
     Key::new(Arm::Treatment, host.expect("an experiment has a host"))
 }
 
-/// The services, each after the one that it passes connections on to.
+/// The services, each after those that it needs.
 fn in_order(experiment: &Experiment) -> Vec<&str> {
-    let depth =
-        |name: &str| std::iter::successors(Some(name), |name| experiment.services[*name].onward()).count();
+    fn depth(experiment: &Experiment, name: &str) -> usize {
+        let needs = experiment.services[name].needs();
+        1 + needs.into_iter().map(|next| depth(experiment, next)).max().unwrap_or(0)
+    }
     let mut names: Vec<&str> = experiment.services.keys().map(String::as_str).collect();
-    names.sort_by_key(|name| depth(name));
+    names.sort_by_key(|name| depth(experiment, name));
     names
 }

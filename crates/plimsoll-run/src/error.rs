@@ -46,6 +46,16 @@ pub enum RunError {
         /// Why.
         why: Failure,
     },
+    /// A program around what is measured failed.
+    #[error("the hook `{hook}` on `{host}`: {why}")]
+    Hook {
+        /// Which: a path into the file.
+        hook: String,
+        /// The host.
+        host: String,
+        /// Why.
+        why: Failure,
+    },
     /// A load could not be run.
     #[error("the load `{load}` on `{host}`: {why}")]
     Load {

@@ -31,6 +31,11 @@ pub enum Event<'a> {
         /// The number of cycles that there will be; 0 outside of any.
         cycles: u32,
     },
+    /// A step is carried out.
+    Step {
+        /// What it is called.
+        name: &'a str,
+    },
     /// A load is under way.
     Progress {
         /// The rig that it runs on.

@@ -13,7 +13,7 @@ use plimsoll_host::{
     AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
     UndoProcess, VolumeSpec,
 };
-use plimsoll_model::experiment::{Experiment, GuestClock, LinkShaper, Way};
+use plimsoll_model::experiment::{Experiment, GuestClock, LinkShaper, Way, link_states};
 use plimsoll_model::frame::VolumePlace;
 use plimsoll_model::units::{QueueLength, Span};
 
@@ -160,6 +160,12 @@ pub trait Hosts {
     /// When a link cannot be asked.
     fn shaped_links(&mut self) -> Result<Vec<ShapedLink>, ProviderError>;
 
+    /// Changes what happens to packets on a link, the one at this place in the experiment, from now on.
+    ///
+    /// # Errors
+    /// When the link cannot be changed.
+    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError>;
+
     /// The inode of a host's network namespace, by which its processes are told from others'; none for a host that has no namespace of its
     /// own.
     fn network_namespace(&self, host: &str) -> Option<u64>;
@@ -193,6 +199,7 @@ impl HostProvider for Namespaces {
             forward: host.forward,
             addresses: host.addresses,
             memory: host.memory.map(|memory| memory.0),
+            loopback_mtu: host.loopback_mtu,
             nat: host.nat.as_ref().map(|nat| NatSpec {
                 of: nat.of.clone(),
                 ports: nat.ports.map(|ports| (ports.first, ports.last)),
@@ -207,9 +214,15 @@ impl HostProvider for Namespaces {
             }),
             ..HostSpec::new(name, host.kind)
         });
-        let links = experiment.links.iter().map(|link| LinkSpec {
+        let links = experiment.links.iter().enumerate().map(|(place, link)| LinkSpec {
             mtu: link.mtu,
+            offload: link.offload,
             shape: link.ways().map(|way| shape(&way)),
+            later: link_states(experiment, place)
+                .iter()
+                .skip(1)
+                .map(|state| state.ways().map(|way| shape(&way)))
+                .collect(),
             seed: link.seed.unwrap_or_else(rand::random),
             shaper: link.shaper,
             ..LinkSpec::new(&link.between[0], &link.between[1])
@@ -313,6 +326,10 @@ impl Hosts for Rig {
             ShapedLink { what, pace }
         });
         Ok(told.collect())
+    }
+
+    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError> {
+        Ok(self.reshape(place, &ways.each_ref().map(shape))?)
     }
 
     fn network_namespace(&self, host: &str) -> Option<u64> {

@@ -24,6 +24,7 @@ impl<'t> Trial<'t> {
         let Some((load, extent)) = claim.and_then(|claim| find(experiment, &claim.after)) else {
             return Ok(());
         };
+        let loads = [load.clone()];
         for &rung in &remedies.ladder {
             self.observer.on(&Event::Remedy { rung });
             self.begin(rung.name(), PhaseKind::Remedy, Some(rung));
@@ -34,9 +35,9 @@ impl<'t> Trial<'t> {
             }
             let limit = Instant::now() + PHASE_LIMIT;
             // What was just started or made anew warms up first, in a slice that is not kept.
-            self.slices(load, &Extent::just(1), limit)?;
+            self.slices(&loads, &Extent::just(1), limit)?;
             self.current().slices.clear();
-            self.slices(load, &extent, limit)?;
+            self.slices(&loads, &extent, limit)?;
             self.end()?;
             if self.judge.last_rung_restored(self.plan, &self.record) {
                 break;
@@ -91,7 +92,7 @@ impl<'t> Trial<'t> {
 }
 
 /// The load that a phase measures, and in how many slices.
-fn find<'e>(experiment: &'e Experiment, name: &str) -> Option<(&'e str, Extent)> {
-    let mut named = experiment.all_phases().filter(|phase| phase.name == name);
-    named.find_map(|phase| Some((phase.measure.as_deref()?, Extent::of(phase, experiment))))
+fn find<'e>(experiment: &'e Experiment, name: &str) -> Option<(&'e String, Extent)> {
+    let phase = experiment.phase_recorded_as(name)?;
+    Some((experiment.measured_load(name)?, Extent::of(phase, experiment)))
 }

@@ -11,12 +11,14 @@ mod capture;
 mod deployment;
 mod error;
 mod event;
+mod hook;
 mod host_provider;
 mod ladder;
 mod mail;
 mod phase;
 mod run;
 mod standstill;
+mod step;
 mod trial;
 
 pub use capture::FOLDER as CAPTURES;

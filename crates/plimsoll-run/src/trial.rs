@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use plimsoll_model::experiment::{Experiment, Phase, Rung, cpus, sysctl};
+use plimsoll_model::experiment::{Experiment, HookMoment, Phase, Rung, cpus, sysctl};
 use plimsoll_model::frame::Id;
 use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
@@ -15,7 +15,9 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::host_provider::{Changed, HostProvider, ShapedLink};
+use crate::phase::split;
 use crate::standstill::Standstill;
+use crate::step::Schedule;
 use crate::{Judge, Profiler};
 
 /// What a trial needs from the run that it belongs to.
@@ -51,7 +53,11 @@ pub(crate) struct Trial<'t> {
     cycles: u32,
     start: Instant,
     stored: usize,
-    /// The background loads that are there now.
+    /// Whether hooks have begun to prepare hosts.
+    prepared: bool,
+    /// What is still to be done while a load runs.
+    pub(crate) schedule: Schedule<'t>,
+    /// The background that are there now.
     pub(crate) beside: Vec<Beside>,
     links: Vec<ShapedLink>,
     standstill: Standstill,
@@ -103,6 +109,8 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         cycles: 0,
         start: Instant::now(),
         stored: 0,
+        prepared: false,
+        schedule: Schedule::default(),
         beside: Vec::new(),
         links: Vec::new(),
         standstill: Standstill::watch(),
@@ -159,6 +167,9 @@ impl<'t> Trial<'t> {
         }
         let keys: Vec<_> = self.deployments.iter().flat_map(Deployment::keys).collect();
         agents.welcome(&keys)?;
+        self.prepared = true;
+        self.hooks_of_hosts(HookMoment::Prepare)?;
+        let agents = &mut self.agents;
         for deployment in &mut self.deployments {
             deployment.start_all(agents)?;
         }
@@ -208,32 +219,17 @@ impl<'t> Trial<'t> {
     }
 
     fn phases(&mut self, phases: &'t [Phase]) -> Result<(), TrialStop> {
-        for phase in phases {
-            if let Some(load) = &phase.measure {
-                self.measure(phase, load)?;
-            } else if let Some(load) = &phase.drive {
-                self.drive(phase, load)?;
-            } else if !phase.actions.is_empty() {
-                self.act(phase)?;
-            } else if let Some(settle) = &phase.settle {
-                self.settle(phase, settle)?;
-            } else if let Some(service) = &phase.stop {
-                self.stop(phase, service)?;
-            } else if let Some(service) = &phase.start {
-                self.start_again(phase, service)?;
-            } else if let Some(watch) = &phase.watch {
-                self.watch(phase, watch)?;
-            } else if let Some(search) = &phase.search {
-                self.search(phase, search)?;
-            } else {
-                self.cycles = phase.repeat.unwrap_or(1);
-                for cycle in 1..=self.cycles {
-                    self.cycle = cycle;
-                    self.phases(&phase.steps)?;
-                }
-                (self.cycle, self.cycles) = (0, 0);
-            }
+        phases.iter().try_for_each(|phase| self.phase_with_hooks(phase))
+    }
+
+    /// Carries out the phases inside a phase, as often as it says.
+    pub(crate) fn steps(&mut self, phase: &Phase, inside: &'t [Phase]) -> Result<(), TrialStop> {
+        self.cycles = phase.repeat.unwrap_or(1);
+        for cycle in 1..=self.cycles {
+            self.cycle = cycle;
+            self.phases(inside)?;
         }
+        (self.cycle, self.cycles) = (0, 0);
         Ok(())
     }
 
@@ -248,6 +244,7 @@ impl<'t> Trial<'t> {
             start_ns,
             end_ns: start_ns,
             slices: Vec::new(),
+            events: Vec::new(),
             notes: Vec::new(),
             captures: Vec::new(),
             profiles: Vec::new(),
@@ -259,10 +256,13 @@ impl<'t> Trial<'t> {
         let end_ns = self.now_ns();
         self.current().end_ns = end_ns;
         self.current().profiles = self.profiler.map(Profiler::take).unwrap_or_default();
-        let phase = self.latest();
-        self.store.put_phase(self.run, &self.record, self.stored, phase)?;
-        self.stored += 1;
-        self.observer.on(&Event::PhaseEnded { phase: self.record.phases.last().expect("a phase was begun") });
+        self.split_latest();
+        for place in self.stored..self.record.phases.len() {
+            let phase = &self.record.phases[place];
+            self.store.put_phase(self.run, &self.record, place, phase)?;
+            self.observer.on(&Event::PhaseEnded { phase });
+        }
+        self.stored = self.record.phases.len();
         self.stood_still().map_or(Ok(()), |fault| Err(TrialStop::Fault(fault)))
     }
 
@@ -274,6 +274,13 @@ impl<'t> Trial<'t> {
             pause.as_secs_f64()
         );
         Some(Fault { phase: String::new(), kind: FaultKind::StoodStill, what })
+    }
+
+    /// Where the phase that was begun last measured several loads at once, it is recorded once for each.
+    fn split_latest(&mut self) {
+        if let Some(latest) = self.record.phases.pop() {
+            self.record.phases.extend(split(latest));
+        }
     }
 
     /// The phase that was begun last.
@@ -319,8 +326,22 @@ impl<'t> Trial<'t> {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// Runs the hooks that clean up, where any host was prepared; what became of it.
+    fn clean_up(&mut self) -> Option<Result<(), TrialStop>> {
+        self.prepared.then(|| self.cleaning_up(|trial| trial.hooks_of_hosts(HookMoment::Cleanup)))
+    }
+
     /// Takes everything down, and gives what was observed.
-    fn finish(mut self, stop: Option<TrialStop>) -> Over {
+    fn finish(mut self, mut stop: Option<TrialStop>) -> Over {
+        let mut notes = Vec::new();
+        let cleaned = self.clean_up();
+        if let Some(Err(failed)) = cleaned {
+            match &stop {
+                None => stop = Some(failed),
+                // The first reason counts.
+                Some(_) => notes.push(format!("cleaning up failed as well: {failed}")),
+            }
+        }
         if !matches!(stop, Some(TrialStop::Error(RunError::Lost { .. }))) {
             self.agents.end_sampling();
         }
@@ -329,8 +350,9 @@ impl<'t> Trial<'t> {
             phase.end_ns = end_ns;
             phase.notes.push("cut short".to_owned());
             phase.profiles = self.profiler.map(Profiler::take).unwrap_or_default();
+            self.split_latest();
         }
-        let notes = self.deployments.iter().flat_map(Deployment::notes).collect();
+        notes.extend(self.deployments.iter().flat_map(Deployment::notes));
         let start = Instant::now();
         self.deployments.clear();
         self.settings = None;
@@ -353,4 +375,6 @@ impl<'t> Trial<'t> {
 pub(crate) struct Beside {
     pub(crate) name: String,
     pub(crate) loads: Vec<(Key, Id)>,
+    /// Whether a step started it: then it stays until a step ends it.
+    pub(crate) by_step: bool,
 }

@@ -28,6 +28,7 @@ pub(crate) fn phase(name: &str, cycle: u32) -> PhaseRecord {
         start_ns: 1,
         end_ns: 2,
         slices: Vec::new(),
+        events: Vec::new(),
         notes: Vec::new(),
         captures: Vec::new(),
         profiles: Vec::new(),

@@ -66,6 +66,10 @@ pub(crate) fn of(
     let stored = store.versions(&entry.id)?.unwrap_or_default();
     let versions: Versions = serde_json::from_value(stored).unwrap_or_default();
     let Experiment { hosts, links, .. } = &plan.experiment;
+    // Those of the other members of a group are alike.
+    let is_declared = |link: &&Link| {
+        link.between.iter().all(|end| hosts.get(end).is_none_or(|host| host.member_of.is_none()))
+    };
     let sysctls = hosts.iter().filter(|(_, host)| !host.sysctls.is_empty()).map(|(name, host)| {
         (name.clone(), host.sysctls.iter().map(|(key, value)| (key.clone(), value.to_string())).collect())
     });
@@ -73,7 +77,7 @@ pub(crate) fn of(
         plimsoll: versions.plimsoll,
         machines: machines(store.inventories(&entry.id)?),
         programs: versions.programs,
-        links: links.iter().map(link).collect(),
+        links: links.iter().filter(is_declared).map(link).collect(),
         sysctls: sysctls.collect(),
         experiment: entry.source.clone(),
         settings,

@@ -153,10 +153,13 @@ impl From<RunError> for Failure {
                 Some(format!("look what is on the way from `{from}`: links, routes, rules of a firewall"))
             }
             RunError::Agent { why: Why::Permission { .. }, .. }
+            | RunError::Hook { why: Why::Permission { .. }, .. }
             | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),
-            RunError::Agent { .. } | RunError::Load { .. } | RunError::Lost { .. } | RunError::Cpus(_) => {
-                None
-            }
+            RunError::Agent { .. }
+            | RunError::Hook { .. }
+            | RunError::Load { .. }
+            | RunError::Lost { .. }
+            | RunError::Cpus(_) => None,
         };
         Self::CouldNot { what, advice }
     }

@@ -61,6 +61,7 @@ impl Observer for ProgressLine {
                 };
                 self.show("");
             }
+            Event::Step { name } => self.say(&format!("step: {name}")),
             Event::Progress { progress, .. } => {
                 let of = progress.of.map_or_else(String::new, |of| format!(" of {of}"));
                 let errors =
@@ -97,8 +98,7 @@ struct Forecast {
 
 impl Forecast {
     fn new(plan: &Plan) -> Self {
-        let mut all = Vec::new();
-        flatten(&plan.experiment.phases, &mut all);
+        let all = plan.experiment.phases.iter().flat_map(Phase::records).collect();
         Self { all, seen: Vec::new(), done: 0, since: Instant::now() }
     }
 
@@ -119,30 +119,6 @@ impl Forecast {
         };
         let coming = self.all.get(self.done..)?.iter().map(of).sum::<Option<Duration>>()?;
         Some(coming.saturating_sub(self.since.elapsed()))
-    }
-}
-
-fn flatten(phases: &[Phase], all: &mut Vec<(String, PhaseKind)>) {
-    for phase in phases {
-        let name = || phase.name.clone();
-        if phase.measure.is_some() {
-            all.extend((0..phase.warm_up.unwrap_or(0)).map(|_| (name(), PhaseKind::WarmUp)));
-            all.push((name(), PhaseKind::Measure));
-        } else if phase.drive.is_some() {
-            all.push((name(), PhaseKind::Drive));
-        } else if !phase.actions.is_empty() {
-            all.extend((!phase.skip).then(|| (name(), PhaseKind::Act)));
-        } else if phase.settle.is_some() || phase.stop.is_some() || phase.start.is_some() {
-            all.push((name(), PhaseKind::Settle));
-        } else if phase.watch.is_some() {
-            all.push((name(), PhaseKind::Watch));
-        } else if phase.search.is_some() {
-            all.push((name(), PhaseKind::Search));
-        } else {
-            for _ in 0..phase.repeat.unwrap_or(1) {
-                flatten(&phase.steps, all);
-            }
-        }
     }
 }
 

@@ -21,6 +21,19 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
+impl Source {
+    /// What stands in a file that the experiment names; a relative path counts from where the experiment is.
+    pub(crate) fn beside(&self, file: &str) -> Result<String, String> {
+        if let Some(area) = &self.area {
+            let shipped = EXPERIMENTS.get_file(Path::new(area).join(file));
+            let text = shipped.and_then(|file| file.contents_utf8()).map(ToOwned::to_owned);
+            return text.ok_or_else(|| "no such file comes with the experiment".to_owned());
+        }
+        let folder = Path::new(&self.origin).parent().unwrap_or(Path::new(""));
+        std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
+    }
+}
+
 /// All shipped experiments, by area and name.
 pub(crate) fn all() -> Vec<Source> {
     let mut all: Vec<Source> = EXPERIMENTS

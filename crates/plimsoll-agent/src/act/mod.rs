@@ -1,5 +1,6 @@
 //! What is done in the middle of a trial: to this host, or to one of its services.
 
+mod fill;
 mod rules;
 
 use std::io::{self, Read};
@@ -9,9 +10,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use plimsoll_model::experiment::{Action, RunProgram, SetSysctls, SignalName};
-use plimsoll_model::frame::{Failure, FromAgent, Id};
+use plimsoll_model::experiment::{ActionKind, RunProgram, SetSysctls, SignalName};
+use plimsoll_model::frame::{Failure, FromAgent, Id, VolumePlace};
 
+use self::fill::Filled;
 use crate::outbox::Outbox;
 use crate::service::Services;
 use crate::{child, exec, other, program, settings};
@@ -21,22 +23,33 @@ const END_POLL: Duration = Duration::from_millis(2);
 /// How much of what a program wrote to its standard error is told: its end.
 const STDERR_TOLD: usize = 1000;
 
-/// Does it, and answers. What takes its time is done in a thread, so that the agent can still be told something else.
-pub(crate) fn act(
-    outbox: &Outbox,
-    services: &Services,
-    id: Id,
-    action: Action,
-    service: Option<Id>,
-) -> io::Result<()> {
-    if let Action::Signal(signal) = &action {
-        let sent = service.ok_or_else(|| other("send a signal", "the service does not run"));
-        let sent = sent.and_then(|service| services.signal(service, signal_of(signal.signal)));
-        return outbox.send(&answer(id, sent.map(|()| String::new())));
+/// What an agent is asked to do.
+pub(crate) struct Asked {
+    pub(crate) action: ActionKind,
+    /// The service that it is done to, where it is one.
+    pub(crate) service: Option<Id>,
+    /// The volume that it is done to, where it is one.
+    pub(crate) volume: Option<VolumePlace>,
+}
+
+/// What is done in the middle of a trial, and what lasts of it.
+#[derive(Default)]
+pub(crate) struct Acts {
+    filled: Filled,
+}
+
+impl Acts {
+    /// Does it, and answers. What takes its time is done in a thread, so that the agent can still be told something else.
+    pub(crate) fn act(&self, outbox: &Outbox, services: &Services, id: Id, asked: Asked) -> io::Result<()> {
+        if let ActionKind::Signal(signal) = &asked.action {
+            let sent = asked.service.ok_or_else(|| other("send a signal", "the service does not run"));
+            let sent = sent.and_then(|service| services.signal(service, signal_of(signal.signal)));
+            return outbox.send(&answer(id, sent.map(|()| String::new())));
+        }
+        let (outbox, filled) = (outbox.clone(), self.filled.clone());
+        let doing = thread::Builder::new().name("act".into());
+        doing.spawn(move || outbox.send_or_drop(&answer(id, do_on_host(&asked, &filled)))).map(drop)
     }
-    let outbox = outbox.clone();
-    let doing = thread::Builder::new().name("act".into());
-    doing.spawn(move || outbox.send_or_drop(&answer(id, do_on_host(&action)))).map(drop)
 }
 
 fn answer(id: Id, done: Result<String, Failure>) -> FromAgent {
@@ -46,16 +59,24 @@ fn answer(id: Id, done: Result<String, Failure>) -> FromAgent {
     }
 }
 
-fn do_on_host(action: &Action) -> Result<String, Failure> {
-    match action {
-        Action::Run(run) => run_program(run).map(|()| String::new()),
-        Action::Set(SetSysctls { sysctls, .. }) => {
+fn do_on_host(asked: &Asked, filled: &Filled) -> Result<String, Failure> {
+    match &asked.action {
+        ActionKind::Run(run) => run_program(run).map(|()| String::new()),
+        ActionKind::Set(SetSysctls { sysctls, .. }) => {
             sysctls.iter().try_for_each(|(name, value)| settings::set(name, &value.to_string()))?;
             Ok(String::new())
         }
-        Action::FlushRules(_) => rules::flush(),
-        // Services are known where they were started.
-        Action::Signal(_) | Action::Restart(_) => Err(other("do that", "it is not done to a host")),
+        ActionKind::Fill(fill) => filled.fill(fill, asked.volume.as_ref()),
+        ActionKind::FlushRules(_) => rules::flush(),
+        // Services are known where they were started, links and loads by the controller.
+        ActionKind::Signal(_)
+        | ActionKind::Restart(_)
+        | ActionKind::Kill(_)
+        | ActionKind::Stop(_)
+        | ActionKind::Start(_)
+        | ActionKind::Link(_)
+        | ActionKind::StartLoad(_)
+        | ActionKind::StopLoad(_) => Err(other("do that", "it is not done to a host")),
     }
 }
 
@@ -76,7 +97,7 @@ fn run_program(run: &RunProgram) -> Result<(), Failure> {
     }
     let in_scratch = |word: &String| word.replace("{scratch}", &scratch.path().to_string_lossy());
     let argv: Vec<String> = run.command.iter().map(in_scratch).collect();
-    let mut command = exec::program(&argv, run.privileged, &[], scratch.path())?;
+    let mut command = exec::confined(&argv, run.privileged, &[], scratch.path())?;
     command.envs(&run.env);
     to_its_end(command, run.at_most.0).map_err(|error| other(format!("run {}", run.line()), error))
 }

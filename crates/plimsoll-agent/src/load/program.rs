@@ -50,7 +50,7 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     };
     let mut in_a_row = 0;
     loop {
-        let mut command = exec::program(&words, false, &[], scratch.path())?;
+        let mut command = exec::confined(&words, false, &[], scratch.path())?;
         command.envs(&load.env);
         let ran = Running::start(command).and_then(|running| running.wait(control, until));
         let ran = ran.map_err(|error| other(format!("run {}", found.name), error))?;

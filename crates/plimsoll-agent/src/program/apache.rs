@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
-use super::{CONFIGURATION, FILE, Place, Recipe};
+use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
 use crate::other;
 
@@ -16,15 +16,30 @@ const NEEDED: [&str; 3] = ["mpm_prefork", "authz_core", "dir"];
 /// Compiled in by some distributions, modules of their own for others.
 const OFTEN_COMPILED_IN: [&str; 1] = ["unixd"];
 
-pub(super) fn recipe(options: &ApacheService, place: &Place<'_>) -> Result<Recipe, Failure> {
-    let ApacheService { workers, start, min_spare, max_spare, connections_per_process, backlog, .. } =
-        *options;
-    let root = place.root(options.root.as_deref(), options.document)?;
-    let modules = load_modules()?;
-    let keep_alive = if options.keep_alive { "On" } else { "Off" };
-    let (folder, listen) = (place.path(), place.listen);
-    let configuration = format!(
-        "ServerRoot {folder}
+/// What is known of it.
+pub(super) const ABOUT: About = About {
+    programs: &["apache2", "httpd"],
+    also: &["apachectl"],
+    package: "apache2",
+    args: &["-f", CONFIGURATION, "-DFOREGROUND"],
+    file: FILE,
+    version: (&["apache2", "httpd"], "-v"),
+};
+
+impl Program for ApacheService {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+        let ApacheService { workers, start, min_spare, max_spare, connections_per_process, backlog, .. } =
+            *self;
+        let root = place.root(self.root.as_deref(), self.document)?;
+        let modules = load_modules()?;
+        let keep_alive = if self.keep_alive { "On" } else { "Off" };
+        let (folder, listen) = (place.path(), place.listen);
+        let configuration = format!(
+            "ServerRoot {folder}
 ServerName plimsoll
 {modules}DefaultRuntimeDir {folder}
 PidFile {folder}/pid
@@ -43,17 +58,14 @@ MaxKeepAliveRequests 0
 DocumentRoot {root}
 DirectoryIndex index.html
 "
-    );
-    Ok(Recipe {
-        programs: &["apache2", "httpd"],
-        package: "apache2",
-        args: &["-f", CONFIGURATION, "-DFOREGROUND"],
-        file: FILE,
-        configuration,
-        identity: Identity::Nobody,
-        writable: None,
-        visible: options.root.as_ref().map(PathBuf::from),
-    })
+        );
+        Ok(Recipe {
+            configuration,
+            identity: Identity::Nobody,
+            writable: None,
+            visible: self.root.as_ref().map(PathBuf::from),
+        })
+    }
 }
 
 /// The lines that load the modules. Where httpd is not installed there is nothing to load, and the program is missed later, by name.

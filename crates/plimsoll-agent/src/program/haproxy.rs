@@ -3,21 +3,37 @@
 use std::fmt::Write;
 
 use plimsoll_model::experiment::{HaproxyService, ProxyMode};
+use plimsoll_model::frame::Failure;
 
-use super::{CONFIGURATION, FILE, Place, Recipe};
+use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
 
-pub(super) fn recipe(options: &HaproxyService, place: &Place<'_>) -> Recipe {
-    let HaproxyService { threads, connections, backlog, .. } = *options;
-    let (mode, reuse) = match (options.mode, options.keep_alive) {
-        (ProxyMode::Tcp, _) => ("tcp", ""),
-        (ProxyMode::Http, true) => ("http", "    option http-keep-alive\n"),
-        (ProxyMode::Http, false) => ("http", "    option http-server-close\n"),
-    };
-    let listen = place.listen;
-    // An ordinary user's limit of descriptors may be lower than what that many connections could need; haproxy then takes fewer.
-    let mut configuration = format!(
-        "global
+/// What is known of it.
+pub(super) const ABOUT: About = About {
+    programs: &["haproxy"],
+    also: &[],
+    package: "haproxy",
+    args: &["-db", "-f", CONFIGURATION],
+    file: FILE,
+    version: (&["haproxy"], "-v"),
+};
+
+impl Program for HaproxyService {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+        let HaproxyService { threads, connections, backlog, .. } = *self;
+        let (mode, reuse) = match (self.mode, self.keep_alive) {
+            (ProxyMode::Tcp, _) => ("tcp", ""),
+            (ProxyMode::Http, true) => ("http", "    option http-keep-alive\n"),
+            (ProxyMode::Http, false) => ("http", "    option http-server-close\n"),
+        };
+        let listen = place.listen;
+        // An ordinary user's limit of descriptors may be lower than what that many connections could need; haproxy then takes fewer.
+        let mut configuration = format!(
+            "global
     nbthread {threads}
     maxconn {connections}
     no strict-limits
@@ -34,18 +50,15 @@ frontend in
 backend out
     balance roundrobin
 "
-    );
-    for (number, address) in place.to.iter().enumerate() {
-        writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
-    }
-    Recipe {
-        programs: &["haproxy"],
-        package: "haproxy",
-        args: &["-db", "-f", CONFIGURATION],
-        file: FILE,
-        configuration,
-        identity: Identity::Nobody,
-        writable: None,
-        visible: None,
+        );
+        for (number, address) in place.to.iter().enumerate() {
+            writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
+        }
+        Ok(Recipe {
+            configuration,
+            identity: Identity::Nobody,
+            writable: None,
+            visible: None,
+        })
     }
 }

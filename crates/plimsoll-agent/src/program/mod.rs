@@ -3,10 +3,6 @@
 //! What a program has to write (its process id, spool folders) lies in that folder, too, so that it leaves nothing elsewhere and two of
 //! it do not meet. The folder goes when the service is stopped, and at the latest with the host.
 
-mod apache;
-mod haproxy;
-mod nginx;
-mod postfix;
 mod version;
 
 use std::ffi::OsString;
@@ -28,16 +24,24 @@ pub use version::program_version;
 /// The environment variable that names the folder in which the host lets its services keep files.
 const SCRATCH: &str = "PLIMSOLL_SCRATCH";
 
-/// What a program is started with.
-struct Recipe {
-    /// The names under which distributions know the program.
-    programs: &'static [&'static str],
+/// What is known of a program, whatever is asked of it.
+pub(crate) struct About {
+    /// The names under which distributions know it.
+    pub(crate) programs: &'static [&'static str],
+    /// Further names that users know it by.
+    pub(crate) also: &'static [&'static str],
     /// The Debian package that it comes with.
-    package: &'static str,
+    pub(crate) package: &'static str,
     /// Its arguments; the configuration's path goes in the place of [`CONFIGURATION`].
     args: &'static [&'static str],
     /// The name of its configuration's file.
     file: &'static str,
+    /// Which program tells the version, by any of these names, and its arguments.
+    pub(crate) version: (&'static [&'static str], &'static str),
+}
+
+/// What a program is started with.
+struct Recipe {
     /// The text of its configuration.
     configuration: String,
     /// As whom it runs.
@@ -47,6 +51,40 @@ struct Recipe {
     /// A folder that it reads.
     visible: Option<PathBuf>,
 }
+
+/// What is asked of every program.
+trait Program {
+    /// What is known of it.
+    fn about(&self) -> &'static About;
+
+    /// What it is started with at a place.
+    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure>;
+
+    /// Arguments beside the usual ones where its author wrote the configuration, for what every program does that Plimsoll starts and the
+    /// text does not say: it stays in the foreground, and keeps its files in its own folder.
+    fn more_args(&self, _configuration: &str, _place: &Place<'_>) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+macro_rules! define {
+    ($($(#[$of_kind:meta])* $key:ident: $kind:ident($type:ident),)+) => {
+        $(mod $key;)+
+
+        /// All programs.
+        pub(crate) const ALL: &[&About] = &[$(&$key::ABOUT,)+];
+
+        /// The program that a service is; nothing for a service of another kind.
+        fn of(kind: &ServiceKind) -> Option<&dyn Program> {
+            match kind {
+                $(ServiceKind::$kind(it) => Some(it),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+plimsoll_model::each_program!(define);
 
 /// Stands for the path of the configuration among a program's arguments.
 const CONFIGURATION: &str = "{configuration}";
@@ -67,26 +105,28 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     let kept = spec.folder.as_deref();
     let (single_user, remains_root) = (is_single_user(), confine::remains_root());
     let place = Place { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
-    let recipe = match &spec.kind {
-        ServiceKind::Nginx(options) => nginx::recipe(options, &place)?,
-        ServiceKind::Haproxy(options) => haproxy::recipe(options, &place),
-        ServiceKind::Apache(options) => apache::recipe(options, &place)?,
-        ServiceKind::Postfix(options) => postfix::recipe(options, &place)?,
-        _ => {
-            return Err(other("start the service", "it is no program with a configuration of its own"));
-        }
-    };
-    let program = recipe.programs.iter().find_map(|name| exec::find(name)).ok_or_else(|| {
-        let (program, package) = (recipe.programs[0].to_owned(), Some(recipe.package.to_owned()));
+    let program = of(&spec.kind)
+        .ok_or_else(|| other("start the service", "it is no program with a configuration of its own"))?;
+    let (about, mut recipe) = (program.about(), program.recipe(&place)?);
+    let mut more_args = Vec::new();
+    if let Some(template) = &spec.template {
+        let filled = template.fill(listen, &spec.to, &folder.path().to_string_lossy());
+        recipe.configuration =
+            filled.map_err(|error| other(format!("configure {}", template.file), error))?;
+        more_args = program.more_args(&recipe.configuration, &place);
+    }
+    let program = about.programs.iter().find_map(|name| exec::find(name)).ok_or_else(|| {
+        let (program, package) = (about.programs[0].to_owned(), Some(about.package.to_owned()));
         Failure::NoProgram { program, package }
     })?;
-    let path = folder.path().join(recipe.file);
+    let path = folder.path().join(about.file);
     write(&path, recipe.configuration.as_bytes())?;
-    let args = recipe.args.iter().map(|arg| match *arg {
+    let args = about.args.iter().map(|arg| match *arg {
         CONFIGURATION => path.clone().into_os_string(),
         FOLDER => folder.path().as_os_str().to_owned(),
         arg => OsString::from(arg),
     });
+    let args = args.chain(more_args.into_iter().map(OsString::from));
     let mut writable = vec![folder.path().to_owned()];
     writable.extend(recipe.writable);
     if recipe.identity == Identity::Nobody && !spec.privileged {
@@ -145,9 +185,14 @@ impl Place<'_> {
     }
 }
 
+/// The folder in which the host lets its services keep files.
+pub(crate) fn scratch() -> PathBuf {
+    std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 /// A folder that other users may look into: some programs serve as another user than the one that starts them.
 pub(crate) fn make_folder() -> Result<TempDir, Failure> {
-    let base = std::env::var_os(SCRATCH).map_or_else(std::env::temp_dir, PathBuf::from);
+    let base = scratch();
     let made = tempfile::Builder::new().prefix("plimsoll-service-").tempdir_in(&base);
     let folder =
         made.map_err(|error| other(format!("make a folder for the service in {}", base.display()), error))?;
@@ -160,7 +205,8 @@ fn open_to_all(folder: &Path) -> Result<(), Failure> {
         .map_err(|error| other(format!("open {} to all", folder.display()), error))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// Writes a file that others may read.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes)
         .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o644)))
         .map_err(|error| other(format!("write {}", path.display()), error))
@@ -183,7 +229,7 @@ mod tests {
     fn nginx_serves_a_document_of_the_size_that_was_asked_for() {
         let folder = make_folder().unwrap();
         let options = NginxService { document: ByteSize(3000), reuseport: true, ..NginxService::default() };
-        let recipe = nginx::recipe(&options, &place(folder.path(), &[])).unwrap();
+        let recipe = options.recipe(&place(folder.path(), &[])).unwrap();
         assert!(recipe.configuration.contains("listen 0.0.0.0:8080 backlog=511 reuseport;"));
         assert_eq!(fs::metadata(folder.path().join("documents/index.html")).unwrap().len(), 3000);
     }
@@ -199,7 +245,7 @@ mod tests {
             backlog: 64,
             keep_alive: true,
         };
-        let recipe = haproxy::recipe(&options, &place(Path::new("/x"), &to));
+        let recipe = options.recipe(&place(Path::new("/x"), &to)).unwrap();
         for line in ["mode tcp", "nbthread 2", "server s0 10.0.0.6:80", "server s1 10.0.0.6:81", "backlog 64"]
         {
             assert!(recipe.configuration.contains(line), "{line} in {}", recipe.configuration);
@@ -211,7 +257,7 @@ mod tests {
     fn apache_is_nobody_from_the_start() {
         let folder = make_folder().unwrap();
         let options = ApacheService { workers: 40, keep_alive: false, ..ApacheService::default() };
-        let recipe = apache::recipe(&options, &place(folder.path(), &[])).unwrap();
+        let recipe = options.recipe(&place(folder.path(), &[])).unwrap();
         assert_eq!(recipe.identity, Identity::Nobody);
         assert!(recipe.configuration.contains("MaxRequestWorkers 40\n"));
         assert!(recipe.configuration.contains("KeepAlive Off\n"));
@@ -224,7 +270,7 @@ mod tests {
         let options = serde_json::json!({ "to": "s", "queue": kept.path() });
         let options: PostfixService = serde_json::from_value(options).unwrap();
         let to = ["10.0.0.6:2525".parse().unwrap()];
-        postfix::recipe(&options, &Place { single_user: false, ..place(folder.path(), &to) }).unwrap();
+        options.recipe(&Place { single_user: false, ..place(folder.path(), &to) }).unwrap();
         assert_eq!(fs::metadata(kept.path()).unwrap().permissions().mode() & 0o777, 0o775);
     }
 
@@ -235,7 +281,7 @@ mod tests {
         let among_many = Place { single_user: false, kept: Some(kept.path()), ..place(folder.path(), &to) };
         let options = serde_json::json!({ "to": "s", "settings": { "in_flow_delay": "0" } });
         let options: PostfixService = serde_json::from_value(options).unwrap();
-        let recipe = postfix::recipe(&options, &among_many).unwrap();
+        let recipe = options.recipe(&among_many).unwrap();
         let queue = format!("queue_directory = {}", kept.path().join("queue").display());
         for line in [&queue, "relayhost = [10.0.0.6]:2525", "in_flow_delay = 0"] {
             assert!(
@@ -246,9 +292,7 @@ mod tests {
         }
         let master = fs::read_to_string(folder.path().join("master.cf")).unwrap();
         assert!(master.contains("0.0.0.0:8080 inet n - n - - smtpd"), "{master}");
-        let Err(error) = postfix::recipe(&options, &place(folder.path(), &to)) else {
-            panic!("it was accepted")
-        };
+        let Err(error) = options.recipe(&place(folder.path(), &to)) else { panic!("it was accepted") };
         assert!(error.to_string().contains("several users"), "{error}");
     }
 
@@ -256,7 +300,7 @@ mod tests {
     fn a_folder_of_documents_that_is_not_there_is_named() {
         let folder = make_folder().unwrap();
         let options = NginxService { root: Some("/nowhere/documents".into()), ..NginxService::default() };
-        let Err(error) = nginx::recipe(&options, &place(folder.path(), &[])) else {
+        let Err(error) = options.recipe(&place(folder.path(), &[])) else {
             panic!("it was accepted");
         };
         assert!(error.to_string().contains("serve /nowhere/documents"), "{error}");

@@ -5,28 +5,44 @@ use std::path::PathBuf;
 use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::Failure;
 
-use super::{CONFIGURATION, FILE, Place, Recipe};
+use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
 const OTHER_DESCRIPTORS: u32 = 64;
 
-pub(super) fn recipe(options: &NginxService, place: &Place<'_>) -> Result<Recipe, Failure> {
-    let NginxService { workers, connections, backlog, requests_per_connection, .. } = *options;
-    let root = place.root(options.root.as_deref(), options.document)?;
-    // Workers of what takes itself for root would become another user.
-    let user = if place.remains_root { "user root;\n" } else { "" };
-    let reuseport = if options.reuseport { " reuseport" } else { "" };
-    let accept_mutex = if options.accept_mutex { "on" } else { "off" };
-    let keep_alive = match requests_per_connection {
-        0 => "keepalive_timeout 0;".to_owned(),
-        n => format!("keepalive_requests {n};"),
-    };
-    // A connection has a socket and a file.
-    let descriptors = 2 * connections + OTHER_DESCRIPTORS;
-    let (folder, listen) = (place.path(), place.listen);
-    let configuration = format!(
-        "daemon off;
+/// What is known of it.
+pub(super) const ABOUT: About = About {
+    programs: &["nginx"],
+    also: &[],
+    package: "nginx-light",
+    // The log that is compiled in lies where an ordinary user may not write.
+    args: &["-e", "stderr", "-c", CONFIGURATION],
+    file: FILE,
+    version: (&["nginx"], "-v"),
+};
+
+impl Program for NginxService {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+        let NginxService { workers, connections, backlog, requests_per_connection, .. } = *self;
+        let root = place.root(self.root.as_deref(), self.document)?;
+        // Workers of what takes itself for root would become another user.
+        let user = if place.remains_root { "user root;\n" } else { "" };
+        let reuseport = if self.reuseport { " reuseport" } else { "" };
+        let accept_mutex = if self.accept_mutex { "on" } else { "off" };
+        let keep_alive = match requests_per_connection {
+            0 => "keepalive_timeout 0;".to_owned(),
+            n => format!("keepalive_requests {n};"),
+        };
+        // A connection has a socket and a file.
+        let descriptors = 2 * connections + OTHER_DESCRIPTORS;
+        let (folder, listen) = (place.path(), place.listen);
+        let configuration = format!(
+            "daemon off;
 {user}worker_processes {workers};
 worker_rlimit_nofile {descriptors};
 pid {folder}/pid;
@@ -51,16 +67,28 @@ http {{
     }}
 }}
 "
-    );
-    Ok(Recipe {
-        programs: &["nginx"],
-        package: "nginx-light",
-        // The log that is compiled in lies where an ordinary user may not write.
-        args: &["-e", "stderr", "-c", CONFIGURATION],
-        file: FILE,
-        configuration,
-        identity: Identity::Nobody,
-        writable: None,
-        visible: options.root.as_ref().map(PathBuf::from),
-    })
+        );
+        Ok(Recipe {
+            configuration,
+            identity: Identity::Nobody,
+            writable: None,
+            visible: self.root.as_ref().map(PathBuf::from),
+        })
+    }
+
+    fn more_args(&self, configuration: &str, place: &Place<'_>) -> Vec<String> {
+        let says = |directive: &str| configuration.lines().any(|line| line.trim_start().starts_with(directive));
+        let mut directives = String::new();
+        if !says("daemon") {
+            directives += "daemon off; ";
+        }
+        if !says("pid") {
+            directives += &format!("pid {}/pid; ", place.path());
+        }
+        // Workers of what takes itself for root would become another user.
+        if !says("user") && place.remains_root {
+            directives += "user root; ";
+        }
+        if directives.is_empty() { Vec::new() } else { vec!["-g".to_owned(), directives] }
+    }
 }

@@ -9,7 +9,7 @@ use plimsoll_model::experiment::PostfixService;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
-use super::{FOLDER, Place, Recipe, open_to_all, write};
+use super::{About, FOLDER, Place, Program, Recipe, open_to_all, write};
 use crate::confine::Identity;
 use crate::other;
 
@@ -57,29 +57,44 @@ fn make_queue(queue: &Path) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn recipe(options: &PostfixService, place: &Place<'_>) -> Result<Recipe, Failure> {
-    if place.single_user {
-        let what = "start Postfix, which works as several users and needs root".into();
-        let needs = "CAP_SETUID over several users, and this user namespace has but one";
-        return Err(Failure::Permission { what, needs: Some(needs.into()) });
+/// What is known of it.
+pub(super) const ABOUT: About = About {
+    programs: &["postfix"],
+    also: &["master"],
+    package: "postfix",
+    args: &["-c", FOLDER, "start-fg"],
+    file: "main.cf",
+    version: (&["postconf"], "-dh mail_version"),
+};
+
+impl Program for PostfixService {
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
-    let to = place.to.first();
-    let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
-    let queue = options.queue.as_ref().map(PathBuf::from);
-    let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
-    make_queue(&queue)?;
-    let seconds = |span: Span| span.0.as_secs().max(1);
-    let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = options;
-    let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
-    // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute
-    // (qmgr_active.c). The queue manager looks through that when it is woken.
-    let wakeup = queue_run.min(WAKEUP);
-    let master =
-        format!("{} inet n - n - - smtpd\nqmgr unix n - n {wakeup} 1 qmgr\n{SERVICES}", place.listen);
-    write(&place.folder.join("master.cf"), master.as_bytes())?;
-    // Whoever is in the experiment may relay; nothing is delivered here.
-    let mut configuration = format!(
-        "compatibility_level = 3.6
+
+    fn recipe(&self, place: &Place<'_>) -> Result<Recipe, Failure> {
+        if place.single_user {
+            let what = "start Postfix, which works as several users and needs root".into();
+            let needs = "CAP_SETUID over several users, and this user namespace has but one";
+            return Err(Failure::Permission { what, needs: Some(needs.into()) });
+        }
+        let to = place.to.first();
+        let to = to.ok_or_else(|| other("start Postfix", "there is nothing that it could relay to"))?;
+        let queue = self.queue.as_ref().map(PathBuf::from);
+        let queue = queue.unwrap_or_else(|| place.kept.unwrap_or(place.folder).join("queue"));
+        make_queue(&queue)?;
+        let seconds = |span: Span| span.0.as_secs().max(1);
+        let PostfixService { processes, queue_run, retry, retry_most, max_message, .. } = self;
+        let (queue_run, retry, retry_most) = (seconds(*queue_run), seconds(*retry), seconds(*retry_most));
+        // A message that is to be tried again while a process still holds its file goes back to the incoming mail for a minute
+        // (qmgr_active.c). The queue manager looks through that when it is woken.
+        let wakeup = queue_run.min(WAKEUP);
+        let master =
+            format!("{} inet n - n - - smtpd\nqmgr unix n - n {wakeup} 1 qmgr\n{SERVICES}", place.listen);
+        write(&place.folder.join("master.cf"), master.as_bytes())?;
+        // Whoever is in the experiment may relay; nothing is delivered here.
+        let mut configuration = format!(
+            "compatibility_level = 3.6
 queue_directory = {}
 data_directory = {folder}/data
 maillog_file = {folder}/log
@@ -104,26 +119,23 @@ maximal_backoff_time = {retry_most}s
 transport_retry_time = {retry}s
 message_size_limit = {}
 ",
-        queue.display(),
-        to.ip(),
-        to.port(),
-        max_message.0,
-        folder = place.path(),
-    );
-    for (name, value) in &options.settings {
-        writeln!(configuration, "{name} = {value}").expect("a string can be written to");
+            queue.display(),
+            to.ip(),
+            to.port(),
+            max_message.0,
+            folder = place.path(),
+        );
+        for (name, value) in &self.settings {
+            writeln!(configuration, "{name} = {value}").expect("a string can be written to");
+        }
+        Ok(Recipe {
+            configuration,
+            // Its master starts each of its parts as the user that it is to be, and gives it its queue.
+            identity: Identity::SeveralUsers,
+            writable: Some(queue),
+            visible: None,
+        })
     }
-    Ok(Recipe {
-        programs: &["postfix"],
-        package: "postfix",
-        args: &["-c", FOLDER, "start-fg"],
-        file: "main.cf",
-        configuration,
-        // Its master starts each of its parts as the user that it is to be, and gives it its queue.
-        identity: Identity::SeveralUsers,
-        writable: Some(queue),
-        visible: None,
-    })
 }
 
 #[cfg(test)]

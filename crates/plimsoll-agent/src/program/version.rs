@@ -11,18 +11,11 @@ use crate::exec;
 /// command of the user's own is named, and not asked: nobody knows what it would do.
 #[must_use]
 pub fn program_version(service: &Service) -> Option<ProgramVersion> {
-    let asked: (&[&str], &str) = match &service.kind {
-        ServiceKind::Nginx(_) => (&["nginx"], "-v"),
-        ServiceKind::Haproxy(_) => (&["haproxy"], "-v"),
-        ServiceKind::Apache(_) => (&["apache2", "httpd"], "-v"),
-        // postfix(1) itself tells no version.
-        ServiceKind::Postfix(_) => (&["postconf"], "-dh mail_version"),
-        ServiceKind::Exec(exec) => {
-            let program = exec::find(exec.argv.first()?)?;
-            return Some(ProgramVersion { path: program.display().to_string(), version: None });
-        }
-        _ => return None,
-    };
+    if let ServiceKind::Exec(exec) = &service.kind {
+        let program = exec::find(exec.argv.first()?)?;
+        return Some(ProgramVersion { path: program.display().to_string(), version: None });
+    }
+    let asked = super::of(&service.kind)?.about().version;
     let program = asked.0.iter().find_map(|name| exec::find(name))?;
     let answer = Command::new(&program).args(asked.1.split(' ')).stdin(Stdio::null()).output().ok();
     let told = answer.filter(|answer| answer.status.success()).and_then(|answer| {

@@ -49,9 +49,8 @@ struct Found {
 
 impl Found {
     fn of(cell: &Cell, claim: &DiagnoseClaim, trials: &[&TrialRecord]) -> Result<Self, String> {
-        let phase = cell.experiment.all_phases().find(|phase| phase.name == claim.phase);
-        let load =
-            phase.and_then(|phase| cell.experiment.loads.get(phase.measure.as_ref()?)?.kind.diagnose());
+        let load = cell.experiment.measured_load(&claim.phase);
+        let load = load.and_then(|load| cell.experiment.loads.get(load)?.kind.diagnose());
         let target = target(load.ok_or("nothing looks at a path")?);
         let slices = slices::of_sound(trials, &claim.phase);
         let results: Vec<&LoadResult> = slices.into_iter().map(|slice| &slice.result).collect();

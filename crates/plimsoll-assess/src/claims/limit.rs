@@ -32,8 +32,8 @@ impl<'e> Task<'e> {
     fn of(experiment: &'e Experiment, phase: &str) -> Option<Self> {
         let mut claims = claims(experiment);
         let claim = claims.find(|claim| claim.phase == phase)?;
-        let named = experiment.all_phases().find(|other| other.name == phase && other.search.is_some())?;
-        let search = named.search.as_ref()?;
+        let named = experiment.all_phases().filter(|other| other.name == phase);
+        let search = named.filter_map(|other| other.kind.search()).next()?;
         let open = experiment.loads.get(&search.load)?.kind.http()?.open.as_ref()?;
         let settings =
             LimitSettings { precision: claim.precision.0, ..LimitSettings::between(open.rate, search.to) };

@@ -95,8 +95,7 @@ fn fitted(
 
 /// The host from which the phase sends.
 fn sender<'p>(plan: &'p Plan, claim: &LossCurveClaim) -> &'p str {
-    let phase = plan.experiment.all_phases().find(|phase| phase.name == claim.phase);
-    let load = phase.and_then(|phase| phase.measure.as_ref());
+    let load = plan.experiment.measured_load(&claim.phase);
     load.and_then(|load| plan.experiment.loads.get(load)).map_or("", |load| load.from.as_str())
 }
 

@@ -339,6 +339,7 @@ modes = { phase = "timed" }
             ..LoadResult::default()
         };
         let slice = |(number, (rate, there)): (u32, (f64, bool))| Slice {
+            load: String::new(),
             number,
             counters: BTreeMap::from([(
                 "machine".to_owned(),

@@ -150,7 +150,8 @@ fn times_to_recover(plan: &Plan, trial: &TrialRecord) -> Vec<Option<f64>> {
 }
 
 fn first_good_window(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> Option<u64> {
-    let watch = find_watch(&plan.experiment.phases, &phase.name)?;
+    let named = plan.experiment.all_phases().filter(|it| it.name == phase.name);
+    let watch = named.filter_map(|it| it.kind.watch()).next()?;
     let baseline: Vec<Slice> =
         windows::measured(trial, &watch.against).flat_map(|phase| phase.slices.iter().cloned()).collect();
     let windows: Vec<(f64, f64)> = phase
@@ -165,14 +166,4 @@ fn first_good_window(plan: &Plan, trial: &TrialRecord, phase: &PhaseRecord) -> O
         })
         .collect();
     recovery::first_of_run(&windows, watch.windows as usize, |passes| passes > 0.5).map(|at| at as u64)
-}
-
-fn find_watch<'p>(
-    phases: &'p [plimsoll_model::experiment::Phase],
-    name: &str,
-) -> Option<&'p plimsoll_model::experiment::Watch> {
-    phases.iter().find_map(|phase| match &phase.watch {
-        Some(watch) if phase.name == name => Some(watch),
-        _ => find_watch(&phase.steps, name),
-    })
 }

@@ -69,7 +69,7 @@ mod tests {
     fn applied(name: &str, text: &str, cause: CauseId) -> Option<Plan> {
         let plan = Plan::read(name, text, &Settings::default()).unwrap();
         let experiment = &plan.cells.first()?.experiment;
-        let after = experiment.all_phases().find(|phase| phase.measure.is_some())?.name.clone();
+        let after = experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.clone();
         let mut cells = plan.cells.iter();
         let found = cells.find_map(|cell| change(cause, &cell.experiment))?;
         let Change { what, set, actions, without_background } = found;
@@ -144,7 +144,7 @@ measure = "some"
         assert_eq!(backlog.services["web"].kind.web().unwrap().backlog, 4096);
         assert_eq!(backlog.hosts["a"].sysctls["net.core.somaxconn"].to_string(), "4096");
         assert_eq!(of(CauseId::MemoryOom).hosts["a"].memory.unwrap().0, 8 * (64 << 20));
-        assert_eq!(of(CauseId::NetRuleChain).phases[0].actions.len(), 1);
+        assert_eq!(of(CauseId::NetRuleChain).phases[0].actions().count(), 1);
         assert!(applied("held", HELD, CauseId::DiskCompetingIo).is_none(), "it has no background load");
     }
 }

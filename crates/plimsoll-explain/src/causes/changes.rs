@@ -45,7 +45,7 @@ impl Change {
     /// No rules that packets are compared with.
     pub(super) fn without_rules(experiment: &Experiment) -> Option<Self> {
         let hosts = of_namespaces(experiment);
-        let actions = hosts.map(|host| Action::FlushRules(FlushRules { on: host.clone() }));
+        let actions = hosts.map(|host| Action::of(FlushRules { on: host.clone() }));
         Self::act("with all rules of routing policy and nftables taken away", actions)
     }
 
@@ -57,7 +57,7 @@ impl Change {
 
     /// More memory for the hosts that are held to little.
     pub(super) fn more_memory(experiment: &Experiment) -> Option<Self> {
-        let more = experiment.hosts.iter().filter_map(|(name, host)| {
+        let more = experiment.declared_hosts().filter_map(|(name, host)| {
             Some((format!("hosts.{name}.memory"), json!(host.memory?.0.saturating_mul(MORE_MEMORY))))
         });
         Self::set(format!("with {MORE_MEMORY} times the memory"), more)
@@ -72,7 +72,7 @@ impl Change {
 
 /// The hosts whose kernel state is their own.
 pub(super) fn of_namespaces(experiment: &Experiment) -> impl Iterator<Item = &String> {
-    experiment.hosts.iter().filter(|(_, host)| host.kind.own().network).map(|(name, _)| name)
+    experiment.declared_hosts().filter(|(_, host)| host.kind.own().network).map(|(name, _)| name)
 }
 
 /// The hosts that services run on, as far as their kernel state is their own.

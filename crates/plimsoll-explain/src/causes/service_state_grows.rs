@@ -33,6 +33,6 @@ fn change(experiment: &Experiment) -> Option<Change> {
     let services = experiment.services.keys();
     Change::act(
         "with the services restarted",
-        services.map(|service| Action::Restart(RestartService { service: service.clone() })),
+        services.map(|service| Action::of(RestartService { service: service.clone() })),
     )
 }

@@ -2,18 +2,20 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 
 use super::shaper::{Drop, Shaper};
+use crate::control::{Heard, HostEnd, Word};
 use crate::counts::EmulatorCounts;
 use crate::packet::PacketSocket;
+use crate::spec::LinkShape;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
@@ -70,13 +72,9 @@ impl Emulator {
         }
     }
 
-    /// Forwards until the controller is gone. To each byte that it sends, the counts are the answer.
-    pub(super) fn forward(
-        &mut self,
-        control: &UnixStream,
-        mut answer: impl FnMut(&EmulatorCounts),
-    ) -> io::Result<()> {
-        control.set_nonblocking(true)?;
+    /// Forwards until the controller is gone. A question is answered by the counts, a change by that it holds from now on.
+    pub(super) fn forward(&mut self, control: &HostEnd) -> io::Result<()> {
+        control.stream().set_nonblocking(true)?;
         loop {
             let began = now(ClockId::CLOCK_MONOTONIC)?;
             let handled = self.take_in()? + self.let_out(now(ClockId::CLOCK_MONOTONIC)?);
@@ -88,11 +86,24 @@ impl Emulator {
                 Heard::Nothing => {}
                 Heard::Question => {
                     self.counts.overruns += self.ends.iter().map(PacketSocket::overruns).sum::<u64>();
-                    answer(&self.counts);
+                    control.say(&Word::Counts(self.counts));
                 }
+                Heard::Change(shapes) => match self.change(&shapes) {
+                    Some(()) => control.say(&Word::Ready),
+                    None => control.fail("reading what the emulator is to do", Errno::EINVAL),
+                },
                 Heard::End => return Ok(()),
             }
         }
+    }
+
+    /// Frames that arrive from now on are treated otherwise; those on their way are not.
+    fn change(&mut self, shapes: &str) -> Option<()> {
+        let shapes: [LinkShape; 2] = serde_json::from_str(shapes).ok()?;
+        for (direction, shape) in self.directions.iter_mut().zip(shapes) {
+            direction.shaper.change(shape);
+        }
+        Some(())
     }
 
     /// Takes frames in at both ends, and says how many.
@@ -148,7 +159,7 @@ impl Emulator {
     }
 
     /// Sleeps until a frame comes, one is due, or the controller says something.
-    fn wait(&mut self, control: &UnixStream) -> io::Result<Heard> {
+    fn wait(&mut self, control: &HostEnd) -> io::Result<Heard> {
         let due = self.directions.iter().filter_map(|d| Some(d.travelling.peek()?.0.due)).min();
         let left = match due {
             None => None,
@@ -176,24 +187,13 @@ impl Emulator {
             // An interface that is gone is readable for ever; it is this emulator's end, too, if nothing is on its way.
             return Ok(Heard::Nothing);
         }
-        Ok(match (&*control).read(&mut [0; 1]) {
-            Ok(1) => Heard::Question,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Heard::Nothing,
-            _ => Heard::End,
-        })
+        control.heard()
     }
 }
 
 /// How much earlier a sleep has to end after which a frame is due in so many nanoseconds.
 fn awake_before(left: u64) -> u64 {
     (left / AWAKE_BEFORE_PART).clamp(AWAKE_BEFORE, AWAKE_BEFORE_MOST)
-}
-
-/// What the controller said.
-enum Heard {
-    Nothing,
-    Question,
-    End,
 }
 
 fn now(clock: ClockId) -> io::Result<u64> {

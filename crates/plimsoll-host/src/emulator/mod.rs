@@ -84,8 +84,7 @@ pub(crate) fn stage(control: &HostEnd, mut args: impl Iterator<Item = OsString>)
     slice::shorten().ok();
     control.say(&Word::Started);
     let shapers = [Shaper::new(&there, seed), Shaper::new(&back, !seed)];
-    let answer = |counts: &EmulatorCounts| control.say(&Word::Counts(*counts));
-    match Emulator::new(ends, shapers).forward(control.stream(), answer) {
+    match Emulator::new(ends, shapers).forward(control) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => reexec::failed(control, "forwarding", errno_of(&error)),
     }
@@ -133,6 +132,15 @@ impl EmulatorProcess {
             Some(Word::Counts(counts)) => Ok(counts),
             other => Err(error(&self.link, asking, io::Error::other(format!("it answered {other:?}")))),
         }
+    }
+
+    /// Changes what it does to frames that arrive from now on.
+    pub(crate) fn reshape(&mut self, shape: &[LinkShape; 2]) -> Result<(), HostError> {
+        let changing = "changing what the emulator does";
+        self.link.shape = shape.clone();
+        let told = self.control.change(shape);
+        told.map_err(|source| error(&self.link, changing, source))?;
+        self.hear(&Word::Ready)
     }
 
     pub(crate) fn link(&self) -> &LinkSpec {

@@ -49,6 +49,13 @@ impl Shaper {
         }
     }
 
+    /// Frames that arrive from now on are treated so. Those that wait to be sent keep their turn, and none overtakes one that travels but
+    /// by chance.
+    pub(crate) fn change(&mut self, shape: LinkShape) {
+        self.shape = shape;
+        self.losing = false;
+    }
+
     /// When the frame of this length that arrives now comes out.
     pub(crate) fn admit(&mut self, now: u64, length: u64) -> Result<u64, Drop> {
         if self.is_lost() {
@@ -182,6 +189,17 @@ mod tests {
         let mut emulator = shaper(&shape);
         let early = (0..10_000).filter(|n| emulator.admit(*n, 100).unwrap() == *n).count();
         assert!((2_300..2_700).contains(&early), "{early}");
+    }
+
+    #[test]
+    fn a_change_holds_for_what_arrives_after_it() {
+        let mut emulator = shaper(&LinkShape { delay_ns: 10 * MS, ..LinkShape::default() });
+        assert_eq!(emulator.admit(0, 100), Ok(10 * MS));
+        emulator.change(LinkShape { loss: 1.0, ..LinkShape::default() });
+        assert_eq!(emulator.admit(MS, 100), Err(Drop::Lost));
+        emulator.change(LinkShape { delay_ns: MS, ..LinkShape::default() });
+        assert_eq!(emulator.admit(2 * MS, 100), Ok(10 * MS), "it does not overtake");
+        assert_eq!(emulator.admit(20 * MS, 100), Ok(21 * MS));
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn kind(path: &Path) -> Result<Kind, String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let in_queue = path.parent().is_some_and(|parent| parent.ends_with("queue"));
     match name {
+        "queue_depth" if path.starts_with("/sys/devices") => Ok(Kind::QueueNumber),
         "nr_requests" | "read_ahead_kb" if in_queue && path.starts_with("/sys/devices") => {
             Ok(Kind::QueueNumber)
         }

@@ -194,6 +194,11 @@ impl Volumes {
         if let Some(depth) = queue.depth {
             undo.set(&folder.join("nr_requests"), &depth.to_string())?;
         }
+        if let Some(depth) = queue.ncq {
+            // Beside the folder of the kernel's own queue stands what the device is.
+            let own = folder.with_file_name("device").join("queue_depth");
+            undo.set(&own, &depth.to_string())?;
+        }
         if let Some(ahead) = queue.read_ahead {
             undo.set(&folder.join("read_ahead_kb"), &(ahead.0 >> 10).to_string())?;
         }

@@ -92,6 +92,7 @@ pub(crate) fn spec(
         folder,
         env: Default::default(),
         pass_env: Vec::new(),
+        template: None,
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

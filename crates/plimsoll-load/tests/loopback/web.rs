@@ -150,6 +150,7 @@ fn an_address_in_use_is_named() {
         kind,
         env: Default::default(),
         pass_env: Vec::new(),
+        template: None,
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

@@ -11,10 +11,11 @@ macro_rules! kinds {
         pub enum $name:ident, a table that is $what:literal, read as $table:ident {
             $($(#[$of_kind:meta])* $key:ident: $kind:ident($type:ty),)+
         }
+        $(beside $beside:ident: $of_beside:ty, taken in by $take_in:ident)?
     ) => {
-        $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
+        $(#[$doc])*
         pub enum $name {
             $($(#[$of_kind])* $kind($type),)+
         }
@@ -23,6 +24,7 @@ macro_rules! kinds {
         #[serde(deny_unknown_fields)]
         struct $table {
             $(#[serde(default)] $key: Option<$type>,)+
+            $(#[serde(default)] $beside: Option<$of_beside>,)?
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
@@ -31,7 +33,14 @@ macro_rules! kinds {
                 let mut given: Vec<(&str, Self)> = Vec::new();
                 $(given.extend(table.$key.map(|it| (stringify!($key), Self::$kind(it))));)+
                 let only = $crate::experiment::kinds::only($what, &[$(stringify!($key)),+], given);
-                only.map_err(::serde::de::Error::custom)
+                let only = only.map_err(::serde::de::Error::custom);
+                $(let only = only.map(|mut only: Self| {
+                    if let Some(beside) = &table.$beside {
+                        only.$take_in(beside);
+                    }
+                    only
+                });)?
+                only
             }
         }
 
@@ -132,10 +141,15 @@ pub(super) fn only<T>(what: &str, known: &[&str], mut given: Vec<(&str, T)>) -> 
         [_] => return Ok(given.remove(0).1),
         [] => format!("{what} {SAYS_NOTHING}"),
         several => {
-            let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = several.iter().map(|(name, _)| plain(name)).collect();
             format!("{what} is {} at once", names.join(" and "))
         }
     };
-    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let known: Vec<String> = known.iter().map(|name| format!("`{}`", plain(name))).collect();
     Err(format!("{wrong}, expected exactly one of {}", known.join(", ")))
+}
+
+/// A key without what Rust wants before a word of its own.
+fn plain(key: &str) -> &str {
+    key.strip_prefix("r#").unwrap_or(key)
 }

@@ -40,6 +40,10 @@ pub struct Link {
     /// What differs on the way from the second host to the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Way>,
+    /// What the ends of the link do in the place of the kernel's own work on each packet; by default all that a virtual link can, and nothing
+    /// on a link that does something to packets, so that packets are as long as on a cable there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offload: Option<Offloads>,
     /// Fixes which packets are lost and how they jitter; by default that differs from trial to trial. Netem knows it from Linux 6.7 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -47,6 +51,24 @@ pub struct Link {
     /// was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<LinkShaper>,
+}
+
+/// What a network interface does in the place of the kernel's own work on each packet (ethtool(8), `-K`). What is not named stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Offloads {
+    /// Generic segmentation offload: packets are cut to size as late as possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gso: Option<bool>,
+    /// Generic receive offload: packets that belong together are taken as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gro: Option<bool>,
+    /// TCP segmentation offload: the interface cuts packets to size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
+    /// Large receive offload: the interface puts packets together. A virtual link has none, and refuses `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lro: Option<bool>,
 }
 
 /// What shapes the packets of a link.

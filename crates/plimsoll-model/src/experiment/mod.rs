@@ -14,12 +14,15 @@ pub mod action;
 pub mod capture;
 pub mod claim;
 pub mod cpus;
+mod group;
+pub mod hook;
 pub mod host;
 pub mod limit;
 pub mod link;
 pub mod load;
 pub mod metric;
 pub mod open_loop;
+pub mod phase;
 pub mod service;
 mod share;
 pub mod storage;
@@ -33,14 +36,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use action::{Action, FlushRules, RestartService, RunProgram, SendSignal, SetSysctls, SignalName};
+pub use action::*;
 pub use capture::Capture;
 pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
+pub use hook::{Hook, HookMoment};
 pub use host::{GuestClock, HostKind, Own};
 pub use limit::Search;
-pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Way};
+pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};
 pub use load::bulk::{BulkLoad, Direction, SendBy};
 pub use load::diagnose::DiagnoseLoad;
 pub use load::hops::HopsLoad;
@@ -51,12 +55,9 @@ pub use load::udp::UdpLoad;
 pub use load::{Carrier, Load, LoadFacts, LoadKind, Target};
 pub use metric::Metric;
 pub use parse::{FileError, Override, parse, parse_value};
+pub use phase::*;
 pub use problem::nearest;
-pub use service::{
-    ApacheService, BulkService, Durability, ExecService, HaproxyService, Leak, MailRelayService,
-    NginxService, Outage, PassBy, PostfixService, ProxyMode, Ready, RelayService, Service, ServiceKind,
-    SmtpSinkService, Take, TcpProxyService, WebModel, WebService,
-};
+pub use service::*;
 
 pub use load::storage::{Access, CacheState, StorageEngine, StorageLoad, SyncBy};
 pub use storage::{BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVolume, Queueing, Volume};
@@ -119,16 +120,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// All phases in the order of the file, each before the steps inside it.
-    pub fn all_phases(&self) -> impl Iterator<Item = &Phase> {
-        let mut waiting: Vec<&Phase> = self.phases.iter().rev().collect();
-        std::iter::from_fn(move || {
-            let phase = waiting.pop()?;
-            waiting.extend(phase.steps.iter().rev());
-            Some(phase)
-        })
-    }
-
     /// What is usually asked of the load that a phase measures.
     #[must_use]
     pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
@@ -137,8 +128,7 @@ impl Experiment {
 
     /// The load that a phase measures.
     pub(crate) fn load_of(&self, phase: &str) -> Option<&Load> {
-        let mut named = self.all_phases().filter(|it| it.name == phase);
-        self.loads.get(named.find_map(|phase| phase.measure.as_ref())?)
+        self.loads.get(self.measured_load(phase)?)
     }
 }
 
@@ -186,6 +176,28 @@ pub struct Host {
     /// How long a virtual machine may take until its agent runs (1 s to 1 h; 2 min without it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_within: Option<Span>,
+    /// Programs that are run on it when it is there, before its services are started, one after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<Hook>,
+    /// Programs that are run on it before each phase that runs a load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before_each: Vec<Hook>,
+    /// Programs that are run on it after each phase that runs a load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_each: Vec<Hook>,
+    /// Programs that are run on it at the end of a trial, also where that failed or was interrupted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleanup: Vec<Hook>,
+    /// The largest packet of its loopback interface, in bytes (68 to 65536); the kernel's default, 65536, without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loopback_mtu: Option<u32>,
+    /// How many such hosts there are (1 to 200): a group. Links that join it join each of them, and a load from it runs on all of them at
+    /// once, on each as it is written, and counts as one. Services and volumes are on hosts that are no group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// The group that it was made for.
+    #[serde(skip)]
+    pub member_of: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -221,146 +233,6 @@ impl std::fmt::Display for SysctlValue {
             Self::Number(n) => n.fmt(f),
             Self::Text(text) => f.write_str(text),
         }
-    }
-}
-
-/// A named stretch of a trial. Exactly one of `measure`, `drive`, `do`, `settle`, `stop`, `start`, `watch`, `search` and `steps` says what
-/// happens in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Phase {
-    /// Its name, by which claims refer to it.
-    pub name: String,
-    /// Run this load and count it. With a control the load is cut into `slices` that alternate between the two rigs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measure: Option<String>,
-    /// How many slices a measured load is cut into (1 to 10000).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slices: Option<u32>,
-    /// Go on with further slices, up to so many in all, while the figure is not yet sure enough for the claim that it serves. Whether it is
-    /// good or bad does not matter for that, only how much the slices scatter, so that the figure stays unbiased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_slices: Option<u32>,
-    /// How long such further slices may go on; without it, as long as it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extend_for: Option<Span>,
-    /// How often to run the measured load beforehand without counting it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_up: Option<u32>,
-    /// The measured time of a load of mail goes on until all mail that was acknowledged in the trial has arrived at this sink: what is measured
-    /// is then how much a relay delivers, and not only how much it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until_delivered: Option<String>,
-    /// Run this load for its effect: it is recorded, but is no measurement of the system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drive: Option<String>,
-    /// Do these things, one after the other, on the rigs that do not sit this phase out: run a program on a host, change its settings, send a
-    /// service a signal.
-    #[serde(default, rename = "do", skip_serializing_if = "Vec::is_empty")]
-    pub actions: Vec<Action>,
-    /// Leave out what `do` says: as a factor (`phases.NAME.skip`), a trial with the step and one without it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub skip: bool,
-    /// Wait until the hosts have come to rest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle: Option<Settle>,
-    /// Stop this service. What is connected to it is cut off, and nobody can reach it until a later phase starts it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<String>,
-    /// Start this service again, where it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
-    /// Measure small windows until several in a row are as good as the baseline: this finds the time to recover.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watch: Option<Watch>,
-    /// Offer a load at rates that follow from what was found before, until the highest is known that holds a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
-    /// Steps that are carried out in order, as often as `repeat` says.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Phase>,
-    /// How often to carry out the steps (1 to 10000).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u32>,
-    /// The longest that the phase may take; past it the trial is invalid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<Span>,
-}
-
-impl Phase {
-    /// A phase that does these things.
-    pub(crate) fn doing(name: &str, actions: Vec<Action>) -> Self {
-        Self {
-            name: name.to_owned(),
-            measure: None,
-            slices: None,
-            most_slices: None,
-            extend_for: None,
-            warm_up: None,
-            until_delivered: None,
-            drive: None,
-            actions,
-            skip: false,
-            settle: None,
-            stop: None,
-            start: None,
-            watch: None,
-            search: None,
-            steps: Vec::new(),
-            repeat: None,
-            at_most: None,
-        }
-    }
-}
-
-/// What to wait for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Settle {
-    /// Wait at least this long.
-    #[serde(default)]
-    pub at_least: Span,
-    /// Then until no TCP connection is left on this host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drained: Option<String>,
-    /// Then until all mail that was acknowledged to a load of the trial has arrived at this sink.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivered: Option<String>,
-    /// Whether a connection in TIME_WAIT counts as left.
-    #[serde(default)]
-    pub time_wait: bool,
-}
-
-/// How to look for the time to recover.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Watch {
-    /// The load of which windows are measured.
-    pub load: String,
-    /// The measured phase that a window is compared with.
-    pub against: String,
-    /// Connections (or requests) in a window.
-    #[serde(default = "Watch::default_connections")]
-    pub connections: u64,
-    /// From the start of one window to the start of the next.
-    #[serde(default = "Watch::default_every")]
-    pub every: Span,
-    /// How many windows in a row must pass.
-    #[serde(default = "Watch::default_windows")]
-    pub windows: u32,
-    /// When to give up looking; the trial then goes on.
-    pub give_up: Span,
-}
-
-impl Watch {
-    fn default_connections() -> u64 {
-        50
-    }
-    fn default_every() -> Span {
-        Span::millis(500)
-    }
-    fn default_windows() -> u32 {
-        3
     }
 }
 

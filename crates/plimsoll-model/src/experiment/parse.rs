@@ -116,6 +116,12 @@ fn path_of(path: &str) -> Result<Vec<String>, FileError> {
 
 /// The item of this name or index inside `item`; an element of a list of tables goes by its `name`, too.
 fn child<'i>(item: &'i mut Item, part: &str) -> Option<&'i mut Item> {
+    if let Some(list) = item.as_array_mut() {
+        let name = |value: &Value| value.as_inline_table()?.get("name")?.as_str().map(ToOwned::to_owned);
+        let by_name = list.iter().position(|value| name(value).as_deref() == Some(part));
+        let index = by_name.or_else(|| part.parse().ok())?;
+        return item.get_mut(index);
+    }
     if let Some(tables) = item.as_array_of_tables_mut() {
         let by_name = tables.iter().position(|table| table.get("name").and_then(Item::as_str) == Some(part));
         let index = by_name.or_else(|| part.parse().ok())?;
@@ -185,7 +191,11 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
     let mut wrong: Vec<FileError> =
         validate::validate(&experiment).into_iter().map(|problem| problem.locate(&text)).collect();
     wrong.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
-    FileError::all_of(wrong).map_or(Ok(experiment), Err)
+    if let Some(error) = FileError::all_of(wrong) {
+        return Err(error);
+    }
+    experiment.make_groups();
+    Ok(experiment)
 }
 
 fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
@@ -208,7 +218,7 @@ fn overridden(text: &str, overrides: &[Override]) -> Result<String, FileError> {
 
 impl FileError {
     /// An error that stands in no file.
-    pub(super) fn plain(message: String, expected: &str) -> Self {
+    pub(crate) fn plain(message: String, expected: &str) -> Self {
         Self {
             message,
             expected: Some(expected.into()),

@@ -125,6 +125,10 @@ pub struct Queueing {
     /// How many requests may wait in the scheduler (`nr_requests`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// How many requests the device itself may hold at a time (`device/queue_depth`: NCQ of SATA, tagged queueing of SCSI; 1 to 1024). Only of
+    /// a `device` that has such a queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ncq: Option<u32>,
     /// How far the kernel reads ahead of a sequential reader (`read_ahead_kb`; 0 to 1G).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<ByteSize>,

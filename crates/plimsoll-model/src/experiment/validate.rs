@@ -2,15 +2,13 @@
 
 mod capture;
 mod extent;
-mod limit;
+pub(super) mod limit;
 mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::problem::{
-    Checked, Part, Problem, check_cell, declared, in_range, mail_sink, measured, one_of, problem,
-};
-use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, sysctl};
+use super::problem::{Checked, Part, Problem, check_cell, declared, in_range, measured, one_of, problem};
+use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, group, hook, sysctl};
 
 /// All that makes no sense: of each host, link, service, load, phase, factor and claim, what comes first. Where there is too much of
 /// something, that alone.
@@ -73,6 +71,7 @@ fn hosts(experiment: &Experiment, found: &mut Found) {
     for (name, host) in &experiment.hosts {
         found.note(check_host(experiment, name, host));
     }
+    found.note(group::check(experiment));
     found.note(settings(experiment));
     for (index, link) in experiment.links.iter().enumerate() {
         found.note(check_link(experiment, index, link));
@@ -93,6 +92,15 @@ fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
     }
     host.kind.check(experiment, name, host)?;
     translation(experiment, name, host)?;
+    hook::of_host(name, host)?;
+    if let Some(mtu) = host.loopback_mtu {
+        if !host.kind.own().network {
+            let message = "a local host shares the machine's loopback interface";
+            let expected = "this only on a host of kind \"namespace\"";
+            return Err(problem(path!["hosts", name, "loopback_mtu"], message, expected));
+        }
+        in_range(u64::from(mtu), 68, 65_536, path!["hosts", name, "loopback_mtu"])?;
+    }
     if let Some(memory) = host.memory {
         in_range(memory.0, 16 << 20, 1 << 50, path!["hosts", name, "memory"])?;
     }
@@ -220,20 +228,20 @@ fn translation(experiment: &Experiment, name: &String, host: &Host) -> Checked {
     })
 }
 
-/// No service passes connections on to itself, over however many others.
+/// No service needs itself, over however many others.
 fn service_cycle(experiment: &Experiment) -> Checked {
     for name in experiment.services.keys() {
-        let mut seen = BTreeSet::new();
-        let mut at = Some(name.as_str());
-        while let Some(here) = at {
-            if !seen.insert(here) {
+        let mut waiting = vec![(name.as_str(), Vec::new())];
+        while let Some((here, way)) = waiting.pop() {
+            if way.contains(&here) {
                 return Err(problem(
                     path!["services", name],
                     format!("the service `{name}` leads back to `{here}`"),
                     "a chain of services that ends",
                 ));
             }
-            at = experiment.services[here].onward();
+            let way: Vec<&str> = way.into_iter().chain([here]).collect();
+            waiting.extend(experiment.services[here].needs().into_iter().map(|next| (next, way.clone())));
         }
     }
     Ok(())
@@ -251,128 +259,24 @@ fn check_phases<'e>(
         found.note(Err(problem(at.to_vec(), "there is no phase", "at least one, such as [[phases]]")));
     }
     for (index, phase) in phases.iter().enumerate() {
-        let here = |key: &str| [at, &path![index, key]].concat();
-        found.note(check_phase(experiment, phase, &here, names));
-        names.insert(phase.name.clone(), phase.measure.as_deref());
-        if !phase.steps.is_empty() {
-            check_phases(experiment, &phase.steps, &here("steps"), names, found);
+        let here = [at, &path![index]].concat();
+        if names.contains_key(&phase.name) {
+            found.note(Err(problem(
+                [here.as_slice(), &path!["name"]].concat(),
+                format!("there are two phases `{}`", phase.name),
+                "a name of its own for each phase",
+            )));
+        }
+        found.note(phase.check(experiment, here.clone(), names));
+        names.insert(phase.name.clone(), phase.measured_load().map(String::as_str));
+        if let several @ [_, _, ..] = phase.measures() {
+            names.extend(phase.recorded_as().into_iter().zip(several.iter().map(|load| Some(load.as_str()))));
+        }
+        if !phase.inside().is_empty() {
+            let inside = [here.as_slice(), &path!["steps"]].concat();
+            check_phases(experiment, phase.inside(), &inside, names, found);
         }
     }
-}
-
-fn check_phase(
-    experiment: &Experiment,
-    phase: &Phase,
-    here: &impl Fn(&str) -> Vec<Part>,
-    names: &BTreeMap<String, Option<&str>>,
-) -> Checked {
-    let kinds = [
-        ("measure", phase.measure.is_some()),
-        ("drive", phase.drive.is_some()),
-        ("do", !phase.actions.is_empty()),
-        ("settle", phase.settle.is_some()),
-        ("stop", phase.stop.is_some()),
-        ("start", phase.start.is_some()),
-        ("watch", phase.watch.is_some()),
-        ("search", phase.search.is_some()),
-        ("steps", !phase.steps.is_empty()),
-    ];
-    one_of(&kinds, &format!("the phase `{}`", phase.name), here("name"))?;
-    if names.contains_key(&phase.name) {
-        return Err(problem(
-            here("name"),
-            format!("there are two phases `{}`", phase.name),
-            "a name of its own for each phase",
-        ));
-    }
-    for (key, load) in [("measure", &phase.measure), ("drive", &phase.drive)] {
-        if let Some(load) = load {
-            declared(load, &experiment.loads, "load", here(key))?;
-        }
-    }
-    for (key, service) in [("stop", &phase.stop), ("start", &phase.start)] {
-        if let Some(service) = service {
-            declared(service, &experiment.services, "service", here(key))?;
-        }
-    }
-    for (index, action) in phase.actions.iter().enumerate() {
-        action.check(experiment, &[here("do").as_slice(), &path![index]].concat())?;
-    }
-    if phase.skip && phase.actions.is_empty() {
-        return Err(problem(here("skip"), "there is nothing to leave out", "it beside `do`"));
-    }
-    let with_measure =
-        [("slices", phase.slices), ("most_slices", phase.most_slices), ("warm_up", phase.warm_up)];
-    only_with(phase.measure.is_some(), "measure", &with_measure, here)?;
-    if let Some(most) = phase.most_slices {
-        in_range(u64::from(most), u64::from(phase.slices.unwrap_or(1)), 10_000, here("most_slices"))?;
-    }
-    if let Some(sink) = &phase.until_delivered {
-        mail_sink(experiment, sink, here("until_delivered"))?;
-        let load = phase.measure.as_ref().and_then(|load| experiment.loads.get(load));
-        if load.is_none_or(|load| load.kind.smtp().is_none()) {
-            return Err(problem(
-                here("until_delivered"),
-                "no mail is measured",
-                "`measure` with a load of mail",
-            ));
-        }
-    }
-    if phase.extend_for.is_some() && phase.most_slices.is_none() {
-        return Err(problem(here("extend_for"), "there is nothing to extend", "it beside `most_slices`"));
-    }
-    only_with(!phase.steps.is_empty(), "steps", &[("repeat", phase.repeat)], here)?;
-    if let Some(settle) = &phase.settle
-        && let Some(host) = &settle.drained
-    {
-        declared(host, &experiment.hosts, "host", [here("settle").as_slice(), &path!["drained"]].concat())?;
-    }
-    if let Some(settle) = &phase.settle
-        && let Some(sink) = &settle.delivered
-    {
-        mail_sink(experiment, sink, [here("settle").as_slice(), &path!["delivered"]].concat())?;
-    }
-    if let Some(watch) = &phase.watch {
-        declared(
-            &watch.load,
-            &experiment.loads,
-            "load",
-            [here("watch").as_slice(), &path!["load"]].concat(),
-        )?;
-        measured(&watch.against, names, [here("watch").as_slice(), &path!["against"]].concat())?;
-        in_range(u64::from(watch.windows), 1, 100, [here("watch").as_slice(), &path!["windows"]].concat())?;
-        in_range(
-            watch.connections,
-            1,
-            1_000_000,
-            [here("watch").as_slice(), &path!["connections"]].concat(),
-        )?;
-    }
-    if let Some(search) = &phase.search {
-        limit::check_search(experiment, &phase.name, search, &here("search"))?;
-    }
-    Ok(())
-}
-
-/// Numbers that mean something only beside another key, and are from 1 to 10000.
-fn only_with(
-    present: bool,
-    key: &str,
-    numbers: &[(&str, Option<u32>)],
-    here: &impl Fn(&str) -> Vec<Part>,
-) -> Checked {
-    for (name, number) in numbers {
-        let Some(number) = number else { continue };
-        if !present {
-            return Err(problem(
-                here(name),
-                format!("`{name}` means nothing here"),
-                format!("it only beside `{key}`"),
-            ));
-        }
-        in_range(u64::from(*number), u64::from(*name != "warm_up"), 10_000, here(name))?;
-    }
-    Ok(())
 }
 
 fn control(experiment: &Experiment, names: &BTreeMap<String, Option<&str>>) -> Checked {

@@ -109,6 +109,7 @@ mod tests {
             start_ns: 0,
             end_ns: 1,
             slices: Vec::new(),
+            events: Vec::new(),
             notes: Vec::new(),
             captures: vec![capture],
             profiles: Vec::new(),

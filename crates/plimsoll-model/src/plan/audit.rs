@@ -75,7 +75,7 @@ fn judged(experiment: &Experiment) -> Option<(String, Metric)> {
         // Without probes nobody sees stalls.
         Some((phase, Metric::StallShare)) => phase.as_str(),
         Some((phase, metric)) => return Some((phase.clone(), metric)),
-        None => experiment.all_phases().find(|phase| phase.measure.is_some())?.name.as_str(),
+        None => experiment.all_phases().find(|phase| phase.measured_load().is_some())?.name.as_str(),
     };
     Some((phase.to_owned(), experiment.usual_metric(phase)?))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Plan;
 use crate::effect::{AsWhom, Effect, EffectKind, word};
-use crate::experiment::{Experiment, Filesystem, Rung, Volume, sysctl};
+use crate::experiment::{Experiment, Filesystem, Phase, Rung, Volume, hook, sysctl};
 
 impl Plan {
     /// What carrying it out does to the machine, in all of its cells; each thing once.
@@ -42,9 +42,8 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
     for (name, load) in &experiment.loads {
         found.extend(load.effects(experiment, name));
     }
-    for phase in experiment.all_phases().filter(|phase| !phase.skip) {
-        found.extend(phase.actions.iter().flat_map(|action| action.effects(&phase.name)));
-    }
+    found.extend(experiment.all_phases().flat_map(Phase::effects));
+    found.extend(hook::effects(experiment));
     if let Some(capture) = &experiment.capture {
         let hosts = capture.hosts(&experiment.loads).join(", ");
         let what = format!("the packets that are captured on {hosts}, beside the file of runs");
@@ -97,6 +96,7 @@ fn of_volume(name: &str, volume: &Volume) -> Vec<Effect> {
     let settings = [
         ("scheduler", queue.scheduler.as_ref().map(|scheduler| word(scheduler))),
         ("nr_requests", queue.depth.map(|depth| depth.to_string())),
+        ("device/queue_depth", queue.ncq.map(|depth| depth.to_string())),
         ("read_ahead_kb", queue.read_ahead.map(|ahead| (ahead.0 >> 10).to_string())),
     ];
     for (setting, value) in settings {

@@ -139,7 +139,9 @@ fn insert(phases: &mut Vec<Phase>, before: &str, actions: &[Action]) {
         return;
     }
     for phase in phases {
-        insert(&mut phase.steps, before, actions);
+        if let Some(inside) = phase.inside_mut() {
+            insert(inside, before, actions);
+        }
     }
 }
 
@@ -178,7 +180,7 @@ levels = [1, 2]
             run: "r".to_owned(),
             what: "a longer queue".to_owned(),
             set: vec![("services.web.web.backlog".to_owned(), 4096.into())],
-            actions: vec![Action::FlushRules(FlushRules { on: "a".to_owned() })],
+            actions: vec![Action::of(FlushRules { on: "a".to_owned() })],
             without_background: false,
             compared: Compared::Sides {
                 phase: "all".to_owned(),
@@ -215,7 +217,7 @@ levels = [1, 2]
                 run: "r".to_owned(),
                 what: "without rules".to_owned(),
                 set: Vec::new(),
-                actions: vec![Action::FlushRules(FlushRules { on: host.to_owned() })],
+                actions: vec![Action::of(FlushRules { on: host.to_owned() })],
                 without_background: false,
                 compared: Compared::Recovery { after: "all".to_owned() },
             };

@@ -37,12 +37,13 @@
     // Charts without names need not say where their axis begins and ends.
     if (!layout.annotations) return [];
     const [start, end] = layout.xaxis.range;
-    let free = -Infinity;
+    // Phases are named above the plot, what was done in them inside it.
+    const free = {};
     return layout.annotations.filter((name) => {
       const at = ((name.x - start) / (end - start)) * (layout.width - FRAME);
       const half = (name.textangle ? LINE : name.text.length * CHARACTER) / 2;
-      if (at - half < free) return false;
-      free = at + half;
+      if (at - half < (free[name.yanchor] ?? -Infinity)) return false;
+      free[name.yanchor] = at + half;
       return true;
     });
   };

@@ -17,7 +17,7 @@ use crate::profile as told;
 use crate::section::Section as Found;
 use crate::seen;
 use crate::summary::{self, CellRows};
-use crate::{answer, claims, wording};
+use crate::{answer, claims, events, wording};
 
 /// Everything between the head and the script.
 pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
@@ -37,6 +37,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
         up_and_down(report),
         rates(report, &cells, records),
         over_time(report, records),
+        tables::found("steps-done", "Steps", events::section(report)),
         latencies(&cells),
         evidence(report),
         tables::figures(report, &cells),

@@ -18,3 +18,9 @@ pub(super) enum Shade {
     /// Under the flood.
     Flood,
 }
+
+/// Something that happened at one place of the horizontal axis.
+pub(super) struct Moment {
+    pub(super) name: String,
+    pub(super) at: f64,
+}

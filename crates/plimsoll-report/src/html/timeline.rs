@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{Arm, PhaseKind, PhaseRecord, Sample, Slice, TrialRecord};
 
-use super::spans::{Shade, Span};
+use super::spans::{Moment, Shade, Span};
 use crate::number::{median, sorted};
 
 /// The trials that are drawn over time; the page says when there were more.
@@ -17,6 +17,8 @@ pub(super) const TRIALS_DRAWN: usize = 100;
 const POINTS: usize = 30_000;
 /// Points of one trial for each curve: a screen has no room for more, and fewer tell nothing.
 const POINTS_OF_TRIAL: (usize, usize) = (150, 800);
+/// The same step on both rigs, and in the records of several loads, is one moment: it is done on one right after the other.
+const SAME_MOMENT_S: f64 = 0.5;
 /// The shortest stretch over which CPU shares are drawn, in seconds. The kernel counts in ticks of 10 ms: over less than this,
 /// one tick would be seen as several per cent.
 const CPU_STEP_S: f64 = 0.25;
@@ -76,11 +78,24 @@ pub(super) fn spans(trial: &TrialRecord) -> Vec<Span> {
         end: phase.end_ns as f64 / 1e9,
         shade: match phase.kind {
             PhaseKind::Drive => Shade::Flood,
-            PhaseKind::Act | PhaseKind::Settle | PhaseKind::WarmUp => Shade::None,
-            PhaseKind::Measure | PhaseKind::Watch | PhaseKind::Search | PhaseKind::Remedy => Shade::Plain,
+            kind if kind.measures() => Shade::Plain,
+            _ => Shade::None,
         },
     };
     trial.phases.iter().filter(|p| p.end_ns > p.start_ns).map(span).collect()
+}
+
+/// The trial's moments: what was done in it, each once, on whatever rigs it was done.
+pub(super) fn moments(trial: &TrialRecord) -> Vec<Moment> {
+    let mut all: Vec<Moment> = Vec::new();
+    for event in trial.phases.iter().flat_map(|phase| &phase.events) {
+        let at = event.at_ns as f64 / 1e9;
+        let known = |moment: &Moment| moment.name == event.name && (moment.at - at).abs() < SAME_MOMENT_S;
+        if !all.iter().any(known) {
+            all.push(Moment { name: event.name.clone(), at });
+        }
+    }
+    all
 }
 
 /// The rate of one rig; absent when it never ran.

@@ -110,6 +110,7 @@ fn slice(phase: &Plan, arm: Arm, number: u32, at_ns: u64, seconds: f64, seed: u6
     let percentiles =
         Percentiles { p50, p90: p50 * 17 / 10, p95: p50 * 2, p99: p50 * 4, p99_9: p50 * 8, max: p50 * 11 };
     Slice {
+        load: String::new(),
         arm,
         number,
         at_ns,
@@ -150,6 +151,7 @@ fn phase_record(phase: &Plan, start_ns: u64, seed: u64) -> PhaseRecord {
         start_ns,
         end_ns: start_ns + length,
         slices,
+        events: Vec::new(),
         notes: Vec::new(),
         captures: Vec::new(),
         profiles: Vec::new(),
@@ -281,6 +283,7 @@ fn trial_report(record: &TrialRecord, fate: Fate) -> TrialReport {
         block: record.block,
         cell: record.cell.clone(),
         phases,
+        events: Vec::new(),
         mail: Vec::new(),
         mail_minutes: Vec::new(),
         vmstat: record.phases.iter().map(vmstat).collect(),

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use plimsoll_model::experiment::Experiment;
+use plimsoll_model::experiment::{Experiment, Way};
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
 use plimsoll_model::observation::{CapturedFile, FlushFacts, LoadResult, SamplingCost, Snapshot};
 use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
@@ -68,6 +68,12 @@ struct FakeHosts {
 }
 
 impl Hosts for FakeHosts {
+    fn change_link(&mut self, place: usize, ways: &[Way; 2]) -> Result<(), ProviderError> {
+        let loss = ways[0].loss.map(|share| share.0);
+        self.provider.log.lock().unwrap().push(format!("rig {}: link {place}: loss {loss:?}", self.rig));
+        Ok(())
+    }
+
     fn pipes(&mut self, _: &str) -> Result<Pipes, ProviderError> {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let (rig, provider) = (self.rig, self.provider.clone());
@@ -129,7 +135,7 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                 service = id;
                 FromAgent::Ready { id, listen: vec![SocketAddr::from(([10, 0, 0, 1], 8000))] }
             }
-            ToAgent::Stop { id } => {
+            ToAgent::Stop { id, .. } => {
                 say("stop".into());
                 FromAgent::Stopped { id }
             }

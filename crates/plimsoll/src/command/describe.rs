@@ -1,7 +1,7 @@
 //! `plimsoll describe`.
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Action, Experiment, Filesystem, Phase};
+use plimsoll_model::experiment::{Experiment, Filesystem, Hook, HookMoment, Phase, RunProgram};
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::terminal;
 
@@ -31,11 +31,15 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     writeln!(out, "\nHosts")?;
-    for (name, host) in &experiment.hosts {
+    for (name, host) in experiment.declared_hosts() {
         let forwards = if host.forward { ", forwards" } else { "" };
-        writeln!(out, "  {name}: {}{forwards}", host.kind.describe())?;
+        let count = host.count.map_or_else(String::new, |count| format!(", {count} of them"));
+        writeln!(out, "  {name}: {}{forwards}{count}", host.kind.describe())?;
+        let hooks = |moment| host.hooks(moment).iter().map(|hook: &Hook| hook.on(name)).collect();
+        self::hooks(out, 2, hooks)?;
     }
-    for link in &experiment.links {
+    let declared = |host: &String| experiment.hosts.get(host).is_none_or(|host| host.member_of.is_none());
+    for link in experiment.links.iter().filter(|link| link.between.iter().all(declared)) {
         writeln!(out, "  {} -- {}", link.between[0], link.between[1])?;
     }
     if experiment.control.is_some() {
@@ -109,44 +113,23 @@ fn storage(out: &mut dyn Write, experiment: &Experiment) -> io::Result<()> {
     Ok(())
 }
 
+/// The programs around what is measured, a line for each.
+fn hooks(out: &mut dyn Write, depth: usize, of: impl Fn(HookMoment) -> Vec<RunProgram>) -> io::Result<()> {
+    for moment in HookMoment::ALL {
+        for program in of(moment) {
+            let when = moment.key().replace('_', " ");
+            writeln!(out, "{}{when} on {}: {}", "  ".repeat(depth), program.on, terminal(&program.line()))?;
+        }
+    }
+    Ok(())
+}
+
 fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()> {
     for phase in phases {
-        let what = if let Some(load) = &phase.measure {
-            format!("measure {load}")
-        } else if let Some(load) = &phase.drive {
-            format!("drive {load}")
-        } else if !phase.actions.is_empty() {
-            let done: Vec<String> = phase.actions.iter().map(Action::describe).collect();
-            format!("{}{}", if phase.skip { "left out: " } else { "" }, done.join("; "))
-        } else if let Some(settle) = &phase.settle {
-            let until = settle
-                .drained
-                .as_ref()
-                .map_or_else(String::new, |host| format!(", until no connection is left on {host}"));
-            let arrived = settle
-                .delivered
-                .as_ref()
-                .map_or_else(String::new, |sink| format!(", until all mail has arrived at {sink}"));
-            format!("wait {}{arrived}{until}", settle.at_least)
-        } else if let Some(service) = &phase.stop {
-            format!("stop {service}")
-        } else if let Some(service) = &phase.start {
-            format!("start {service}")
-        } else if let Some(watch) = &phase.watch {
-            format!(
-                "watch {} until it is as good as {}, for at most {}",
-                watch.load, watch.against, watch.give_up
-            )
-        } else if let Some(search) = &phase.search {
-            format!(
-                "search with {} for the highest rate up to {}/s that holds the bound",
-                search.load, search.to
-            )
-        } else {
-            format!("{} times:", phase.repeat.unwrap_or(1))
-        };
+        let what = phase.describe();
         writeln!(out, "{}{}: {}", "  ".repeat(depth), terminal(&phase.name), terminal(&what))?;
-        self::phases(out, &phase.steps, depth + 1)?;
+        hooks(out, depth + 2, |moment| phase.hooks(moment).to_vec())?;
+        self::phases(out, phase.inside(), depth + 1)?;
     }
     Ok(())
 }

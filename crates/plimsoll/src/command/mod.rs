@@ -99,9 +99,20 @@ pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     words
 }
 
-/// Reads an experiment with the settings of the command line.
+/// Reads an experiment with the settings of the command line, and the files that it names.
 fn plan(source: &Source, args: &PlanArgs) -> Result<Plan, Failure> {
+    with_files(plan_without_files(source, args)?, source)
+}
+
+/// Reads an experiment with the settings of the command line, to judge what was measured with it.
+fn plan_without_files(source: &Source, args: &PlanArgs) -> Result<Plan, Failure> {
     let settings = settings_of(args)?;
     Plan::read(&source.name, &source.text, &settings)
+        .map_err(|error| Failure::File { name: source.origin.clone(), error: Box::new(error) })
+}
+
+/// A plan with the configuration files that its services name.
+fn with_files(plan: Plan, source: &Source) -> Result<Plan, Failure> {
+    plan.with_templates(|config| source.beside(config))
         .map_err(|error| Failure::File { name: source.origin.clone(), error: Box::new(error) })
 }

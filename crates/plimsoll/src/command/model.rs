@@ -282,7 +282,7 @@ fn keep(
 
 /// How requests follow one another in a phase, where they come in open loop at a rate that does not change but in steps.
 fn arrivals(experiment: &Experiment, phase: &str) -> Option<open_loop::Arrivals> {
-    let load = experiment.all_phases().find(|other| other.name == phase)?.measure.as_ref()?;
+    let load = experiment.measured_load(phase)?;
     let open = experiment.loads.get(load)?.kind.http()?.open.as_ref()?;
     (open.ramp_to.is_none() && open.sine.is_none()).then_some(open.arrivals)
 }

@@ -326,7 +326,7 @@ fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry),
             entry.id, entry.id
         )));
     }
-    let plan = show::plan_of(&entry)?;
+    let plan = command::with_files(show::plan_of(&entry)?, &show::origin(&entry)?)?;
     let needs_namespaces = plan.experiment.hosts.values().any(|host| host.kind.own().network);
     match access {
         Access::Local(why) if needs_namespaces => Err(Failure::could_not(format!(

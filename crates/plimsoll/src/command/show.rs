@@ -71,10 +71,17 @@ pub(crate) fn stored(entry: &RunEntry) -> Result<(Source, PlanArgs), Failure> {
     Ok((source, args))
 }
 
+/// Where the experiment of a stored run came from, for the files that it names.
+pub(crate) fn origin(entry: &RunEntry) -> Result<Source, Failure> {
+    let (source, args) = stored(entry)?;
+    let shipped = || crate::shipped::all().into_iter().find(|shipped| shipped.name == args.origin);
+    Ok(Source { area: shipped().and_then(|shipped| shipped.area), origin: args.origin, ..source })
+}
+
 /// The plan of a stored run.
 pub(crate) fn plan_of(entry: &RunEntry) -> Result<Plan, Failure> {
     let (source, args) = stored(entry)?;
-    let plan = command::plan(&source, &args)?;
+    let plan = command::plan_without_files(&source, &args)?;
     Ok(if args.on_loopback { plan.on_loopback() } else { plan })
 }
 

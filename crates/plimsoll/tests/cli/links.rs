@@ -87,3 +87,39 @@ fn what_netem_cannot_say_is_told_before_anything_runs() {
         };
     }
 }
+
+#[test]
+fn offloads_of_a_link_and_the_largest_packet_of_loopback_are_as_the_file_says() {
+    let lab = Lab::of_ordinary_user();
+    let text = r#"
+question = "What do the ends do?"
+[hosts.a]
+loopback_mtu = 1500
+[hosts.b]
+[[links]]
+between = ["a", "b"]
+offload = { tso = false, gso = false, gro = false, lro = false }
+[services.web]
+on = "b"
+web = {}
+[loads.some]
+from = "a"
+to = "web"
+http = { connections = 5 }
+[[phases]]
+name = "look"
+do = [
+  { run = { on = "a", command = ["sh", "-c", "ip -o link show lo | grep -q 'mtu 1500 '"] } },
+  { run = { on = "a", command = ["sh", "-c", "for i in /sys/class/net/*; do test ${i##*/} = lo || ip -d -o link show ${i##*/} | grep -q 'gso_max_size'; done"] } },
+]
+[[phases]]
+name = "all"
+measure = "some"
+[run]
+max_trials = 1
+"#;
+    let file = lab.file("offload.toml", text);
+    lab.plimsoll(&["run", &file]).exits(0);
+    let lro = lab.file("lro.toml", &text.replace("lro = false", "lro = true"));
+    lab.plimsoll(&["run", &lro]).exits(3).says("switching lro on");
+}

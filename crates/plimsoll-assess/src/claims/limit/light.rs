@@ -57,7 +57,7 @@ fn point(step: &Step) -> Option<LightPoint> {
 /// The load of each probe of the search.
 fn probe<'e>(experiment: &'e Experiment, claim: &SearchClaim) -> Option<&'e HttpLoad> {
     let phase = experiment.all_phases().find(|phase| phase.name == claim.phase)?;
-    experiment.loads.get(&phase.search.as_ref()?.load)?.kind.http()
+    experiment.loads.get(&phase.kind.search()?.load)?.kind.http()
 }
 
 /// The queue that the claim says the service is; requests come as those of the search do.

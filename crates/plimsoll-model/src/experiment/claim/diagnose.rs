@@ -51,6 +51,10 @@ impl ClaimKind for DiagnoseClaim {
     fn expected(&self) -> Option<Expected> {
         Some(self.expect.into())
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// What was found of a path that is to carry TCP at a rate.

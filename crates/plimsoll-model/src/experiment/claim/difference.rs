@@ -118,6 +118,10 @@ impl ClaimKind for DifferenceClaim {
     fn compares_cells(&self) -> bool {
         true
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// What a verdict on a difference compares: B against A.

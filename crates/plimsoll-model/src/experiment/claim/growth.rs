@@ -50,6 +50,10 @@ impl ClaimKind for GrowthClaim {
         let over = self.over.join(" and ");
         format!("how the time of {} grows with the number of workers, over {over}", self.phase)
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// The time of messaging over the number of workers.

@@ -40,6 +40,10 @@ impl ClaimKind for HopsClaim {
     fn describe(&self) -> String {
         format!("the hops that {} probes can be told apart, each rate within {}", self.phase, self.within)
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// The hops of a path, as probes found them.

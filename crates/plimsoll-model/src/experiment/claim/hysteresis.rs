@@ -86,6 +86,10 @@ impl ClaimKind for HysteresisClaim {
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         Vec::new()
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// What a verdict on the two ways of a load is about.

@@ -99,6 +99,10 @@ impl ClaimKind for InteractionClaim {
     fn compares_cells(&self) -> bool {
         true
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// What is found beside a verdict on an interaction.

@@ -33,6 +33,10 @@ impl ClaimKind for KneeClaim {
     fn describe(&self) -> String {
         format!("datagrams of {} are lost from a rate on, over {}", self.phase, self.over.join(" and "))
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// The loss of datagrams over the rate that was offered.

@@ -434,11 +434,15 @@ impl ClaimKind for LimitClaim {
             *self.phase_mut() = only_phase(experiment, self.search().is_some()).unwrap_or_default();
         }
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![self.phase_mut()]
+    }
 }
 
 /// The only phase that searches, or that measures; nothing where there are several.
 fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
-    let is_meant = |phase: &&Phase| if searches { phase.search.is_some() } else { phase.measure.is_some() };
+    let is_meant = |phase: &&Phase| if searches { phase.kind.search().is_some() } else { phase.measured_load().is_some() };
     let mut phases = experiment.all_phases().filter(is_meant);
     let only = phases.next()?;
     phases.next().is_none().then(|| only.name.clone())
@@ -446,7 +450,7 @@ fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
 
 /// The phases that search.
 fn searching(experiment: &Experiment) -> BTreeMap<String, ()> {
-    let phases = experiment.all_phases().filter(|phase| phase.search.is_some());
+    let phases = experiment.all_phases().filter(|phase| phase.kind.search().is_some());
     phases.map(|phase| (phase.name.clone(), ())).collect()
 }
 
@@ -498,7 +502,7 @@ impl SearchClaim {
             ));
         }
         let searching = at.experiment.all_phases().find(|phase| phase.name == self.phase);
-        let search = searching.and_then(|phase| at.experiment.loads.get(&phase.search.as_ref()?.load));
+        let search = searching.and_then(|phase| at.experiment.loads.get(&phase.kind.search()?.load));
         if light.map(|load| &load.to) != search.map(|load| &load.to) {
             return Err(problem(
                 here("from"),

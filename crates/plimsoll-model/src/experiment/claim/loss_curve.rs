@@ -35,6 +35,10 @@ impl ClaimKind for LossCurveClaim {
     fn describe(&self) -> String {
         format!("TCP in {} follows the formulas over {}", self.phase, self.over.join(" and "))
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// TCP's rate over the loss of a path.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::open_loop::Arrivals;
 use super::problem::{Checked, Part, Problem, declared, margin, measured, nearest, problem};
-use super::{Experiment, Load, Metric};
+use super::{Experiment, Load, Metric, recorded_as};
 use crate::units::Share;
 use crate::verdict::Expected;
 
@@ -18,6 +18,8 @@ macro_rules! each_claim {
         $then! {
             /// The figure comes back, or does not: after against baseline, adjusted by the control.
             recovery: Recovery(RecoveryClaim) finds RecoveryDetails,
+            /// The load of a phase comes back after a step that is done meanwhile, or does not.
+            step_recovery: StepRecovery(StepRecoveryClaim) finds StepRecoveryDetails,
             /// Two levels of a factor, or two cells, compare as expected.
             difference: Difference(DifferenceClaim) finds DifferenceDetails,
             /// Two factors act on each other, or do not.
@@ -59,9 +61,11 @@ macro_rules! define {
 
         kinds! {
             /// Something to be judged. Exactly one of the kinds is given.
+            #[schemars(transform = with_load)]
             pub enum Claim, a table that is "the claim", read as ClaimTable {
                 $($(#[$of_kind])* $key: $kind($claim),)+
             }
+            beside load: String, taken in by of_load
         }
 
         impl Claim {
@@ -149,6 +153,11 @@ trait ClaimKind {
         self.figures()
     }
 
+    /// The phases that it is about, to be changed.
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        Vec::new()
+    }
+
     /// Fills in what the file leaves out because it follows from the rest of it. `says` tells whether the file has a key of this claim.
     fn complete(&mut self, _experiment: &Experiment, _says: &dyn Fn(&str) -> bool) {}
 
@@ -158,7 +167,24 @@ trait ClaimKind {
     }
 }
 
+/// The schema of a claim, each kind of which may stand beside the name of a load.
+fn with_load(schema: &mut schemars::Schema) {
+    let Some(kinds) = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()) else { return };
+    for kind in kinds {
+        let Some(keys) = kind.get_mut("properties").and_then(|keys| keys.as_object_mut()) else { continue };
+        let what = "Which of the loads that the phase measures at once it is about.";
+        keys.insert("load".to_owned(), serde_json::json!({ "type": "string", "description": what }));
+    }
+}
+
 impl Claim {
+    /// It is about this one of the loads that its phases measure at once.
+    fn of_load(&mut self, load: &str) {
+        for phase in self.as_dyn_mut().phases_mut() {
+            *phase = recorded_as(phase, load);
+        }
+    }
+
     /// It in a sentence, with what is expected, so that a reader knows when it holds.
     #[must_use]
     pub fn describe(&self) -> String {

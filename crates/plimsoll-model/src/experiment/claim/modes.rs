@@ -78,6 +78,10 @@ impl ClaimKind for ModesClaim {
     fn figures(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, self.metric)]
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// What a claim about modes found.

@@ -89,6 +89,10 @@ impl ClaimKind for RecoveryClaim {
     fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
         usual_metric(&mut self.metric, &self.baseline, experiment, says);
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.baseline, &mut self.after]
+    }
 }
 
 /// What is found beside a verdict on recovery.

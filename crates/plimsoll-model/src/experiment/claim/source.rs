@@ -37,6 +37,10 @@ impl ClaimKind for SourceClaim {
     fn between_runs(&self) -> Vec<(&str, Metric)> {
         vec![(&self.phase, Metric::MegabytesPerSecond)]
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
 }
 
 /// Where what was read came from.

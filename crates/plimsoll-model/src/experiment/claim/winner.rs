@@ -60,6 +60,10 @@ impl ClaimKind for WinnerClaim {
     fn figures(&self) -> Vec<(&str, Metric)> {
         self.phases.iter().map(|phase| (phase.as_str(), self.metric)).collect()
     }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        self.phases.iter_mut().collect()
+    }
 }
 
 /// Which level of a factor is best in one phase, at one combination of the other factors' levels.

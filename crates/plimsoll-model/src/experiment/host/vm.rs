@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{HostType, Own};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::{Action, Cpus, Experiment, Host};
+use crate::experiment::{Cpus, Experiment, HookMoment, Host};
 use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
@@ -138,8 +138,17 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
             "`on` with the host across its link",
         ));
     }
+    let has_hook = |moment: &HookMoment| !experiment.hosts[name].hooks(*moment).is_empty();
+    if let Some(moment) = HookMoment::ALL.into_iter().find(has_hook) {
+        return Err(problem(
+            path!["hosts", name, moment.key()],
+            format!("`{name}` is a virtual machine, with no program but Plimsoll's own"),
+            "a hook of a host of kind \"namespace\"",
+        ));
+    }
     for phase in experiment.all_phases() {
-        let mut runs = phase.actions.iter().filter_map(Action::run);
+        let hooks = HookMoment::ALL.into_iter().flat_map(|moment| phase.hooks(moment));
+        let mut runs = phase.actions().filter_map(|action| action.kind.run()).chain(hooks);
         if let Some(run) = runs.find(|run| run.on == name) {
             return Err(problem(
                 path!["phases"],

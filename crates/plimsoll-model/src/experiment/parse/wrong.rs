@@ -164,14 +164,14 @@ to = "web"
 http = { conections = 10, concurrency = 1 }
 [[phases]]
 name = "all"
-measure = ["some"]
+measure = 5
 [[phases]]
 measure = "some"
 "#;
         let told = told(text);
         let at: Vec<&str> = told.iter().map(|(at, _)| at.as_str()).collect();
         assert_eq!(at[..5], ["forwards", "7", "\"many\"", "-1", "conections"], "{told:#?}");
-        assert_eq!(at[5], "[\"some\"]", "{told:#?}");
+        assert_eq!(at[5], "5", "{told:#?}");
         assert!(told[6].1.contains("missing field `name`"), "{told:#?}");
         assert_eq!(told.len(), 7, "{told:#?}");
     }
@@ -180,7 +180,7 @@ measure = "some"
     fn a_claim_is_of_exactly_one_kind_and_one_mistake_is_told_once() {
         let wrong = |claim: &str| {
             let told = told(&format!(
-                "question = \"?\"\n[hosts.a]\n[[phases]]\nname = \"all\"\n[[claims]]\n{claim}\n"
+                "question = \"?\"\n[hosts.a]\n[[phases]]\nname = \"all\"\nmeasure = \"m\"\n[[claims]]\n{claim}\n"
             ));
             assert_eq!(told.len(), 1, "{told:#?}");
             told[0].clone()

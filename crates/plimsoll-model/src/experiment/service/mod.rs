@@ -2,16 +2,13 @@
 //!
 //! A service is written as a table with one key for its kind. What is asked of every kind is `ServiceType`; each answers in its own file.
 
-mod apache;
 mod bulk;
 mod exec;
-mod haproxy;
 mod mail_relay;
-mod nginx;
-mod postfix;
 mod relay;
 mod smtp_sink;
 mod tcp_proxy;
+pub mod template;
 mod web;
 
 use std::collections::BTreeMap;
@@ -19,74 +16,107 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::apache::ApacheService;
 pub use self::bulk::{BulkService, Take};
 pub use self::exec::ExecService;
-pub use self::haproxy::{HaproxyService, ProxyMode};
 pub use self::mail_relay::{Durability, MailRelayService};
-pub use self::nginx::NginxService;
-pub use self::postfix::PostfixService;
 pub use self::relay::{Leak, RelayService};
 pub use self::smtp_sink::{Outage, SmtpSinkService};
 pub use self::tcp_proxy::{PassBy, TcpProxyService};
 pub use self::web::{WebModel, WebService};
-use super::Experiment;
 use super::problem::{Checked, Part, declared, problem};
+use super::{Experiment, SysctlValue};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::units::Span;
 
-kinds! {
-    /// What a service is.
-    pub enum ServiceKind, a table that is "the service", each a dyn ServiceType {
-        /// The built-in web server.
-        web: Web(WebService),
-        /// The built-in forking relay.
-        relay: Relay(RelayService),
-        /// The built-in end of bulk loads.
-        bulk: Bulk(BulkService),
-        /// The built-in proxy for TCP: one process that passes bytes on.
-        tcp_proxy: TcpProxy(TcpProxyService),
-        /// The built-in sink for mail.
-        smtp_sink: SmtpSink(SmtpSinkService),
-        /// The built-in relay for mail: it stores before it forwards.
-        mail_relay: MailRelay(MailRelayService),
-        /// nginx.
-        nginx: Nginx(NginxService),
-        /// HAProxy.
-        haproxy: Haproxy(HaproxyService),
-        /// Apache httpd, prefork.
-        apache: Apache(ApacheService),
-        /// Postfix, relaying.
-        postfix: Postfix(PostfixService),
-        /// A program of your own and its arguments. `{port}`, `{address}`, `{to}` and `{scratch}`, a folder that it may write to, are replaced.
-        exec: Exec(ExecService),
-    }
-
-    /// A service on a host. Exactly one of the kinds is given.
-    pub struct Service, read as ServiceTable {
-        /// The host that it runs on.
-        pub on: String,
-        /// The first port that it listens on (1 to 65535); by default one is chosen.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub port: Option<u16>,
-        /// How to know that it is ready.
-        #[serde(default)]
-        pub ready: Ready,
-        /// Environment variables for `exec`, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and those of the language.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        pub env: BTreeMap<String, String>,
-        /// Variables of the environment in which Plimsoll was started that `exec` gets, too, by name.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub pass_env: Vec<String>,
-        /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
-        /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--yes`.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        pub privileged: bool,
-        /// The service that `{to}` in `exec` stands for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub to: Option<String>,
-    }
+/// The list of all server programs that Plimsoll knows how to configure, handed to a macro of one's own: what has to know them all is made
+/// from it.
+#[macro_export]
+macro_rules! each_program {
+    ($then:ident) => {
+        $then! {
+            /// nginx.
+            nginx: Nginx(NginxService),
+            /// HAProxy.
+            haproxy: Haproxy(HaproxyService),
+            /// Apache httpd, prefork.
+            apache: Apache(ApacheService),
+            /// Postfix, relaying.
+            postfix: Postfix(PostfixService),
+        }
+    };
 }
+
+/// The modules of the programs, what a service is, and the service as a file has it.
+macro_rules! define {
+    ($($(#[$of_program:meta])* $key:ident: $kind:ident($type:ident),)+) => {
+        $(mod $key;)+
+
+        $(pub use self::$key::*;)+
+
+        kinds! {
+            /// What a service is.
+            pub enum ServiceKind, a table that is "the service", each a dyn ServiceType {
+                /// The built-in web server.
+                web: Web(WebService),
+                /// The built-in forking relay.
+                relay: Relay(RelayService),
+                /// The built-in end of bulk loads.
+                bulk: Bulk(BulkService),
+                /// The built-in proxy for TCP: one process that passes bytes on.
+                tcp_proxy: TcpProxy(TcpProxyService),
+                /// The built-in sink for mail.
+                smtp_sink: SmtpSink(SmtpSinkService),
+                /// The built-in relay for mail: it stores before it forwards.
+                mail_relay: MailRelay(MailRelayService),
+                $($(#[$of_program])* $key: $kind($type),)+
+                /// A program of your own and its arguments. `{port}`, `{address}`, `{to}` and `{scratch}`, a folder that it may write to, are replaced.
+                exec: Exec(ExecService),
+            }
+
+            /// A service on a host. Exactly one of the kinds is given.
+            pub struct Service, read as ServiceTable {
+                /// The host that it runs on.
+                pub on: String,
+                /// The first port that it listens on (1 to 65535); by default one is chosen.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub port: Option<u16>,
+                /// How to know that it is ready.
+                #[serde(default)]
+                pub ready: Ready,
+                /// Environment variables for `exec`, beside `PATH`, `HOME`, `TMPDIR`, `TZ` and those of the language.
+                #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+                pub env: BTreeMap<String, String>,
+                /// Variables of the environment in which Plimsoll was started that `exec` gets, too, by name.
+                #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                pub pass_env: Vec<String>,
+                /// Whether the program (`exec`, `nginx`, `haproxy`, `apache` or `postfix`) keeps the rights of whoever runs Plimsoll: root is then root on
+                /// its host and may write to the files of the machine. `run` asks before it starts such a file, or wants `--yes`.
+                #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+                pub privileged: bool,
+                /// A configuration file of the program's own, as its author writes it, in place of the one that Plimsoll makes: a template, in which
+                /// `{{port}}`, `{{address}}`, `{{to}}`, `{{to.address}}`, `{{to.port}}`, `{{peers.NAME}}` (and `.address`, `.port`), `{{scratch}}` and
+                /// `{{values.NAME}}` are replaced. A relative path counts from the folder of the experiment file. Beside `exec`, `{config}` in the
+                /// command is replaced by where it lies.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub config: Option<String>,
+                /// What `{{values.NAME}}` stands for in the configuration file: numbers or texts. Each can be a factor (`services.NAME.values.NAME`).
+                #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+                pub values: BTreeMap<String, SysctlValue>,
+                /// Further services that the configuration file names; they are started before.
+                #[serde(default, skip_serializing_if = "Vec::is_empty")]
+                pub peers: Vec<String>,
+                /// The text of the configuration file, once it was read.
+                #[serde(skip)]
+                pub template: Option<String>,
+                /// The service that `{to}` in `exec`, and `{{to}}` in a configuration file, stands for.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub to: Option<String>,
+            }
+        }
+    };
+}
+
+each_program!(define);
 
 /// The kernel keeps so many bytes of a process's name (TASK_COMM_LEN in include/linux/sched.h, without the zero at the end).
 const LONGEST_PROCESS_NAME: usize = 15;
@@ -280,10 +310,57 @@ impl Service {
         }
         self.kind.as_dyn().check(&ServicePlace { experiment, name, service: self })?;
         self.check_rights(name)?;
+        self.check_config(experiment, name)?;
         match &self.to {
             Some(to) => declared(to, &experiment.services, "service", path!["services", name, "to"]),
             None => Ok(()),
         }
+    }
+
+    /// The services that have to run before it: the one that it passes connections on to, and those that its configuration names.
+    #[must_use]
+    pub fn needs(&self) -> Vec<&str> {
+        self.onward().into_iter().chain(self.peers.iter().map(String::as_str)).collect()
+    }
+
+    fn check_config(&self, experiment: &Experiment, name: &String) -> Checked {
+        let given = [("values", !self.values.is_empty()), ("peers", !self.peers.is_empty())];
+        for (key, given) in given {
+            if given && self.config.is_none() {
+                let message = "only a configuration file has use for it";
+                return Err(problem(
+                    path!["services", name, key],
+                    message,
+                    format!("`{key}` beside `config`"),
+                ));
+            }
+        }
+        if self.config.is_some() && self.kind.is_builtin() {
+            let message = "this service is built in, and has no configuration file";
+            return Err(problem(path!["services", name, "config"], message, "it beside a program"));
+        }
+        self.peers.iter().enumerate().try_for_each(|(place, peer)| {
+            declared(peer, &experiment.services, "service", path!["services", name, "peers", place])
+        })
+    }
+
+    /// What is wrong with the text of its configuration file, in words, with the number of the line.
+    #[must_use]
+    pub fn objection_to_template(&self, text: &str) -> Option<String> {
+        let known = |name: &str| {
+            let mut parts = name.split('.');
+            match (parts.next(), parts.next(), parts.next()) {
+                (Some("port" | "address" | "scratch"), None, _) => true,
+                (Some("to"), None | Some("address" | "port"), None) => self.onward().is_some(),
+                (Some("values"), Some(value), None) => self.values.contains_key(value),
+                (Some("peers"), Some(peer), None | Some("address" | "port")) => {
+                    self.peers.iter().any(|known| known == peer) && parts.next().is_none()
+                }
+                _ => false,
+            }
+        };
+        let filled = template::fill(text, |name| known(name).then(String::new));
+        filled.err().map(|error| error.to_string())
     }
 
     /// What a program is given beyond what every program has.

@@ -15,7 +15,8 @@ const MOST_TRIALS: u64 = 100_000;
 
 pub(super) fn check(experiment: &Experiment) -> Checked {
     let Experiment { hosts, links, services, loads, volumes, background, factors, claims, .. } = experiment;
-    at_most("hosts", hosts.len(), MOST_HOSTS)?;
+    let with_groups = hosts.values().map(|host| host.count.unwrap_or(1) as usize).sum();
+    at_most("hosts", with_groups, MOST_HOSTS)?;
     let things = [
         ("links", links.len()),
         ("services", services.len()),
@@ -70,9 +71,9 @@ fn cells(experiment: &Experiment) -> u64 {
 }
 
 fn carried_out(phases: &[Phase]) -> u64 {
-    let of_one = |phase: &Phase| match phase.steps.is_empty() {
+    let of_one = |phase: &Phase| match phase.inside().is_empty() {
         true => 1,
-        false => carried_out(&phase.steps).saturating_mul(u64::from(phase.repeat.unwrap_or(1))),
+        false => carried_out(phase.inside()).saturating_mul(u64::from(phase.repeat.unwrap_or(1))),
     };
     phases.iter().map(of_one).fold(0, u64::saturating_add)
 }

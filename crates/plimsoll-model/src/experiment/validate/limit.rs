@@ -9,7 +9,12 @@ use super::{Checked, declared, in_range, problem};
 const FEWEST_REQUESTS: f64 = 20.0;
 
 /// A phase that searches has a load whose rate can be set, a range, and exactly one claim.
-pub(super) fn check_search(experiment: &Experiment, name: &str, search: &Search, at: &[Part]) -> Checked {
+pub(in crate::experiment) fn check_search(
+    experiment: &Experiment,
+    name: &str,
+    search: &Search,
+    at: &[Part],
+) -> Checked {
     let here = |key: &str| [at, &path![key]].concat();
     declared(&search.load, &experiment.loads, "load", here("load"))?;
     let (http, open) = offered(experiment, search).ok_or_else(|| {

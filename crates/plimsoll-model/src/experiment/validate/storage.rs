@@ -63,6 +63,16 @@ fn check_volume(experiment: &Experiment, name: &String, volume: &Volume) -> Chec
     if let Some(depth) = volume.queue.depth {
         in_range(u64::from(depth), 1, 65_536, path!["volumes", name, "queue", "depth"])?;
     }
+    if let Some(ncq) = volume.queue.ncq {
+        in_range(u64::from(ncq), 1, 1024, path!["volumes", name, "queue", "ncq"])?;
+        if volume.device.is_none() {
+            return Err(problem(
+                path!["volumes", name, "queue", "ncq"],
+                "a loop device has no queue of its own",
+                "it beside `device`",
+            ));
+        }
+    }
     if let Some(ahead) = volume.queue.read_ahead {
         in_range(ahead.0, 0, 1 << 30, path!["volumes", name, "queue", "read_ahead"])?;
     }

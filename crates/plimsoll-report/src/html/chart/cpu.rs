@@ -45,7 +45,8 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
 
 fn plot(trial: &TrialRecord, series: Option<&CpuSeries>) -> Plot {
     let range = (0.0, timeline::length_s(trial).max(1e-3));
-    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range)
+    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range);
+    let layout = spans::with_moments(layout, &timeline::moments(trial))
         .hover_mode(HoverMode::XUnified)
         .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false))
         .y_axis(axis("% of all CPUs").range(vec![0.0, 100.0]));

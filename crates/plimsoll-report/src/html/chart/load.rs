@@ -39,7 +39,8 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord], metric: Metric) -> Option<
         title: "Rate over time".into(),
         description: description(trials, metric),
         caption: format!(
-            "Rate while a load ran, the flood's own load with it; gaps are times without one on that rig. Shaded: phases. One \
+            "Rate while a load ran, the flood's own load with it; gaps are times without one on that rig. Shaded: phases; upright lines: what \
+             was done, by its name. One \
              value for {}: shorter intervals are put together.",
             seconds(longest_step)
         ),
@@ -81,7 +82,8 @@ fn trace(series: &LoadSeries, name: &'static str, color: &'static str, metric: M
 /// Axes and phases.
 fn framed(trial: &TrialRecord, metric: Metric) -> plotly::Layout {
     let range = (0.0, timeline::length_s(trial).max(1e-3));
-    spans::layout(HEIGHT, &timeline::spans(trial), range)
+    let layout = spans::layout(HEIGHT, &timeline::spans(trial), range);
+    spans::with_moments(layout, &timeline::moments(trial))
         .hover_mode(HoverMode::XUnified)
         .show_legend(true)
         .x_axis(axis("seconds after the trial's start").range(vec![range.0, range.1]).zero_line(false))

@@ -1,12 +1,12 @@
 //! Named stretches of the horizontal axis: phases over time, cycles over places.
 
 use plotly::Layout;
-use plotly::common::{Anchor, Font};
+use plotly::common::{Anchor, DashType, Font};
 use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 
 use super::{SOFT, shortened};
 use crate::escape::chart;
-use crate::html::spans::{Shade, Span};
+use crate::html::spans::{Moment, Shade, Span};
 
 /// The axis of the narrowest page, in pixels.
 const NARROWEST: f64 = 330.0;
@@ -40,6 +40,41 @@ pub(in crate::html) fn layout(height: usize, spans: &[Span], (start, end): (f64,
         layout.add_annotation(name(span, text, level));
     }
     layout
+}
+
+/// Draws moments into a layout: an upright line for each, with its name beside it.
+pub(in crate::html) fn with_moments(mut layout: Layout, moments: &[Moment]) -> Layout {
+    for moment in moments {
+        layout.add_shape(upright(moment));
+        layout.add_annotation(label(moment));
+    }
+    layout
+}
+
+fn upright(moment: &Moment) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(moment.at)
+        .x1(moment.at)
+        .y0(0.0)
+        .y1(1.0)
+        .line(ShapeLine::new().width(1.5).color("var(--ink)").dash(DashType::Dot))
+}
+
+fn label(moment: &Moment) -> Annotation {
+    Annotation::new()
+        .text(chart(&shortened(&moment.name, NAME_LENGTH)))
+        .x_ref("x")
+        .y_ref("paper")
+        .x(moment.at)
+        .x_anchor(Anchor::Right)
+        .y(0.98)
+        .y_anchor(Anchor::Top)
+        .text_angle(-90.0)
+        .show_arrow(false)
+        .font(Font::new().size(10).color("var(--ink)"))
 }
 
 fn fill(shade: Shade) -> Option<&'static str> {

@@ -1,0 +1,187 @@
+//! Steps: what is done in the middle of a trial.
+//!
+//! A step is written as a table with one key for its kind. What is asked of every kind is `ActionType`; each answers in its own file.
+
+mod fill;
+mod flush_rules;
+mod kill;
+mod link;
+mod load;
+mod restart;
+mod run;
+mod set;
+mod signal;
+mod start;
+mod stop;
+
+pub use self::fill::FillDisk;
+pub use self::flush_rules::FlushRules;
+pub use self::kill::KillService;
+pub use self::link::{ChangeLink, LinkState, states as link_states};
+pub use self::load::{StartLoad, StopLoad};
+pub use self::restart::RestartService;
+pub use self::run::RunProgram;
+pub use self::set::SetSysctls;
+pub use self::signal::{SendSignal, SignalName};
+pub use self::start::StartService;
+pub use self::stop::StopService;
+use super::problem::{Checked, Part, declared, problem};
+use super::{Experiment, FileError};
+use crate::effect::Effect;
+use crate::units::Span;
+
+kinds! {
+    /// What is done.
+    pub enum ActionKind, a table that is "an action", each a dyn ActionType {
+        /// Run a program on a host, and wait until it ends.
+        run: Run(RunProgram),
+        /// Change kernel settings of a host, for the rest of the trial.
+        set: Set(SetSysctls),
+        /// Change a link: its rate, delay or loss, or let nothing pass.
+        link: Link(ChangeLink),
+        /// Fill a disk.
+        fill: Fill(FillDisk),
+        /// Start a load in the background.
+        start_load: StartLoad(StartLoad),
+        /// End a load that an earlier step started.
+        stop_load: StopLoad(StopLoad),
+        /// Send a signal to all processes of a service.
+        signal: Signal(SendSignal),
+        /// Kill a service.
+        kill: Kill(KillService),
+        /// Stop a service.
+        stop: Stop(StopService),
+        /// Start a service that was killed or stopped.
+        start: Start(StartService),
+        /// Stop a service and start it again.
+        restart: Restart(RestartService),
+        /// Take away all rules of routing policy but the kernel's three, and of nftables.
+        flush_rules: FlushRules(FlushRules),
+    }
+
+    /// A step: something that is done in the middle of a trial. Exactly one of the kinds is given.
+    pub struct Action, read as ActionTable {
+        /// Its name, by which claims and factors refer to it, and which stands in the timeline; by default what it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub name: Option<String>,
+        /// When it is done, counted from the start of the phase's load. Only in `during`, where it has to be given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub at: Option<Span>,
+        /// Leave it out: as a factor (`phases.PHASE.during.STEP.skip`), a trial with the step and one without it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub skip: bool,
+    }
+}
+
+/// What is asked of every kind of step.
+trait ActionType {
+    /// Whether it makes sense where it stands.
+    fn check(&self, at: &ActionPlace<'_>) -> Checked;
+
+    /// It in words, without the host.
+    fn describe(&self) -> String;
+
+    /// The host that it is done on; nothing where it concerns several.
+    fn host<'e>(&'e self, _experiment: &'e Experiment) -> Option<&'e str> {
+        None
+    }
+
+    /// What it does to the machine, where `by`, a path into the file, asks for it.
+    fn effects(&self, _by: &str) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    /// Whether it changes what only a host with namespaces has to itself.
+    fn needs_namespaces(&self) -> bool {
+        false
+    }
+}
+
+/// Where a step stands.
+struct ActionPlace<'e> {
+    experiment: &'e Experiment,
+    at: Vec<Part>,
+}
+
+impl ActionPlace<'_> {
+    /// The path of a field of it.
+    fn key(&self, kind: &str, field: &str) -> Vec<Part> {
+        [self.at.as_slice(), &path![kind, field]].concat()
+    }
+
+    /// The host is declared, and what is changed of it is not the machine's.
+    fn own_namespaces(&self, host: &str, at: Vec<Part>) -> Checked {
+        declared(host, &self.experiment.hosts, "host", at.clone())?;
+        if self.experiment.hosts[host].kind.own().network {
+            return Ok(());
+        }
+        Err(problem(
+            at,
+            format!("`{host}` is this machine: it would be changed for everybody"),
+            "a host with namespaces of its own",
+        ))
+    }
+}
+
+impl ActionKind {
+    /// It in words, without the host.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        self.as_dyn().describe()
+    }
+
+    /// The host that it is done on; nothing where it concerns several.
+    #[must_use]
+    pub fn host<'e>(&'e self, experiment: &'e Experiment) -> Option<&'e str> {
+        self.as_dyn().host(experiment)
+    }
+}
+
+impl Action {
+    /// A step without a time or a name.
+    #[must_use]
+    pub fn of(kind: impl Into<ActionKind>) -> Self {
+        Self { name: None, at: None, skip: false, kind: kind.into() }
+    }
+
+    /// What it is called in the timeline.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.kind.describe())
+    }
+
+    /// It in words, without the host.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let what = match &self.name {
+            Some(name) => format!("{name}: {}", self.kind.describe()),
+            None => self.kind.describe(),
+        };
+        let left_out = if self.skip { "left out: " } else { "" };
+        match self.at {
+            Some(at) => format!("{left_out}at {at} {what}"),
+            None => format!("{left_out}{what}"),
+        }
+    }
+
+    /// Whether it changes what only a host with namespaces has to itself.
+    pub(crate) fn needs_namespaces(&self) -> bool {
+        self.kind.as_dyn().needs_namespaces()
+    }
+
+    /// What it does to the machine.
+    pub(super) fn effects(&self, by: &str) -> Vec<Effect> {
+        if self.skip { Vec::new() } else { self.kind.as_dyn().effects(by) }
+    }
+
+    /// Whether it makes sense for an experiment in whose file it does not stand.
+    pub(crate) fn check_outside_of_file(&self, experiment: &Experiment) -> Result<(), FileError> {
+        self.check(experiment, &[])
+            .map_err(|wrong| FileError::plain(wrong.message, &wrong.expected.unwrap_or_default()))
+    }
+
+    /// Whether it makes sense.
+    pub(super) fn check(&self, experiment: &Experiment, at: &[Part]) -> Checked {
+        self.kind.as_dyn().check(&ActionPlace { experiment, at: at.to_vec() })
+    }
+}

@@ -1,0 +1,30 @@
+//! Restarting a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ActionPlace, ActionType};
+use crate::experiment::Experiment;
+use crate::experiment::problem::{Checked, declared};
+
+/// A service to restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestartService {
+    /// The service.
+    pub service: String,
+}
+
+impl ActionType for RestartService {
+    fn check(&self, at: &ActionPlace<'_>) -> Checked {
+        declared(&self.service, &at.experiment.services, "service", at.key("restart", "service"))
+    }
+
+    fn describe(&self) -> String {
+        format!("restart {}", self.service)
+    }
+
+    fn host<'e>(&'e self, experiment: &'e Experiment) -> Option<&'e str> {
+        Some(&experiment.services.get(&self.service)?.on)
+    }
+}

@@ -1,0 +1,89 @@
+//! The claim that a load comes back after a step that is done while it is measured.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimKind, ClaimPlace};
+use crate::experiment::problem::{Checked, declared};
+use crate::report::EventRecovery;
+use crate::units::{Share, Span};
+use crate::verdict::Expected;
+
+/// After a step of `during`, the load of the phase does again as well as before the first step of the phase: three windows in a row are
+/// within the margin of the median window before, or no worse than the worst of them. Looked for until the next step, or the end of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepRecoveryClaim {
+    /// The measured phase.
+    pub phase: String,
+    /// The step, by its name.
+    pub step: String,
+    /// How long it may take, from when the step begins; without it, until the next step, or the end of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Span>,
+    /// How much less is still as good (more than 0, less than 1).
+    #[serde(default = "StepRecoveryClaim::default_margin")]
+    pub margin: Share,
+    /// What is expected: the claim holds when that is found.
+    #[serde(default)]
+    pub expect: StepRecoveryExpect,
+}
+
+impl StepRecoveryClaim {
+    fn default_margin() -> Share {
+        Share(0.1)
+    }
+}
+
+expectations! {
+    /// What is expected of a load after a step.
+    StepRecoveryExpect {
+        /// It comes back, or was never affected.
+        Recovered "recovered": Recovered,
+        /// It does not come back.
+        NotRecovered "not_recovered": NotRecovered,
+    }
+}
+
+impl ClaimKind for StepRecoveryClaim {
+    fn check(&self, at: &ClaimPlace<'_>) -> Checked {
+        at.phase("phase", &self.phase)?;
+        let phase = at.experiment.phase_recorded_as(&self.phase);
+        let steps = phase.into_iter().flat_map(|phase| &phase.during).map(|step| (step.title(), ())).collect();
+        declared(&self.step, &steps, "step in `during` of this phase", at.key("step"))?;
+        at.margin("margin", self.margin)
+    }
+
+    fn describe(&self) -> String {
+        let Self { phase, step, within, margin, expect } = self;
+        let within = within.map_or_else(String::new, |within| format!(" within {within}"));
+        let does = match expect {
+            StepRecoveryExpect::Recovered => "does again",
+            StepRecoveryExpect::NotRecovered => "does not do again",
+        };
+        format!("after the step `{step}` the load of {phase} {does} as well as before{within}: less than {margin} worse")
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        Some(self.expect.into())
+    }
+
+    fn phases_mut(&mut self) -> Vec<&mut String> {
+        vec![&mut self.phase]
+    }
+}
+
+/// How the load fared after the step, each time that it was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRecoveryDetails {
+    /// The measured phase.
+    pub phase: String,
+    /// The step.
+    pub step: String,
+    /// The level of each factor.
+    pub cell: BTreeMap<String, String>,
+    /// Each time that it was done, in the order of the trials.
+    pub each: Vec<EventRecovery>,
+}

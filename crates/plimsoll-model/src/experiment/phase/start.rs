@@ -1,0 +1,30 @@
+//! Starting a service that was stopped.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Phase, PhasePlace, PhaseType};
+use crate::experiment::problem::{Checked, declared};
+use crate::observation::PhaseKind;
+
+/// A service to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct StartInPhase {
+    /// The service.
+    pub service: String,
+}
+
+impl PhaseType for StartInPhase {
+    fn check(&self, at: &PhasePlace<'_>) -> Checked {
+        declared(&self.service, &at.experiment.services, "service", at.key("start"))
+    }
+
+    fn describe(&self, _phase: &Phase) -> String {
+        format!("start {}", self.service)
+    }
+
+    fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {
+        vec![PhaseKind::Act]
+    }
+}

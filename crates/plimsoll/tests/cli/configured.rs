@@ -1,0 +1,102 @@
+//! Programs as their authors configure them: a configuration file as a template beside the experiment.
+
+use crate::lab::Lab;
+
+const CONFIGURED: &str = r#"
+question = "Does it do as its author says?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.web]
+on = "server"
+web = {}
+[services.front]
+on = "server"
+nginx = {}
+to = "web"
+config = "front.conf.in"
+values = { status = 200 }
+ready = { http = "/ready" }
+[loads.some]
+from = "client"
+to = "front"
+http = { connections = 20, path = "/answer" }
+[[phases]]
+name = "all"
+measure = "some"
+slices = 10
+[[claims]]
+limit = { metric = "error_share", below = "1 %" }
+[run]
+max_trials = 1
+"#;
+
+const TEMPLATE: &str = r"
+worker_processes 1;
+error_log stderr error;
+events { worker_connections 100; }
+http {
+    access_log off;
+    client_body_temp_path {{scratch}}/body;
+    proxy_temp_path {{scratch}}/proxy;
+    fastcgi_temp_path {{scratch}}/fastcgi;
+    uwsgi_temp_path {{scratch}}/uwsgi;
+    scgi_temp_path {{scratch}}/scgi;
+    server {
+        listen {{address}}:{{port}};
+        location /answer { return {{values.status}}; }
+        location /ready { proxy_pass http://{{to}}/; }
+    }
+}
+";
+
+#[test]
+#[ignore = "needs nginx"]
+fn a_configuration_of_its_authors_own_is_filled_in_and_any_directive_is_a_factor() {
+    let lab = Lab::of_ordinary_user();
+    lab.file("front.conf.in", TEMPLATE);
+    let file = lab.file("configured.toml", CONFIGURED);
+    lab.plimsoll(&["run", &file]).exits(0);
+    // The path counts from the file, and not from where the program is started; a value is a setting like any other.
+    let refused =
+        lab.script(&format!("cd / && \"$PLIMSOLL\" run {file} --set services.front.values.status=503"));
+    refused.exits(1);
+}
+
+#[test]
+fn a_template_that_names_what_is_not_known_is_refused_with_its_line() {
+    let lab = Lab::new();
+    let file = lab.file("configured.toml", CONFIGURED);
+    lab.plimsoll(&["check", &file]).exits(2).says("front.conf.in").says("No such file");
+    lab.file("front.conf.in", &TEMPLATE.replace("{{values.status}}", "{{values.stats}}"));
+    lab.plimsoll(&["check", &file]).exits(2).says("line 14").says("values.stats");
+    let builtin = CONFIGURED.replace("nginx = {}\nto = \"web\"", "web = {}");
+    let file = lab.file("builtin.toml", &builtin);
+    lab.plimsoll(&["check", &file]).exits(2).says("has no configuration file");
+}
+
+#[test]
+fn a_program_of_your_own_finds_its_configuration_where_it_is_told() {
+    let lab = Lab::of_ordinary_user();
+    lab.file("own.cfg", "greeting = {{values.greeting}} at {{port}}\n");
+    let own = r#"
+question = "Does it find its configuration?"
+[hosts.server]
+[services.own]
+on = "server"
+exec = ["sh", "-c", "cat {config} >&2; exit 7"]
+config = "own.cfg"
+values = { greeting = "hello" }
+port = 4711
+[loads.some]
+from = "server"
+to = "own"
+http = { connections = 1 }
+[[phases]]
+name = "all"
+measure = "some"
+"#;
+    let file = lab.file("own.toml", own);
+    lab.plimsoll(&["run", &file]).exits(3).says("greeting = hello at 4711");
+}
