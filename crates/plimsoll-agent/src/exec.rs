@@ -1,7 +1,9 @@
 //! Programs of the user's own as services.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, Permissions};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -9,7 +11,7 @@ use std::process::{Command, ExitCode};
 use plimsoll_model::frame::{Failure, ServiceSpec};
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
-use crate::{child, memory, other, program};
+use crate::{child, memory, other};
 
 /// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.
 pub(crate) fn stage(
@@ -60,7 +62,10 @@ pub(crate) fn command(
             let filled = template.fill(listen, &spec.to, &scratch.to_string_lossy());
             let what = || format!("configure {}", template.file);
             let path = scratch.join(&template.file);
-            program::write(&path, filled.map_err(|error| other(what(), error))?.as_bytes())?;
+            let filled = filled.map_err(|error| other(what(), error))?;
+            fs::write(&path, filled)
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o644)))
+                .map_err(|error| other(what(), error))?;
             path.to_string_lossy().into_owned()
         }
         None => String::new(),
@@ -149,12 +154,11 @@ fn is_file(path: &Path) -> bool {
 /// The Debian package of a program that users are likely to name.
 fn package_of(program: &str) -> Option<String> {
     let name = Path::new(program).file_name()?.to_str()?;
-    let known =
-        program::ALL.iter().find(|about| about.programs.contains(&name) || about.also.contains(&name));
-    if let Some(about) = known {
-        return Some(about.package.into());
-    }
     let package = match name {
+        "nginx" => "nginx-light",
+        "haproxy" => "haproxy",
+        "apache2" | "apachectl" => "apache2",
+        "postfix" | "master" => "postfix",
         "python3" => "python3",
         "pgbench" => "postgresql-contrib",
         "postal" => "postal",

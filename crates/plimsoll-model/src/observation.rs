@@ -30,6 +30,7 @@ pub use crate::experiment::load::udp::Datagrams;
 use crate::experiment::{LoadFacts, Metric, Rung};
 pub use crate::histogram::{Histogram, Percentiles};
 use crate::ids::IdSet;
+pub use crate::phase_kind::PhaseKind;
 
 /// Why a connection or a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -379,42 +380,6 @@ pub enum Arm {
     Treatment,
     /// The rig that is spared some.
     Control,
-}
-
-/// What a phase was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseKind {
-    /// Counted.
-    Measure,
-    /// Ran beforehand, not counted.
-    WarmUp,
-    /// Ran for its effect.
-    Drive,
-    /// Did something to the hosts or their services.
-    Act,
-    /// Came to rest.
-    Settle,
-    /// Looked for the time to recover.
-    Watch,
-    /// Looked for the highest rate that holds a bound; each slice is a probe.
-    Search,
-    /// Measured after a remedy.
-    Remedy,
-}
-
-impl PhaseKind {
-    /// Whether loads ran in it, whose figures are of interest as such.
-    #[must_use]
-    pub fn has_figures(self) -> bool {
-        matches!(self, Self::Measure | Self::WarmUp | Self::Drive | Self::Remedy)
-    }
-
-    /// Whether a load ran in it that measured something.
-    #[must_use]
-    pub fn measures(self) -> bool {
-        matches!(self, Self::Measure | Self::Watch | Self::Search | Self::Remedy)
-    }
 }
 
 /// One slice of a load on one rig, with what the counters did meanwhile.

@@ -15,9 +15,9 @@ use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::host_provider::{Changed, HostProvider, ShapedLink};
-use crate::phase::split;
+use crate::recorded::split;
+use crate::schedule::Schedule;
 use crate::standstill::Standstill;
-use crate::step::Schedule;
 use crate::{Judge, Profiler};
 
 /// What a trial needs from the run that it belongs to.

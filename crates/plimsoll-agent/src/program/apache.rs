@@ -17,9 +17,8 @@ const NEEDED: [&str; 3] = ["mpm_prefork", "authz_core", "dir"];
 const OFTEN_COMPILED_IN: [&str; 1] = ["unixd"];
 
 /// What is known of it.
-pub(super) const ABOUT: About = About {
+const ABOUT: About = About {
     programs: &["apache2", "httpd"],
-    also: &["apachectl"],
     package: "apache2",
     args: &["-f", CONFIGURATION, "-DFOREGROUND"],
     file: FILE,

@@ -9,9 +9,8 @@ use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
 
 /// What is known of it.
-pub(super) const ABOUT: About = About {
+const ABOUT: About = About {
     programs: &["haproxy"],
-    also: &[],
     package: "haproxy",
     args: &["-db", "-f", CONFIGURATION],
     file: FILE,

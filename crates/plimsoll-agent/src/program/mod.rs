@@ -25,19 +25,17 @@ pub use version::program_version;
 const SCRATCH: &str = "PLIMSOLL_SCRATCH";
 
 /// What is known of a program, whatever is asked of it.
-pub(crate) struct About {
+struct About {
     /// The names under which distributions know it.
-    pub(crate) programs: &'static [&'static str],
-    /// Further names that users know it by.
-    pub(crate) also: &'static [&'static str],
+    programs: &'static [&'static str],
     /// The Debian package that it comes with.
-    pub(crate) package: &'static str,
+    package: &'static str,
     /// Its arguments; the configuration's path goes in the place of [`CONFIGURATION`].
     args: &'static [&'static str],
     /// The name of its configuration's file.
     file: &'static str,
     /// Which program tells the version, by any of these names, and its arguments.
-    pub(crate) version: (&'static [&'static str], &'static str),
+    version: (&'static [&'static str], &'static str),
 }
 
 /// What a program is started with.
@@ -70,9 +68,6 @@ trait Program {
 macro_rules! define {
     ($($(#[$of_kind:meta])* $key:ident: $kind:ident($type:ident),)+) => {
         $(mod $key;)+
-
-        /// All programs.
-        pub(crate) const ALL: &[&About] = &[$(&$key::ABOUT,)+];
 
         /// The program that a service is; nothing for a service of another kind.
         fn of(kind: &ServiceKind) -> Option<&dyn Program> {
@@ -206,7 +201,7 @@ fn open_to_all(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a file that others may read.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes)
         .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o644)))
         .map_err(|error| other(format!("write {}", path.display()), error))

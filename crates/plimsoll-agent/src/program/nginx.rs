@@ -12,9 +12,8 @@ use crate::confine::Identity;
 const OTHER_DESCRIPTORS: u32 = 64;
 
 /// What is known of it.
-pub(super) const ABOUT: About = About {
+const ABOUT: About = About {
     programs: &["nginx"],
-    also: &[],
     package: "nginx-light",
     // The log that is compiled in lies where an ordinary user may not write.
     args: &["-e", "stderr", "-c", CONFIGURATION],

@@ -58,9 +58,8 @@ fn make_queue(queue: &Path) -> Result<(), Failure> {
 }
 
 /// What is known of it.
-pub(super) const ABOUT: About = About {
+const ABOUT: About = About {
     programs: &["postfix"],
-    also: &["master"],
     package: "postfix",
     args: &["-c", FOLDER, "start-fg"],
     file: "main.cf",

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::observation::Arm;
+pub use crate::recovery::{EventRecovery, RecoveryOutcome};
 
 /// Something that was done in the middle of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,49 +26,4 @@ pub struct EventReport {
     /// How the load fared that was measured meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<EventRecovery>,
-}
-
-/// How a load fared after something was done: compared with what it did before the first event of its phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EventRecovery {
-    /// What came of it.
-    pub outcome: RecoveryOutcome,
-    /// What was done without error before the first event of the phase, per second: the median window.
-    pub before: f64,
-    /// The lowest of the windows from this event to the next.
-    pub lowest: f64,
-    /// From when the event began until the load did as well as before, in seconds; absent where it did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_s: Option<f64>,
-    /// How long it was looked for: until the next event, or the end of the load, in seconds.
-    pub watched_s: f64,
-    /// How long a window is, in seconds.
-    pub window_s: f64,
-}
-
-/// What came of a load after something was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RecoveryOutcome {
-    /// Three windows in a row right after it were as good as before.
-    Unaffected,
-    /// Three windows in a row were as good as before, later.
-    Recovered,
-    /// Never three windows in a row were until the next event.
-    NotRecovered,
-    /// There was too little time before it or after it to tell.
-    Undecided,
-}
-
-impl RecoveryOutcome {
-    /// In words.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Unaffected => "unaffected",
-            Self::Recovered => "recovered",
-            Self::NotRecovered => "not recovered",
-            Self::Undecided => "too little time",
-        }
-    }
 }

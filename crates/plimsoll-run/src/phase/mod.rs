@@ -5,20 +5,20 @@ mod settle;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::mem::take;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{
-    Claim, Experiment, HookMoment, Load, LoadKind, ModesClaim, Phase, PhaseWork, recorded_as,
+    Claim, Experiment, HookMoment, Load, LoadKind, ModesClaim, Phase, PhaseWork,
 };
 use plimsoll_model::frame::{FromAgent, Id, ToAgent};
-use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, PhaseRecord, Slice, Snapshot};
+use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, Slice, Snapshot};
 use rand::seq::SliceRandom;
 
 use crate::agent_pool::{Key, off_the_mark};
 use crate::deployment::{Deployment, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
+use crate::recorded::split;
 use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
@@ -312,30 +312,6 @@ fn results(
         }
     }
     Ok(all.into_iter().map(LoadResult::of_group).collect())
-}
-
-/// The phase as it is recorded: where it measured several loads at once, once for each. What is of no single load stands with the first.
-pub(crate) fn split(record: PhaseRecord) -> Vec<PhaseRecord> {
-    let mut loads: Vec<String> = Vec::new();
-    for slice in &record.slices {
-        if !slice.load.is_empty() && !loads.contains(&slice.load) {
-            loads.push(slice.load.clone());
-        }
-    }
-    if loads.is_empty() {
-        return vec![record];
-    }
-    let mut rest = record;
-    let mut all = Vec::new();
-    for load in loads {
-        let (slices, others) = take(&mut rest.slices).into_iter().partition(|slice| slice.load == load);
-        rest.slices = others;
-        let name = recorded_as(&rest.name, &load);
-        let (notes, captures, profiles) =
-            (take(&mut rest.notes), take(&mut rest.captures), take(&mut rest.profiles));
-        all.push(PhaseRecord { name, slices, notes, captures, profiles, ..rest.clone() });
-    }
-    all
 }
 
 pub(crate) fn deadline(phase: &Phase) -> Instant {

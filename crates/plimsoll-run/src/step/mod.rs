@@ -4,8 +4,7 @@ mod link;
 mod load;
 mod service;
 
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use plimsoll_model::experiment::{Action, ActionKind, Phase};
 use plimsoll_model::frame::{FromAgent, ToAgent};
@@ -15,26 +14,8 @@ use crate::agent_pool::{off_the_mark, too_long};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
 use crate::phase::{Request, deadline};
+use crate::schedule::Schedule;
 use crate::trial::Trial;
-
-/// What is still to be done while the load of a phase runs.
-#[derive(Default)]
-pub(crate) struct Schedule<'t> {
-    /// In order of time.
-    waiting: VecDeque<(Duration, &'t Action)>,
-    /// On these rigs.
-    arms: Vec<Arm>,
-    /// When the load began.
-    began: Option<Instant>,
-}
-
-impl Schedule<'_> {
-    /// When the next thing is due; nothing where none is, or no load runs yet.
-    fn due(&self) -> Option<Instant> {
-        let (after, _) = self.waiting.front()?;
-        Some(self.began? + *after)
-    }
-}
 
 impl<'t> Trial<'t> {
     /// Does what a phase says, one thing after the other, on the rigs that do not sit it out.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, declared};
-use crate::report::EventRecovery;
+use crate::recovery::EventRecovery;
 use crate::units::{Share, Span};
 use crate::verdict::Expected;
 

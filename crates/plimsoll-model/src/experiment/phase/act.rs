@@ -7,7 +7,7 @@ use super::{Phase, PhasePlace, PhaseType, PhaseWork};
 use crate::effect::Effect;
 use crate::experiment::Action;
 use crate::experiment::problem::{Checked, Part, problem};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 
 /// Things to do, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

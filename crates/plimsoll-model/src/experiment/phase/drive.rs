@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::MeasureLoads;
 use super::{Phase, PhasePlace, PhaseType};
 use crate::experiment::problem::Checked;
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 
 /// Loads to run for their effect: one, or several at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

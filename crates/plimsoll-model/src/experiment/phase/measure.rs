@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, PhasePlace, PhaseType};
 use crate::experiment::problem::{Checked, declared, in_range, problem};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 
 /// Loads to measure: one, or several that run at once, each with figures of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

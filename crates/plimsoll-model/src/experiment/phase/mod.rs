@@ -27,7 +27,7 @@ use super::action::{Action, RunProgram};
 use super::problem::{Checked, Part, in_range, problem};
 use super::{Experiment, Search, hook, problem};
 use crate::effect::Effect;
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 use crate::units::Span;
 
 kinds! {

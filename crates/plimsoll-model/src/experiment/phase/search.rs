@@ -3,7 +3,7 @@
 use super::{Phase, PhasePlace, PhaseType};
 use crate::experiment::problem::Checked;
 use crate::experiment::{Search, validate};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 
 impl PhaseType for Search {
     fn check(&self, at: &PhasePlace<'_>) -> Checked {

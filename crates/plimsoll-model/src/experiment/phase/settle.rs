@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
 use crate::experiment::problem::{Checked, Part, declared};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 use crate::units::Span;
 
 /// What to wait for.

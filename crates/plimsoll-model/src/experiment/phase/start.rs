@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, PhasePlace, PhaseType};
 use crate::experiment::problem::{Checked, declared};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 
 /// A service to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Phase, PhasePlace, PhaseType};
 use crate::experiment::problem::{Checked, Part, declared, in_range};
-use crate::observation::PhaseKind;
+use crate::phase_kind::PhaseKind;
 use crate::units::Span;
 
 /// How to look for the time to recover.
