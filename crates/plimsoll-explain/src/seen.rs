@@ -218,7 +218,15 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
 pub(crate) fn block_io(before: &Sampled, after: &Sampled) -> Vec<GrownBlockIo> {
     let operations = (before.operations as f64, after.operations as f64);
     let seconds = (before.seconds, after.seconds);
-    let grown = after.profile.seen.block_io.iter().filter_map(|io| {
+    // Where hosts use devices, what others ask of other devices is no business of the run.
+    let of_hosts: Vec<&str> = [before, after]
+        .into_iter()
+        .flat_map(|side| &side.profile.seen.block_io)
+        .filter(|io| io.owner.kind == FrameKind::Host)
+        .map(|io| io.device.as_str())
+        .collect();
+    let is_told = |io: &&BlockIo| of_hosts.is_empty() || of_hosts.contains(&io.device.as_str());
+    let grown = after.profile.seen.block_io.iter().filter(is_told).filter_map(|io| {
         let same = |it: &&BlockIo| {
             (&it.owner, &it.process, &it.device, it.writes) == (&io.owner, &io.process, &io.device, io.writes)
         };
@@ -407,6 +415,26 @@ mod tests {
         let grown = throttling(&of(0), &of(80));
         assert_eq!((grown[0].after_share, grown[0].after_us), (0.8, 4800.0));
         assert!(throttling(&of(80), &of(80)).is_empty() && throttling(&of(0), &of(2)).is_empty());
+    }
+
+    #[test]
+    fn what_others_ask_of_devices_that_no_host_uses_is_not_told() {
+        let asked = |requests: u64| {
+            side(1000, |seen| {
+                for (owner, process, device) in [
+                    (owner(), "relay", "loop0"),
+                    (Frame::new(FrameKind::Others, "machine"), "dd", "loop0"),
+                    (Frame::new(FrameKind::Others, "machine"), "compiler", "vda"),
+                ] {
+                    let (process, device) = (process.to_owned(), device.to_owned());
+                    let bytes = requests * 4096;
+                    seen.block(BlockIo { owner, process, device, writes: true, requests, bytes });
+                }
+            })
+        };
+        let grown = block_io(&asked(10), &asked(4000));
+        let told: Vec<&str> = grown.iter().map(|it| it.who.process.as_str()).collect();
+        assert_eq!(told, ["relay", "dd"]);
     }
 
     proptest! {
