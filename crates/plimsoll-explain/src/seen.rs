@@ -24,6 +24,8 @@ const MORE: f64 = 1.5;
 const LEAST_THREADS: f64 = 0.02;
 /// So many calls must have failed to be told.
 const LEAST_FAILURES: u64 = 5;
+/// The same where an error says by itself what is wrong: calls are watched for a small part of the time only.
+const LEAST_RAN_OUT: u64 = 2;
 /// Errors that say by themselves that something has run out; nothing that works makes them.
 pub(crate) const RAN_OUT: [&str; 8] =
     ["EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL", "EPERM"];
@@ -186,7 +188,7 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
         before.operations as f64 / before.seconds * watched.0,
         after.operations as f64 / after.seconds * watched.1,
     );
-    let grown = seen.failures.iter().filter(|it| it.count >= LEAST_FAILURES).filter_map(|failed| {
+    let grown = seen.failures.iter().filter_map(|failed| {
         let same = |it: &&FailedCalls| {
             (&it.owner, &it.process, &it.call, &it.error)
                 == (&failed.owner, &failed.process, &failed.call, &failed.error)
@@ -198,8 +200,8 @@ pub(crate) fn failures(before: &Sampled, after: &Sampled) -> Vec<GrownFailures> 
         let ran_out = RAN_OUT.contains(&failed.error.as_str());
         // What else fails elsewhere on the machine is no business of the run.
         let is_told = ran_out || failed.owner.kind == FrameKind::Host;
-        let came_up = was == 0 && ran_out;
-        (is_told && (grew || came_up)).then(|| GrownFailures {
+        let came_up = was == 0 && ran_out && failed.count >= LEAST_RAN_OUT;
+        (is_told && (grew && failed.count >= LEAST_FAILURES || came_up)).then(|| GrownFailures {
             who: who(&failed.owner, &failed.process),
             call: failed.call.clone(),
             error: failed.error.clone(),
@@ -381,7 +383,7 @@ mod tests {
         let of = |before: u64, after: u64, error: &str| {
             failures(&failing(before, "accept4", error), &failing(after, "accept4", error)).len()
         };
-        assert_eq!((of(0, 6, "EMFILE"), of(0, 2, "EMFILE")), (1, 0));
+        assert_eq!((of(0, 2, "EMFILE"), of(0, 1, "EMFILE")), (1, 0));
         assert_eq!((of(0, 6, "ENOENT"), of(0, 60, "ENOENT"), of(50, 60, "ENOENT")), (0, 1, 0));
         let grown = failures(&failing(0, "accept4", "EMFILE"), &failing(6, "accept4", "EMFILE"));
         assert!((grown[0].after_per_s - 30.0).abs() < 1e-9, "6 in 0.2 s");

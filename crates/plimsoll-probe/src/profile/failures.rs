@@ -21,9 +21,9 @@ const TRACEPOINT: &str = "raw_syscalls/sys_exit";
 /// (115) are as frequent as calls that succeed.
 const FILTER: &str = "ret < 0 && ret > -4096 && ret != -11 && ret != -115";
 /// How long a window is.
-const WINDOW: Duration = Duration::from_millis(20);
+const WINDOW: Duration = Duration::from_millis(10);
 /// How much time that is sampled there is from one window to the next, on average: windows take 2 % of it.
-const EVERY: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(500);
 /// The size of a buffer in bytes, one for each CPU: room for some 4,000 calls.
 const BUFFER: usize = 1 << 18;
 /// Where the number of the call and what it returned stand in the record, behind the fields that all tracepoints have (include/trace/events/syscalls.h).
