@@ -50,7 +50,7 @@ impl Archive {
 
     /// Adds an empty folder, and those above it.
     pub(super) fn folder(&mut self, path: &Path) {
-        self.above(&path.join("."));
+        self.above(&path.join("inside"));
     }
 
     /// Adds a program with what it is linked with, under a name of its own. What only a debugger reads is left out.

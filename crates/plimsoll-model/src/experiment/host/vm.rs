@@ -255,7 +255,7 @@ mod tests {
                 "kind = \"local\"\nkernel = \"/boot/vmlinuz\"".to_owned(),
                 "`a` has no kernel of its own: it is a local host",
             ),
-            (format!("{kernel}memory = \"32M\""), "134217728"),
+            (format!("{kernel}memory = \"32M\""), "33554432 is out of range"),
             (format!("{kernel}cpus = [0, 1]"), "has processors of its own"),
             (format!("{kernel}append = \"a -- b\""), "is no boot parameter"),
             (format!("{kernel}clock = \"virtual\"\ncpus = 2"), "there is one processor"),
