@@ -53,11 +53,6 @@ backend out
         for (number, address) in place.to.iter().enumerate() {
             writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
         }
-        Ok(Recipe {
-            configuration,
-            identity: Identity::Nobody,
-            writable: None,
-            visible: None,
-        })
+        Ok(Recipe { configuration, identity: Identity::Nobody, writable: None, visible: None })
     }
 }

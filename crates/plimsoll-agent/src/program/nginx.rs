@@ -76,7 +76,8 @@ http {{
     }
 
     fn more_args(&self, configuration: &str, place: &Place<'_>) -> Vec<String> {
-        let says = |directive: &str| configuration.lines().any(|line| line.trim_start().starts_with(directive));
+        let says =
+            |directive: &str| configuration.lines().any(|line| line.trim_start().starts_with(directive));
         let mut directives = String::new();
         if !says("daemon") {
             directives += "daemon off; ";

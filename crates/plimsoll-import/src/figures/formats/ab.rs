@@ -10,9 +10,24 @@ pub(super) const FORMAT: Format = Format {
     command: "ab -n 2000 -c 8 URL",
     measured: &[
         Measured::higher("requests_per_second", "1/s", &[], "`Requests per second`"),
-        Measured::lower("latency", "ms", &["stat"], "`Time per request`, the mean; not the one across all concurrent requests, which is the rate again"),
-        Measured::lower("latency", "ms", &["percentile"], "`Percentage of the requests served within a certain time`"),
-        Measured::lower("connection_time", "ms", &["phase", "stat"], "`Connection Times`: the rows `Connect` to `Total`"),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["stat"],
+            "`Time per request`, the mean; not the one across all concurrent requests, which is the rate again",
+        ),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["percentile"],
+            "`Percentage of the requests served within a certain time`",
+        ),
+        Measured::lower(
+            "connection_time",
+            "ms",
+            &["phase", "stat"],
+            "`Connection Times`: the rows `Connect` to `Total`",
+        ),
         Measured::higher("throughput", "KiB/s", &[], "`Transfer rate`, received"),
         Measured::plain("requests", "", &[], "`Complete requests`"),
         Measured::lower("errors", "", &[], "`Failed requests`"),
@@ -105,7 +120,8 @@ impl Reader for Ab {
             return times(line, phase, out);
         }
         if let Some((percent, rest)) = leading(line.text)
-            && let Some(value) = rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
+            && let Some(value) =
+                rest.strip_prefix('%').and_then(|rest| number(rest.split_whitespace().next()?))
         {
             out.put("latency", value, "ms", &[("percentile", &percent.to_string())]);
             return Fit::Mine;

@@ -11,11 +11,18 @@ pub(super) const FORMAT: Format = Format {
     tool: "criterion",
     command: "cargo bench, cargo criterion --message-format json",
     measured: &[
-        Measured::lower("time", "ns", &["benchmark", "bound"], "`time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`"),
+        Measured::lower(
+            "time",
+            "ns",
+            &["benchmark", "bound"],
+            "`time: [lower estimate upper]` of the text; `typical` of the JSON lines; `slope` or `mean` of `estimates.json`. The estimate without `bound`",
+        ),
         Measured::lower("summary_time", "ns", &["benchmark", "stat"], "`mean` and `median`, of JSON only"),
     ],
     main: &["time"],
-    checked: Checked::Documented("https://bheisler.github.io/criterion.rs/book, `Command-Line Output` and `External Tools`"),
+    checked: Checked::Documented(
+        "https://bheisler.github.io/criterion.rs/book, `Command-Line Output` and `External Tools`",
+    ),
     text: Some(Text {
         marks: &["time:   [", "time: ["],
         start: |line| bracket(line.text).map(|_| Start::Within),
@@ -55,12 +62,24 @@ impl Reader for Criterion {
             return Fit::Mine;
         }
         if let Some(name) = line.after("Benchmarking ") {
-            let done = name.strip_suffix(": Analyzing").or_else(|| name.strip_suffix(": Collecting 100 samples"));
+            let done =
+                name.strip_suffix(": Analyzing").or_else(|| name.strip_suffix(": Collecting 100 samples"));
             self.name = Some(done.unwrap_or(name).to_owned());
             return Fit::Mine;
         }
-        const KNOWN: [&str; 8] = ["change:", "Performance has", "No change in", "Change within", "Found ", "thrpt:", "slope", "mean"];
-        let outliers = line.text.contains("high mild") || line.text.contains("high severe") || line.text.contains("low ");
+        const KNOWN: [&str; 8] = [
+            "change:",
+            "Performance has",
+            "No change in",
+            "Change within",
+            "Found ",
+            "thrpt:",
+            "slope",
+            "mean",
+        ];
+        let outliers = line.text.contains("high mild")
+            || line.text.contains("high severe")
+            || line.text.contains("low ");
         if outliers || KNOWN.iter().any(|known| line.text.starts_with(known)) {
             return Fit::Mine;
         }
@@ -69,7 +88,8 @@ impl Reader for Criterion {
 }
 
 fn is_document(json: &Json<'_>) -> bool {
-    let line = json.text_of("reason").is_some_and(|reason| reason == "benchmark-complete") && json.get("typical").is_some();
+    let line = json.text_of("reason").is_some_and(|reason| reason == "benchmark-complete")
+        && json.get("typical").is_some();
     line || json.at(&["mean", "point_estimate"]).is_some()
 }
 
@@ -79,12 +99,17 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         let name = (!name.is_empty()).then_some(("benchmark", name.as_str()));
         name.into_iter().chain(bound.map(|bound| ("bound", bound))).collect()
     };
-    let estimates = json.get("slope").filter(|slope| slope.get("point_estimate").is_some()).or_else(|| json.get("mean"));
+    let estimates =
+        json.get("slope").filter(|slope| slope.get("point_estimate").is_some()).or_else(|| json.get("mean"));
     let (typical, fields) = match json.get("typical") {
         Some(typical) => (Some(typical), [&["lower_bound"][..], &["estimate"], &["upper_bound"]]),
         None => (
             estimates,
-            [&["confidence_interval", "lower_bound"][..], &["point_estimate"], &["confidence_interval", "upper_bound"]],
+            [
+                &["confidence_interval", "lower_bound"][..],
+                &["point_estimate"],
+                &["confidence_interval", "upper_bound"],
+            ],
         ),
     };
     let Some(typical) = typical else { return };
@@ -93,7 +118,8 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         out.json("time", typical.at(path), &its_unit, &labels(bound));
     }
     for stat in ["mean", "median"] {
-        let found = json.get(stat).and_then(|found| found.get("estimate").or_else(|| found.get("point_estimate")));
+        let found =
+            json.get(stat).and_then(|found| found.get("estimate").or_else(|| found.get("point_estimate")));
         let labels: Vec<_> = labels(None).into_iter().chain([("stat", stat)]).collect();
         out.json("summary_time", found, &its_unit, &labels);
     }

@@ -8,10 +8,22 @@ pub(super) const FORMAT: Format = Format {
     name: "cross-table",
     tool: "hands",
     command: "plimsoll import MAIL --as cross-table --judge factors",
-    measured: &[Measured::plain("value", "", &["row", "column"], "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs")],
+    measured: &[Measured::plain(
+        "value",
+        "",
+        &["row", "column"],
+        "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs",
+    )],
     main: &["value"],
-    checked: Checked::Documented("a line of names above, then lines of a name and as many cells; cells between `|`, tabs, or two blanks"),
-    text: Some(Text { marks: &[], start: |_| None, opening: None, reader: |options| Box::new(CrossTable::new(options)) }),
+    checked: Checked::Documented(
+        "a line of names above, then lines of a name and as many cells; cells between `|`, tabs, or two blanks",
+    ),
+    text: Some(Text {
+        marks: &[],
+        start: |_| None,
+        opening: None,
+        reader: |options| Box::new(CrossTable::new(options)),
+    }),
     ..Format::EMPTY
 };
 
@@ -30,7 +42,8 @@ impl CrossTable {
 
     /// The numbers of a cell, if it has nothing else.
     fn values(&self, cell: &str) -> Option<Vec<f64>> {
-        let words = cell.split(|c: char| c.is_whitespace() || matches!(c, '/' | ';')).filter(|word| !word.is_empty());
+        let words =
+            cell.split(|c: char| c.is_whitespace() || matches!(c, '/' | ';')).filter(|word| !word.is_empty());
         let values: Option<Vec<f64>> = words.map(|word| plain(word, self.decimal)).collect();
         values.filter(|values| !values.is_empty())
     }
@@ -39,7 +52,11 @@ impl CrossTable {
 /// The cells of a line, without the empty one that `|` at its ends make.
 fn cells(text: &str) -> Vec<&str> {
     if text.contains('|') {
-        return text.trim_matches(|c: char| c == '|' || c.is_whitespace()).split('|').map(str::trim).collect();
+        return text
+            .trim_matches(|c: char| c == '|' || c.is_whitespace())
+            .split('|')
+            .map(str::trim)
+            .collect();
     }
     if text.contains('\t') {
         return text.split('\t').map(str::trim).filter(|cell| !cell.is_empty()).collect();

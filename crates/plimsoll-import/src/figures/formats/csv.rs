@@ -8,7 +8,12 @@ pub(super) const FORMAT: Format = Format {
     name: "csv",
     tool: "any spreadsheet or program",
     command: "plimsoll import FILE --column NAME",
-    measured: &[Measured::plain("*", "", &["row"], "each column of numbers, or those that `--column` names; the first column of text, where there is one, as `row`")],
+    measured: &[Measured::plain(
+        "*",
+        "",
+        &["row"],
+        "each column of numbers, or those that `--column` names; the first column of text, where there is one, as `row`",
+    )],
     main: &["value", "values"],
     checked: Checked::Documented("RFC 4180; also with semicolons or tabs, and then with decimal commas"),
     text: Some(Text {

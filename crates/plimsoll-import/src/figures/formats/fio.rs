@@ -11,7 +11,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("throughput", "B/s", &["job", "operation"], "`bw_bytes`"),
         Measured::higher("operations_per_second", "1/s", &["job", "operation"], "`iops`"),
         Measured::lower("latency", "ns", &["job", "operation", "stat"], "`lat_ns`: min, mean, max, stddev"),
-        Measured::lower("latency", "ns", &["job", "operation", "percentile"], "the percentiles of `clat_ns` (of `lat_ns` with `lat_percentiles=1`)"),
+        Measured::lower(
+            "latency",
+            "ns",
+            &["job", "operation", "percentile"],
+            "the percentiles of `clat_ns` (of `lat_ns` with `lat_percentiles=1`)",
+        ),
         Measured::plain("operations", "", &["job", "operation"], "`total_ios`"),
         Measured::plain("transfer", "B", &["job", "operation"], "`io_bytes`"),
         Measured::plain("cpu", "%", &["job", "mode"], "`usr_cpu`, `sys_cpu`"),
@@ -30,7 +35,9 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         for operation in OPERATIONS {
             let found = job.get(operation);
             // A job tells of operations that it never did, too.
-            let did = |found: &Json<'_>| found.get("total_ios").and_then(|all| all.number()).is_some_and(|all| all > 0.0);
+            let did = |found: &Json<'_>| {
+                found.get("total_ios").and_then(|all| all.number()).is_some_and(|all| all > 0.0)
+            };
             if let Some(found) = found.filter(did) {
                 of_operation(&found, &name, operation, out);
             }

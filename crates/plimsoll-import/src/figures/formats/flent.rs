@@ -7,10 +7,21 @@ pub(super) const FORMAT: Format = Format {
     name: "flent",
     tool: "flent",
     command: "flent rrul -H HOST; gzip -dc FILE.flent.gz",
-    measured: &[Measured::plain("value", "", &["series"], "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it is told")],
+    measured: &[Measured::plain(
+        "value",
+        "",
+        &["series"],
+        "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it is told",
+    )],
     main: &["value"],
-    checked: Checked::Documented("https://flent.org, `Data format` (the package needs netperf, which Debian main has not)"),
-    json: Some(Document { is: |json| json.has(&["metadata", "results", "x_values"]), read: document, by_line: false }),
+    checked: Checked::Documented(
+        "https://flent.org, `Data format` (the package needs netperf, which Debian main has not)",
+    ),
+    json: Some(Document {
+        is: |json| json.has(&["metadata", "results", "x_values"]),
+        read: document,
+        by_line: false,
+    }),
     ..Format::EMPTY
 };
 
@@ -19,9 +30,18 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         json.get("x_values").map(|all| all.items().iter().map(Json::number).collect()).unwrap_or_default();
     let meta = json.at(&["metadata", "SERIES_META"]);
     for (series, values) in json.get("results").map(|all| all.fields()).unwrap_or_default() {
-        let unit = meta.and_then(|meta| meta.at(&[&series, "UNITS"])).and_then(|unit| unit.text()).unwrap_or_default();
+        let unit = meta
+            .and_then(|meta| meta.at(&[&series, "UNITS"]))
+            .and_then(|unit| unit.text())
+            .unwrap_or_default();
         for (index, value) in values.items().into_iter().enumerate() {
-            out.json_at(times.get(index).copied().flatten(), "value", Some(value), &unit, &[("series", &series)]);
+            out.json_at(
+                times.get(index).copied().flatten(),
+                "value",
+                Some(value),
+                &unit,
+                &[("series", &series)],
+            );
         }
     }
 }

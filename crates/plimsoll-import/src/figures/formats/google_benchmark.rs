@@ -8,7 +8,12 @@ pub(super) const FORMAT: Format = Format {
     tool: "Google Benchmark",
     command: "./bench --benchmark_format=json --benchmark_repetitions=10",
     measured: &[
-        Measured::lower("real_time", "ns", &["benchmark"], "`real_time` of each repetition; not its aggregates"),
+        Measured::lower(
+            "real_time",
+            "ns",
+            &["benchmark"],
+            "`real_time` of each repetition; not its aggregates",
+        ),
         Measured::lower("cpu_time", "ns", &["benchmark"], "`cpu_time`"),
         Measured::higher("items_per_second", "1/s", &["benchmark"], "`items_per_second`"),
         Measured::higher("bytes_per_second", "B/s", &["benchmark"], "`bytes_per_second`"),

@@ -13,7 +13,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("requests_per_second", "1/s", &[], "`finished in`"),
         Measured::higher("throughput", "MiB/s", &[], "`finished in`"),
         Measured::plain("duration", "s", &[], "`finished in`"),
-        Measured::plain("requests", "", &["result"], "`requests`: total, started, done, succeeded, failed, errored, timeout"),
+        Measured::plain(
+            "requests",
+            "",
+            &["result"],
+            "`requests`: total, started, done, succeeded, failed, errored, timeout",
+        ),
         Measured::lower("latency", "ms", &["stat"], "`time for request`: min, max, mean, sd (stdev)"),
         Measured::lower("connect_time", "ms", &["stat"], "`time for connect`"),
         Measured::lower("first_byte_time", "ms", &["stat"], "`time to 1st byte`"),
@@ -64,7 +69,9 @@ impl Reader for H2load {
         }
         if let Some(rest) = line.after("requests:") {
             for part in rest.split(", ") {
-                if let Some((value, result)) = part.split_once(' ').and_then(|(value, of)| Some((number(value)?, of))) {
+                if let Some((value, result)) =
+                    part.split_once(' ').and_then(|(value, of)| Some((number(value)?, of)))
+                {
                     out.put("requests", value, "", &[("result", result)]);
                 }
             }
@@ -104,7 +111,9 @@ fn finished(rest: &str, out: &mut Out<'_>) -> Fit {
     out.put("duration", time, its_unit, &[]);
     out.put("requests_per_second", rate, "1/s", &[]);
     let bytes = parts.next().and_then(leading);
-    if let Some((value, its_unit)) = bytes.and_then(|(value, behind)| Some((value, unit::bytes_per_second(behind)?))) {
+    if let Some((value, its_unit)) =
+        bytes.and_then(|(value, behind)| Some((value, unit::bytes_per_second(behind)?)))
+    {
         out.put("throughput", value, its_unit, &[]);
     }
     Fit::Mine

@@ -8,7 +8,12 @@ pub(super) const FORMAT: Format = Format {
     name: "hackbench",
     tool: "hackbench (rt-tests)",
     command: "hackbench -g 10 -l 1000",
-    measured: &[Measured::lower("time", "s", &["groups", "mode"], "`Time`; the groups and whether they were processes or threads, where the line above tells")],
+    measured: &[Measured::lower(
+        "time",
+        "s",
+        &["groups", "mode"],
+        "`Time`; the groups and whether they were processes or threads, where the line above tells",
+    )],
     main: &["time"],
     checked: Checked::Tool("2.4"),
     text: Some(Text {
@@ -25,7 +30,8 @@ fn heading(line: &Line<'_>) -> Option<(f64, Option<&'static str>)> {
     let rest = line.text.strip_prefix("Running ")?;
     let (how, rest) = rest.split_once("with ")?;
     let groups = leading(rest.split_whitespace().next()?)?;
-    let tells = rest.contains("groups using") || rest.contains("groups connected") || rest.contains("*40 (==");
+    let tells =
+        rest.contains("groups using") || rest.contains("groups connected") || rest.contains("*40 (==");
     let mode = match how.trim() {
         "in process mode" => Some("process"),
         "in threaded mode" => Some("thread"),

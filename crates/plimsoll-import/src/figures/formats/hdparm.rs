@@ -10,8 +10,18 @@ pub(super) const FORMAT: Format = Format {
     tool: "hdparm",
     command: "hdparm -tT /dev/sda",
     measured: &[
-        Measured::higher("buffered_read", "MiB/s", &["device"], "`Timing buffered disk reads`, or `O_DIRECT disk reads`"),
-        Measured::higher("cached_read", "MiB/s", &["device"], "`Timing cached reads`, or `buffer-cache reads` as it was called in 2001"),
+        Measured::higher(
+            "buffered_read",
+            "MiB/s",
+            &["device"],
+            "`Timing buffered disk reads`, or `O_DIRECT disk reads`",
+        ),
+        Measured::higher(
+            "cached_read",
+            "MiB/s",
+            &["device"],
+            "`Timing cached reads`, or `buffer-cache reads` as it was called in 2001",
+        ),
     ],
     main: &["buffered_read", "cached_read"],
     checked: Checked::Tool("9.65"),
@@ -29,7 +39,10 @@ pub(super) const FORMAT: Format = Format {
 
 fn metric(text: &str) -> Option<&'static str> {
     let what = text.strip_prefix("Timing ")?;
-    if what.starts_with("cached reads") || what.starts_with("buffer-cache reads") || what.starts_with("O_DIRECT cached") {
+    if what.starts_with("cached reads")
+        || what.starts_with("buffer-cache reads")
+        || what.starts_with("O_DIRECT cached")
+    {
         Some("cached_read")
     } else if what.starts_with("buffered disk reads") || what.starts_with("O_DIRECT disk reads") {
         Some("buffered_read")
@@ -66,4 +79,3 @@ impl Reader for Hdparm {
         Fit::Mine
     }
 }
-

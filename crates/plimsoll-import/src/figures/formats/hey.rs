@@ -75,7 +75,10 @@ impl Reader for Hey {
             return Fit::Mine;
         }
         let Some((key, rest)) = line.text.split_once(':') else {
-            let bar = line.text.split_once(" [").is_some_and(|(time, rest)| number(time).is_some() && rest.contains(']'));
+            let bar = line
+                .text
+                .split_once(" [")
+                .is_some_and(|(time, rest)| number(time).is_some() && rest.contains(']'));
             return if bar { Fit::Mine } else { Fit::Foreign };
         };
         let rest = rest.trim();
@@ -105,6 +108,7 @@ impl Reader for Hey {
 }
 
 fn is_title(key: &str) -> bool {
-    ["Response time histogram", "Latency distribution", "Status code distribution", "Error distribution"].contains(&key)
+    ["Response time histogram", "Latency distribution", "Status code distribution", "Error distribution"]
+        .contains(&key)
         || key.starts_with("Details (average")
 }

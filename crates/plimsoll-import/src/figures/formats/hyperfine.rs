@@ -12,14 +12,21 @@ pub(super) const FORMAT: Format = Format {
     command: "hyperfine --export-json FILE 'COMMAND' 'COMMAND'",
     measured: &[
         Measured::lower("time", "s", &["command"], "`times`: each run of the command, in JSON only"),
-        Measured::lower("run_time", "ms", &["command", "stat"], "`Time` and `Range` of the text: mean, stdev, min, max"),
+        Measured::lower(
+            "run_time",
+            "ms",
+            &["command", "stat"],
+            "`Time` and `Range` of the text: mean, stdev, min, max",
+        ),
         Measured::lower("cpu_time", "s", &["command", "mode"], "`user` and `system`"),
     ],
     main: &["time", "run_time,stat=mean"],
     checked: Checked::Tool("1.15.0"),
     text: Some(Text {
         marks: &["Benchmark ", "Time (mean"],
-        start: |line| (heading(line.text).is_some() || line.text.starts_with("Time (mean")).then_some(Start::Within),
+        start: |line| {
+            (heading(line.text).is_some() || line.text.starts_with("Time (mean")).then_some(Start::Within)
+        },
         opening: None,
         reader: |_| Box::<Hyperfine>::default(),
     }),

@@ -78,7 +78,8 @@ impl Reader for Iostat {
         }
         let (device, values) = if self.devices { words.split_at(1) } else { words.split_at(0) };
         let values: Option<Vec<f64>> = values.iter().map(|word| number(word)).collect();
-        let Some(values) = values.filter(|values| !self.names.is_empty() && values.len() == self.names.len()) else {
+        let Some(values) = values.filter(|values| !self.names.is_empty() && values.len() == self.names.len())
+        else {
             return Fit::Foreign;
         };
         let mut labels: Vec<(&'static str, &str)> = device.iter().map(|device| ("device", *device)).collect();

@@ -10,10 +10,20 @@ pub(super) const FORMAT: Format = Format {
     tool: "iperf 2",
     command: "iperf -c HOST -i 1",
     measured: &[
-        Measured::higher("bits_per_second", "Mbit/s", &["stream", "side"], "the rate over the whole time; with `stream=SUM` of all streams, with `side=server` of the server's report"),
+        Measured::higher(
+            "bits_per_second",
+            "Mbit/s",
+            &["stream", "side"],
+            "the rate over the whole time; with `stream=SUM` of all streams, with `side=server` of the server's report",
+        ),
         Measured::plain("transfer", "MiB", &["stream", "side"], "`Transfer`"),
         Measured::plain("duration", "s", &["stream", "side"], "the end of the interval over the whole time"),
-        Measured::higher("interval_bits_per_second", "Mbit/s", &["stream"], "the rate of each interval, with `-i`"),
+        Measured::higher(
+            "interval_bits_per_second",
+            "Mbit/s",
+            &["stream"],
+            "the rate of each interval, with `-i`",
+        ),
         Measured::lower("jitter", "ms", &["stream", "side"], "`Jitter` of datagrams"),
         Measured::lower("lost", "", &["stream", "side"], "`Lost` datagrams"),
         Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
@@ -23,7 +33,8 @@ pub(super) const FORMAT: Format = Format {
     text: Some(Text {
         marks: &["Client connecting to", "Server listening on", " connected with ", " sec "],
         start: |line| {
-            let head = line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
+            let head =
+                line.text.starts_with("Client connecting to") || line.text.starts_with("Server listening on");
             if head && !line.text.contains("port 5201") {
                 return Some(Start::Head);
             }
@@ -61,7 +72,14 @@ pub(super) fn row<'t>(line: &Line<'t>) -> Option<Row<'t>> {
     }
     let transfer = (number(word()?)?, unit::bytes(word()?)?);
     let rate = (number(word()?)?, unit::bits_per_second(word()?)?);
-    Some(Row { stream: stream.trim(), from: number(from)?, to: number(to)?, transfer, rate, rest: words.collect() })
+    Some(Row {
+        stream: stream.trim(),
+        from: number(from)?,
+        to: number(to)?,
+        transfer,
+        rate,
+        rest: words.collect(),
+    })
 }
 
 /// The jitter, the datagrams lost and all of them: `0.035 ms 3/77 (0%)`, also with blanks around the stroke.
@@ -95,7 +113,13 @@ impl First {
 
     fn interval(&self, out: &mut Out<'_>) {
         out.line = self.line;
-        out.put_at(Some(self.to), "interval_bits_per_second", self.rate.0, self.rate.1, &[("stream", &self.stream)]);
+        out.put_at(
+            Some(self.to),
+            "interval_bits_per_second",
+            self.rate.0,
+            self.rate.1,
+            &[("stream", &self.stream)],
+        );
     }
 
     fn whole(&self, server: bool, out: &mut Out<'_>) {

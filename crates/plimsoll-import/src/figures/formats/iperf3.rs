@@ -11,7 +11,12 @@ pub(super) const FORMAT: Format = Format {
     tool: "iperf3",
     command: "iperf3 -c HOST, iperf3 -c HOST -J",
     measured: &[
-        Measured::higher("bits_per_second", "Mbit/s", &["stream", "side"], "the rate over the whole time, as `sender` and `receiver` saw it; with `stream=SUM` of all streams. In JSON `sum_sent` and `sum_received`"),
+        Measured::higher(
+            "bits_per_second",
+            "Mbit/s",
+            &["stream", "side"],
+            "the rate over the whole time, as `sender` and `receiver` saw it; with `stream=SUM` of all streams. In JSON `sum_sent` and `sum_received`",
+        ),
         Measured::plain("transfer", "MiB", &["stream", "side"], "`Transfer`; in JSON `bytes`"),
         Measured::plain("duration", "s", &["stream", "side"], "the end of the interval over the whole time"),
         Measured::lower("retransmits", "", &["stream", "side"], "`Retr`"),
@@ -20,7 +25,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("jitter", "ms", &["stream", "side"], "`Jitter` of datagrams"),
         Measured::lower("lost", "", &["stream", "side"], "`Lost` datagrams"),
         Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
-        Measured::lower("rtt", "us", &["stat"], "`min_rtt`, `mean_rtt`, `max_rtt` of the sender, in JSON only"),
+        Measured::lower(
+            "rtt",
+            "us",
+            &["stat"],
+            "`min_rtt`, `mean_rtt`, `max_rtt` of the sender, in JSON only",
+        ),
         Measured::plain("cpu", "%", &["of"], "`cpu_utilization_percent`, in JSON only"),
     ],
     main: &["bits_per_second,stream=SUM,side=receiver", "bits_per_second,side=receiver", "bits_per_second"],
@@ -28,7 +38,8 @@ pub(super) const FORMAT: Format = Format {
     text: Some(Text {
         marks: &["Connecting to host", "Server listening on 5201", " sec ", "[ ID] Interval"],
         start: |line| {
-            let head = line.text.starts_with("Connecting to host") || line.text.starts_with("Server listening on 5201");
+            let head = line.text.starts_with("Connecting to host")
+                || line.text.starts_with("Server listening on 5201");
             if head {
                 return Some(Start::Head);
             }
@@ -39,7 +50,11 @@ pub(super) const FORMAT: Format = Format {
         opening: None,
         reader: |_| Box::<Iperf3>::default(),
     }),
-    json: Some(Document { is: |json| json.has(&["start", "intervals", "end"]), read: document, by_line: false }),
+    json: Some(Document {
+        is: |json| json.has(&["start", "intervals", "end"]),
+        read: document,
+        by_line: false,
+    }),
     ..Format::EMPTY
 };
 

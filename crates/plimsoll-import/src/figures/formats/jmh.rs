@@ -10,8 +10,18 @@ pub(super) const FORMAT: Format = Format {
     tool: "JMH (Java Microbenchmark Harness)",
     command: "java -jar benchmarks.jar -rf json",
     measured: &[
-        Measured::plain("score", "", &["benchmark", "mode"], "`rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` tells which"),
-        Measured::plain("score_error", "", &["benchmark", "mode"], "`scoreError`, `Error`: half of the 99.9 % interval"),
+        Measured::plain(
+            "score",
+            "",
+            &["benchmark", "mode"],
+            "`rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` tells which",
+        ),
+        Measured::plain(
+            "score_error",
+            "",
+            &["benchmark", "mode"],
+            "`scoreError`, `Error`: half of the 99.9 % interval",
+        ),
     ],
     main: &["score"],
     checked: Checked::Documented("https://github.com/openjdk/jmh, results/format/JSONResultFormat.java"),
@@ -22,7 +32,9 @@ pub(super) const FORMAT: Format = Format {
         reader: |_| Box::new(Jmh),
     }),
     json: Some(Document {
-        is: |json| json.items().first().is_some_and(|first| first.has(&["benchmark", "mode", "primaryMetric"])),
+        is: |json| {
+            json.items().first().is_some_and(|first| first.has(&["benchmark", "mode", "primaryMetric"]))
+        },
         read: document,
         by_line: false,
     }),
@@ -43,10 +55,15 @@ impl Reader for Jmh {
         }
         // `Bench.sum  thrpt  5  123.456 ± 1.234  ops/s`, without the error where there was one iteration.
         let words: Vec<&str> = line.words().collect();
-        let ([name, .., score, "±", _, unit] | [name, .., score, unit]) = words.as_slice() else { return Fit::Foreign };
-        let error = words.iter().position(|word| *word == "±").and_then(|place| number(words.get(place + 1)?));
+        let ([name, .., score, "±", _, unit] | [name, .., score, unit]) = words.as_slice() else {
+            return Fit::Foreign;
+        };
+        let error =
+            words.iter().position(|word| *word == "±").and_then(|place| number(words.get(place + 1)?));
         let mode = words.iter().find(|word| ["thrpt", "avgt", "sample", "ss"].contains(word));
-        let (Some(mode), Some(value)) = (mode, number(score).filter(|_| unit.contains('/'))) else { return Fit::Foreign };
+        let (Some(mode), Some(value)) = (mode, number(score).filter(|_| unit.contains('/'))) else {
+            return Fit::Foreign;
+        };
         let labels = [("benchmark", *name), ("mode", *mode)];
         out.put("score", value, unit, &labels);
         if let Some(error) = error {

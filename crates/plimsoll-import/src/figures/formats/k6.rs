@@ -13,7 +13,12 @@ pub(super) const FORMAT: Format = Format {
     measured: &[
         Measured::higher("requests_per_second", "1/s", &[], "the rate of `http_reqs`"),
         Measured::plain("requests", "", &[], "the count of `http_reqs`"),
-        Measured::lower("latency", "ms", &["stat"], "`http_req_duration`: avg (mean), min, med (median), max"),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["stat"],
+            "`http_req_duration`: avg (mean), min, med (median), max",
+        ),
         Measured::lower("latency", "ms", &["percentile"], "`http_req_duration`: p(90), p(95) ..."),
         Measured::lower("request_time", "ms", &[], "each `http_req_duration`, of `--out json` only"),
         Measured::lower("failed", "%", &[], "`http_req_failed`; in JSON a share of 1"),
@@ -38,7 +43,8 @@ fn row(text: &str) -> Option<(&str, &str)> {
     let plain = name.trim_end_matches('.');
     // Versions differ in what stands before: a tick, a cross, nothing.
     let plain = plain.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
-    let known = name.ends_with("..") && plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let known =
+        name.ends_with("..") && plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     known.then(|| (plain, rest.trim()))
 }
 
@@ -98,7 +104,10 @@ fn latency(key: &str, put: impl FnOnce((&'static str, &str))) {
 
 fn is_document(json: &Json<'_>) -> bool {
     let of_line = json.has(&["metric", "type", "data"]);
-    of_line || json.get("metrics").is_some_and(|metrics| metrics.has(&["iterations"]) || metrics.has(&["http_reqs"]))
+    of_line
+        || json
+            .get("metrics")
+            .is_some_and(|metrics| metrics.has(&["iterations"]) || metrics.has(&["http_reqs"]))
 }
 
 fn document(json: &Json<'_>, out: &mut Out<'_>) {

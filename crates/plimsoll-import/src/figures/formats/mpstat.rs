@@ -25,7 +25,8 @@ pub(super) const FORMAT: Format = Format {
         is: |json| {
             let all = sysstat::statistics(json);
             let first = all.first();
-            let timestamp = first.and_then(|first| first.get("timestamp")).and_then(|timestamp| timestamp.text());
+            let timestamp =
+                first.and_then(|first| first.get("timestamp")).and_then(|timestamp| timestamp.text());
             timestamp.is_some() && first.is_some_and(|first| first.has(&["cpu-load"]))
         },
         read: sysstat::document,
@@ -37,5 +38,6 @@ pub(super) const FORMAT: Format = Format {
 /// mpstat has interrupts before stolen time, sar behind it.
 pub(super) fn is_heading(names: &[&str]) -> bool {
     let place = |wanted: &str| names.iter().position(|name| *name == wanted);
-    names.first() == Some(&"CPU") && place("%irq").zip(place("%steal")).is_some_and(|(irq, steal)| irq < steal)
+    names.first() == Some(&"CPU")
+        && place("%irq").zip(place("%steal")).is_some_and(|(irq, steal)| irq < steal)
 }

@@ -12,7 +12,12 @@ pub(super) const FORMAT: Format = Format {
     measured: &[
         Measured::lower("loss", "%", &["hop", "host"], "`Loss%`"),
         Measured::plain("probes", "", &["hop", "host"], "`Snt`"),
-        Measured::lower("rtt", "ms", &["hop", "host", "stat"], "`Last`, `Avg` (mean), `Best` (min), `Wrst` (max), `StDev` (stdev)"),
+        Measured::lower(
+            "rtt",
+            "ms",
+            &["hop", "host", "stat"],
+            "`Last`, `Avg` (mean), `Best` (min), `Wrst` (max), `StDev` (stdev)",
+        ),
     ],
     main: &["rtt,stat=mean"],
     checked: Checked::Tool("0.95"),
@@ -22,12 +27,17 @@ pub(super) const FORMAT: Format = Format {
         opening: None,
         reader: |_| Box::<Mtr>::default(),
     }),
-    json: Some(Document { is: |json| json.at(&["report", "hubs"]).is_some(), read: document, by_line: false }),
+    json: Some(Document {
+        is: |json| json.at(&["report", "hubs"]).is_some(),
+        read: document,
+        by_line: false,
+    }),
     ..Format::EMPTY
 };
 
 /// The columns, in the order of the report, and what they become.
-const STATS: [(&str, &str); 5] = [("Last", "last"), ("Avg", "mean"), ("Best", "min"), ("Wrst", "max"), ("StDev", "stdev")];
+const STATS: [(&str, &str); 5] =
+    [("Last", "last"), ("Avg", "mean"), ("Best", "min"), ("Wrst", "max"), ("StDev", "stdev")];
 
 #[derive(Default)]
 struct Mtr {
@@ -41,7 +51,9 @@ impl Reader for Mtr {
             self.names = words.iter().skip(2).map(|word| (*word).to_owned()).collect();
             return Fit::Mine;
         }
-        let Some((hop, "|--")) = words.first().and_then(|word| word.split_once('.')) else { return Fit::Foreign };
+        let Some((hop, "|--")) = words.first().and_then(|word| word.split_once('.')) else {
+            return Fit::Foreign;
+        };
         let [_, host, values @ ..] = words.as_slice() else { return Fit::Foreign };
         if values.len() != self.names.len() {
             return Fit::Foreign;
@@ -74,7 +86,11 @@ fn put(out: &mut Out<'_>, metric: &str, value: Option<f64>, unit: &str, labels: 
 
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
     for hub in json.at(&["report", "hubs"]).map(|hubs| hubs.items()).unwrap_or_default() {
-        let count = hub.get("count").and_then(|count| count.number()).map(|count| count.to_string()).unwrap_or_default();
+        let count = hub
+            .get("count")
+            .and_then(|count| count.number())
+            .map(|count| count.to_string())
+            .unwrap_or_default();
         let host = hub.text_of("host").unwrap_or_default();
         let labels = [("hop", count.as_str()), ("host", host.as_str())];
         out.json("loss", hub.get("Loss%"), "%", &labels);

@@ -9,11 +9,26 @@ pub(super) const FORMAT: Format = Format {
     tool: "netperf",
     command: "netperf -t TCP_STREAM -H HOST, netperf -t TCP_RR -H HOST",
     measured: &[
-        Measured::higher("bits_per_second", "Mbit/s", &["side"], "`Throughput` of STREAM tests in 10^6 bits/s; of UDP both sides"),
+        Measured::higher(
+            "bits_per_second",
+            "Mbit/s",
+            &["side"],
+            "`Throughput` of STREAM tests in 10^6 bits/s; of UDP both sides",
+        ),
         Measured::higher("transactions_per_second", "1/s", &[], "`Trans. Rate` of RR tests"),
         Measured::plain("duration", "s", &[], "`Elapsed Time`"),
-        Measured::lower("latency", "us", &["stat"], "`MEAN_LATENCY`, `MIN_LATENCY`, `MAX_LATENCY`, `STDDEV_LATENCY` with `-k`"),
-        Measured::lower("latency", "us", &["percentile"], "`P50_LATENCY`, `P90_LATENCY`, `P99_LATENCY` with `-k`"),
+        Measured::lower(
+            "latency",
+            "us",
+            &["stat"],
+            "`MEAN_LATENCY`, `MIN_LATENCY`, `MAX_LATENCY`, `STDDEV_LATENCY` with `-k`",
+        ),
+        Measured::lower(
+            "latency",
+            "us",
+            &["percentile"],
+            "`P50_LATENCY`, `P90_LATENCY`, `P99_LATENCY` with `-k`",
+        ),
     ],
     main: &["bits_per_second", "transactions_per_second"],
     checked: Checked::Documented("netperf 2.7, doc/netperf.texi (no package in Debian main)"),
@@ -50,7 +65,9 @@ fn kind(text: &str) -> Option<Kind> {
     } else if name.contains("UDP") && name.contains("STREAM") {
         Some(Kind::Datagrams)
     } else {
-        name.contains("STREAM").then_some(Kind::Stream).or_else(|| name.contains("MAERTS").then_some(Kind::Stream))
+        name.contains("STREAM")
+            .then_some(Kind::Stream)
+            .or_else(|| name.contains("MAERTS").then_some(Kind::Stream))
     }
 }
 
@@ -76,8 +93,20 @@ impl Reader for Netperf {
         let values: Option<Vec<f64>> = words.iter().map(|word| number(word)).collect();
         let Some(values) = values else {
             const HEADING: [&str; 14] = [
-                "Recv", "Socket", "Size", "bytes", "Local", "Send", "Message", "Remote", "Throughput", "Elapsed", "Trans.",
-                "Bytes", "Request", "/Remote",
+                "Recv",
+                "Socket",
+                "Size",
+                "bytes",
+                "Local",
+                "Send",
+                "Message",
+                "Remote",
+                "Throughput",
+                "Elapsed",
+                "Trans.",
+                "Bytes",
+                "Request",
+                "/Remote",
             ];
             let heading = self.kind.is_some() && words.first().is_some_and(|word| HEADING.contains(word));
             return if heading { Fit::Mine } else { Fit::Foreign };
@@ -117,7 +146,8 @@ impl Netperf {
 
     /// `THROUGHPUT=9416.61`, with its unit in a line of its own before or behind; it is that of the test where it is not told.
     fn keyed(&mut self, key: &str, value: &str, out: &mut Out<'_>) -> Fit {
-        let known = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        let known = !key.is_empty()
+            && key.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
         if !known {
             return Fit::Foreign;
         }

@@ -10,7 +10,12 @@ pub(super) const FORMAT: Format = Format {
     command: "diag-client SERVER PORT RTT RATE",
     measured: &[
         Measured::plain("target_rate", "Mbit/s", &[], "`End-to-end goal`, or `target application data rate`"),
-        Measured::plain("target_rtt", "ms", &[], "`End-to-end goal`, or `Round-Trip-Time (RTT) to the target application`"),
+        Measured::plain(
+            "target_rtt",
+            "ms",
+            &[],
+            "`End-to-end goal`, or `Round-Trip-Time (RTT) to the target application`",
+        ),
         Measured::higher("rate", "Mbit/s", &["verdict"], "`maximum data rate was`"),
         Measured::lower("loss", "%", &["verdict"], "`loss event rate`"),
         Measured::plain("loss_budget", "%", &[], "`loss budget is`"),
@@ -18,9 +23,17 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("rtt", "ms", &[], "`Round Trip Time for this path section`"),
     ],
     main: &["rate"],
-    checked: Checked::Documented("NPAD 1.5.6, `Detailed information on messages`; IETF 62 tsvwg, `Example diagnostic tool output`"),
+    checked: Checked::Documented(
+        "NPAD 1.5.6, `Detailed information on messages`; IETF 62 tsvwg, `Example diagnostic tool output`",
+    ),
     text: Some(Text {
-        marks: &["Maximum Segment Size for this path section", "End-to-end goal:", "target application data rate", "loss event rate:", "maximum data rate was"],
+        marks: &[
+            "Maximum Segment Size for this path section",
+            "End-to-end goal:",
+            "target application data rate",
+            "loss event rate:",
+            "maximum data rate was",
+        ],
         start: |line| {
             let head = line.text.starts_with("End-to-end goal:");
             if head { Some(Start::Head) } else { Some(Start::Within).filter(|_| fact(line).is_some()) }
@@ -47,7 +60,8 @@ fn fact(line: &Line<'_>) -> Option<(&'static str, f64, &'static str)> {
         ("Round Trip Time for this path section is", "rtt", "ms"),
         ("Round Trip Time (RTT) for this path section is", "rtt", "ms"),
     ];
-    let found = FACTS.iter().find_map(|(words, metric, unit)| Some((*metric, behind(line.text, words)?.0, *unit)));
+    let found =
+        FACTS.iter().find_map(|(words, metric, unit)| Some((*metric, behind(line.text, words)?.0, *unit)));
     found.or_else(|| {
         let based = behind(line.text, "This report is based on a")?.0;
         if line.text.contains("target application data rate") {
@@ -76,12 +90,26 @@ impl Reader for Npad {
             return Fit::Mine;
         }
         if let Some((metric, value, unit)) = fact(line) {
-            let label = verdict.filter(|_| ["rate", "loss"].contains(&metric)).map(|verdict| ("verdict", verdict));
+            let label =
+                verdict.filter(|_| ["rate", "loss"].contains(&metric)).map(|verdict| ("verdict", verdict));
             out.put(metric, value, unit, label.as_slice());
             return Fit::Mine;
         }
-        const KNOWN: [&str; 9] =
-            ["Tester", "Target", "Logfile", "FYI:", "Diagnosis:", "Try rate", "Test conditions", "Some events", "The events"];
-        if verdict.is_some() || KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
+        const KNOWN: [&str; 9] = [
+            "Tester",
+            "Target",
+            "Logfile",
+            "FYI:",
+            "Diagnosis:",
+            "Try rate",
+            "Test conditions",
+            "Some events",
+            "The events",
+        ];
+        if verdict.is_some() || KNOWN.iter().any(|known| line.text.starts_with(known)) {
+            Fit::Mine
+        } else {
+            Fit::Foreign
+        }
     }
 }

@@ -9,7 +9,12 @@ pub(super) const FORMAT: Format = Format {
     name: "nstat",
     tool: "nstat (iproute2)",
     command: "nstat -a, nstat -a -j",
-    measured: &[Measured::plain("*", "", &["stat"], "each counter, by its name; the rate beside it, where one is shown, with `stat=rate` in 1/s")],
+    measured: &[Measured::plain(
+        "*",
+        "",
+        &["stat"],
+        "each counter, by its name; the rate beside it, where one is shown, with `stat=rate` in 1/s",
+    )],
     main: &["TcpRetransSegs"],
     checked: Checked::Tool("iproute2 6.1.0"),
     text: Some(Text {
@@ -37,7 +42,9 @@ impl Reader for Nstat {
         }
         let words: Vec<&str> = line.words().collect();
         let [name, value, rate @ ..] = words.as_slice() else { return Fit::Foreign };
-        let Some(value) = number(value).filter(|_| is_counter(name) && rate.len() <= 1) else { return Fit::Foreign };
+        let Some(value) = number(value).filter(|_| is_counter(name) && rate.len() <= 1) else {
+            return Fit::Foreign;
+        };
         out.put(name, value, "", &[]);
         if let Some(rate) = rate.first().and_then(|rate| number(rate)) {
             out.put(name, rate, "1/s", &[("stat", "rate")]);

@@ -8,13 +8,20 @@ pub(super) const FORMAT: Format = Format {
     name: "numbers",
     tool: "any, or hands",
     command: "hdparm -t /dev/sda | sed -n 's/.*= *//p'",
-    measured: &[Measured::plain("value", "", &[], "each number of a line that has nothing but numbers, with an optional unit behind a single one")],
+    measured: &[Measured::plain(
+        "value",
+        "",
+        &[],
+        "each number of a line that has nothing but numbers, with an optional unit behind a single one",
+    )],
     main: &["value"],
     checked: Checked::Documented("a list of numbers between blanks or semicolons"),
     text: Some(Text {
         marks: &[],
         start: |_| None,
-        opening: Some(|first, second| all(first, None).is_some() && second.is_none_or(|line| all(line, None).is_some())),
+        opening: Some(|first, second| {
+            all(first, None).is_some() && second.is_none_or(|line| all(line, None).is_some())
+        }),
         reader: |options| Box::new(Numbers { decimal: options.decimal }),
     }),
     ..Format::EMPTY
@@ -58,4 +65,3 @@ impl Reader for Numbers {
         Fit::Mine
     }
 }
-

@@ -13,9 +13,19 @@ pub(super) const FORMAT: Format = Format {
     command: "oha -n 2000 -c 8 URL, with --output-format json",
     measured: &[
         Measured::higher("requests_per_second", "1/s", &[], "`Requests/sec`, `requestsPerSec`"),
-        Measured::higher("success", "%", &[], "`Success rate`; in JSON `successRate`, which is a share of 1 there"),
+        Measured::higher(
+            "success",
+            "%",
+            &[],
+            "`Success rate`; in JSON `successRate`, which is a share of 1 there",
+        ),
         Measured::lower("latency", "s", &["stat"], "`Average` (mean), `Fastest` (min), `Slowest` (max)"),
-        Measured::lower("latency", "s", &["percentile"], "`Response time distribution`, `latencyPercentiles`"),
+        Measured::lower(
+            "latency",
+            "s",
+            &["percentile"],
+            "`Response time distribution`, `latencyPercentiles`",
+        ),
         Measured::plain("duration", "s", &[], "`Total`"),
         Measured::plain("responses", "", &["status"], "`Status code distribution`"),
     ],
@@ -64,7 +74,9 @@ impl Reader for Oha {
                 out.put("success", value, "%", &[]);
             }
             ("Total", Some((value, its_unit)), _) => out.put("duration", value, its_unit, &[]),
-            (_, Some((value, its_unit)), Some(stat)) => out.put("latency", value, its_unit, &[("stat", stat)]),
+            (_, Some((value, its_unit)), Some(stat)) => {
+                out.put("latency", value, its_unit, &[("stat", stat)])
+            }
             ("Requests/sec", ..) => {
                 let Some(value) = number(first) else { return Fit::Foreign };
                 out.put("requests_per_second", value, "1/s", &[]);

@@ -10,8 +10,18 @@ pub(super) const FORMAT: Format = Format {
     tool: "pathchar",
     command: "pathchar HOST",
     measured: &[
-        Measured::higher("bits_per_second", "Mbit/s", &["hop"], "the rate of the link behind a hop; `??` is left out"),
-        Measured::lower("latency", "ms", &["hop"], "how long a packet of no length travels over that link, one way"),
+        Measured::higher(
+            "bits_per_second",
+            "Mbit/s",
+            &["hop"],
+            "the rate of the link behind a hop; `??` is left out",
+        ),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["hop"],
+            "how long a packet of no length travels over that link, one way",
+        ),
         Measured::lower("rtt", "ms", &["hop"], "in brackets: the round-trip time up to the end of that link"),
         Measured::lower("queue", "ms", &["hop"], "`+q`"),
         Measured::lower("loss", "%", &["hop"], "`dropped`"),
@@ -81,7 +91,9 @@ impl Reader for Pathchar {
         let mut words = line.words();
         let first = words.next().unwrap_or_default();
         // ` 3 er1gw.lbl.gov (131.243.128.11)`
-        if first.parse::<u32>().is_ok() && words.next().is_some_and(|name| name.contains(char::is_alphanumeric)) {
+        if first.parse::<u32>().is_ok()
+            && words.next().is_some_and(|name| name.contains(char::is_alphanumeric))
+        {
             self.hop = Some(first.to_owned());
             return Fit::Mine;
         }
@@ -129,7 +141,9 @@ fn whole(text: &str, out: &mut Out<'_>) -> Fit {
             out.put("path_rtt", value, its_unit, &[]);
         } else if let Some((value, its_unit)) = part.strip_prefix("bottleneck ").and_then(rate) {
             out.put("bottleneck", value, its_unit, &[]);
-        } else if let Some(value) = part.strip_prefix("pipe ").and_then(|rest| number(rest.strip_suffix(" bytes")?)) {
+        } else if let Some(value) =
+            part.strip_prefix("pipe ").and_then(|rest| number(rest.strip_suffix(" bytes")?))
+        {
             out.put("pipe", value, "B", &[]);
         }
     }

@@ -69,11 +69,17 @@ impl Reader for Pchar {
             "Hop queueing" => put("queue", field(rest, "avg"), "ms", &labels),
             "Partial loss" => {
                 let percent = rest.split_once('(').and_then(|(_, rest)| leading(rest));
-                put("loss", percent.filter(|(_, behind)| behind.starts_with('%')).map(|(value, _)| value), "%", &labels);
+                put(
+                    "loss",
+                    percent.filter(|(_, behind)| behind.starts_with('%')).map(|(value, _)| value),
+                    "%",
+                    &labels,
+                );
             }
             "Path bottleneck" => put("bottleneck", field(rest, ""), "kbit/s", &[]),
             "Path length" => put("hops", field(rest, ""), "", &[]),
-            "Partial char" | "Partial queueing" | "Path char" | "Path pipe" | "Path queueing" | "Start time" | "End time" => {}
+            "Partial char" | "Partial queueing" | "Path char" | "Path pipe" | "Path queueing"
+            | "Start time" | "End time" => {}
             _ => return Fit::Foreign,
         }
         Fit::Mine

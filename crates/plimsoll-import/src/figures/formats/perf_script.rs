@@ -8,7 +8,9 @@ pub(super) const FORMAT: Format = Format {
     name: "perf-script",
     tool: "perf script",
     command: "perf record -F 99 -a -g; perf script",
-    checked: Checked::Documented("perf-script(1); read by `plimsoll explain`, whose tests have files of perf"),
+    checked: Checked::Documented(
+        "perf-script(1); read by `plimsoll explain`, whose tests have files of perf",
+    ),
     text: Some(Text {
         marks: &["cpu-clock:", "cycles:", "task-clock:"],
         start: |line| stacks::is_head(line.text).then_some(Start::Within),

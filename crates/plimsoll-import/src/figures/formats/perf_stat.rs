@@ -8,7 +8,12 @@ pub(super) const FORMAT: Format = Format {
     name: "perf-stat",
     tool: "perf stat -j",
     command: "perf stat -j -I 1000 COMMAND",
-    measured: &[Measured::plain("*", "ms, counts", &["cpu"], "`counter-value` of each event, by its name; what was not counted or is not supported is left out")],
+    measured: &[Measured::plain(
+        "*",
+        "ms, counts",
+        &["cpu"],
+        "`counter-value` of each event, by its name; what was not counted or is not supported is left out",
+    )],
     main: &["cycles", "task-clock"],
     checked: Checked::Tool("6.1"),
     json: Some(Document { is: |json| json.has(&["counter-value", "event"]), read: document, by_line: true }),

@@ -10,7 +10,12 @@ pub(super) const FORMAT: Format = Format {
     tool: "pgbench (PostgreSQL)",
     command: "pgbench -c 4 -T 60 -P 1 postgres",
     measured: &[
-        Measured::higher("transactions_per_second", "1/s", &[], "`tps`, without the time to connect where both are told"),
+        Measured::higher(
+            "transactions_per_second",
+            "1/s",
+            &[],
+            "`tps`, without the time to connect where both are told",
+        ),
         Measured::lower("latency", "ms", &["stat"], "`latency average` and `latency stddev`"),
         Measured::lower("connection_time", "ms", &[], "`initial connection time`"),
         Measured::plain("transactions", "", &[], "`number of transactions actually processed`"),
@@ -101,7 +106,9 @@ impl Reader for Pgbench {
             let Some(rest) = line.after(key).and_then(|rest| rest.strip_prefix(['=', ':'])) else { continue };
             let mut words = rest.split_whitespace();
             let value = words.next().and_then(number);
-            let (Some(value), Some(its_unit)) = (value, words.next().and_then(unit::time)) else { return Fit::Foreign };
+            let (Some(value), Some(its_unit)) = (value, words.next().and_then(unit::time)) else {
+                return Fit::Foreign;
+            };
             let label = stat.map(|stat| ("stat", stat));
             out.put(metric, value, its_unit, label.as_slice());
             return Fit::Mine;
@@ -112,9 +119,10 @@ impl Reader for Pgbench {
 
 impl Pgbench {
     fn other(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        for (key, metric) in
-            [("number of transactions actually processed:", "transactions"), ("number of failed transactions:", "errors")]
-        {
+        for (key, metric) in [
+            ("number of transactions actually processed:", "transactions"),
+            ("number of failed transactions:", "errors"),
+        ] {
             let Some(rest) = line.after(key) else { continue };
             let first = rest.split(['/', ' ']).next().and_then(number);
             let Some(value) = first else { return Fit::Foreign };
@@ -123,6 +131,10 @@ impl Pgbench {
         }
         self.statements |= line.text.starts_with("statement latencies");
         let is_statement = self.statements && line.words().next().and_then(number).is_some();
-        if is_statement || KNOWN.iter().any(|known| line.text.starts_with(known)) { Fit::Mine } else { Fit::Foreign }
+        if is_statement || KNOWN.iter().any(|known| line.text.starts_with(known)) {
+            Fit::Mine
+        } else {
+            Fit::Foreign
+        }
     }
 }

@@ -13,7 +13,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("kilobytes_per_minute", "KiB/min", &[], "`data(K)`"),
         Measured::lower("errors_per_minute", "1/min", &[], "`errors`"),
         Measured::higher("connections_per_minute", "1/min", &[], "`connections`"),
-        Measured::higher("tls_connections_per_minute", "1/min", &[], "`SSL connections`, where it stands there"),
+        Measured::higher(
+            "tls_connections_per_minute",
+            "1/min",
+            &[],
+            "`SSL connections`, where it stands there",
+        ),
     ],
     main: &["messages_per_minute"],
     checked: Checked::Tool("0.76"),

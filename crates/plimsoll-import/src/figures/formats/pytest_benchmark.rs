@@ -9,7 +9,12 @@ pub(super) const FORMAT: Format = Format {
     command: "pytest --benchmark-json=FILE --benchmark-save-data",
     measured: &[
         Measured::lower("time", "s", &["benchmark"], "`stats.data`: each round"),
-        Measured::lower("summary_time", "s", &["benchmark", "stat"], "`stats`: min, max, mean, stddev (stdev), median"),
+        Measured::lower(
+            "summary_time",
+            "s",
+            &["benchmark", "stat"],
+            "`stats`: min, max, mean, stddev (stdev), median",
+        ),
     ],
     main: &["time", "summary_time,stat=mean"],
     checked: Checked::Tool("3.2.2"),
@@ -31,7 +36,9 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
         for time in stats.get("data").map(|data| data.items()).unwrap_or_default() {
             out.json("time", Some(time), "s", &[("benchmark", &name)]);
         }
-        for (field, stat) in [("min", "min"), ("max", "max"), ("mean", "mean"), ("stddev", "stdev"), ("median", "median")] {
+        for (field, stat) in
+            [("min", "min"), ("max", "max"), ("mean", "mean"), ("stddev", "stdev"), ("median", "median")]
+        {
             out.json("summary_time", stats.get(field), "s", &[("benchmark", &name), ("stat", stat)]);
         }
     }

@@ -10,8 +10,18 @@ pub(super) const FORMAT: Format = Format {
     command: "redis-benchmark -t set,get",
     measured: &[
         Measured::higher("requests_per_second", "1/s", &["operation"], "`requests per second`"),
-        Measured::lower("latency", "ms", &["operation", "stat"], "`latency summary`, and the columns of `--csv`: mean, min, max"),
-        Measured::lower("latency", "ms", &["operation", "percentile"], "`latency summary`, `p50=` of `-q`, and the columns of `--csv`"),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["operation", "stat"],
+            "`latency summary`, and the columns of `--csv`: mean, min, max",
+        ),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["operation", "percentile"],
+            "`latency summary`, `p50=` of `-q`, and the columns of `--csv`",
+        ),
         Measured::plain("requests", "", &["operation"], "`requests completed in`"),
         Measured::plain("duration", "s", &["operation"], "`requests completed in`"),
     ],
@@ -23,7 +33,8 @@ pub(super) const FORMAT: Format = Format {
             if line.text.starts_with("\"test\",\"rps\"") {
                 return Some(Start::Head);
             }
-            let within = heading(line.text).is_some() || quiet(line.text).is_some() || summary(line.text).is_some();
+            let within =
+                heading(line.text).is_some() || quiet(line.text).is_some() || summary(line.text).is_some();
             within.then_some(Start::Within)
         },
         opening: None,
@@ -42,7 +53,8 @@ fn quiet(text: &str) -> Option<(&str, f64, Option<f64>)> {
     let (rate, rest) = text.split_once(" requests per second")?;
     let (operation, rate) = rate.rsplit_once(": ")?;
     let median = rest.strip_prefix(", p50=").and_then(|rest| number(rest.split(' ').next()?));
-    let operation = Some(operation).filter(|operation| !operation.is_empty() && *operation != "throughput summary")?;
+    let operation =
+        Some(operation).filter(|operation| !operation.is_empty() && *operation != "throughput summary")?;
     Some((operation, number(rate)?, median))
 }
 
@@ -117,7 +129,8 @@ impl Redis {
     /// A row of the CSV.
     fn row(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         // The name of a test may have commas in it: the numbers are the last cells.
-        let Some((name, numbers)) = line.text.strip_prefix('"').and_then(|rest| rest.split_once("\",")) else {
+        let Some((name, numbers)) = line.text.strip_prefix('"').and_then(|rest| rest.split_once("\","))
+        else {
             return Fit::Foreign;
         };
         if cells(numbers).count() + 1 != self.columns.len() {
@@ -138,7 +151,9 @@ impl Redis {
         let words: Vec<&str> = line.words().collect();
         match words.as_slice() {
             [requests, "requests", "completed", "in", time, "seconds"] => {
-                let (Some(requests), Some(time)) = (number(requests), number(time)) else { return Fit::Foreign };
+                let (Some(requests), Some(time)) = (number(requests), number(time)) else {
+                    return Fit::Foreign;
+                };
                 out.put("requests", requests, "", &self.label());
                 out.put("duration", time, "s", &self.label());
                 Fit::Mine
@@ -159,9 +174,10 @@ impl Redis {
             [share, "<=", ..] if share.ends_with('%') => Fit::Mine,
             [_, "parallel", "clients"] | [_, "bytes", "payload"] => Fit::Mine,
             ["keep", "alive:", ..] | ["host", "configuration", ..] | ["multi-thread:", ..] => Fit::Mine,
-            ["Latency", "by", ..] | ["Cumulative", "distribution", ..] | ["Summary:"] | ["latency", "summary", ..] => {
-                Fit::Mine
-            }
+            ["Latency", "by", ..]
+            | ["Cumulative", "distribution", ..]
+            | ["Summary:"]
+            | ["latency", "summary", ..] => Fit::Mine,
             _ if line.text.contains("rps=") && line.text.contains("overall:") => Fit::Mine,
             [share, "<=", _] if leading(share).is_some() => Fit::Mine,
             _ => Fit::Foreign,

@@ -20,7 +20,8 @@ pub(super) const FORMAT: Format = Format {
         marks: &["%user", "%usr", "/s", "runq-sz", "kbmemfree", "dentunusd", "totsck", "MHz"],
         start: |line| {
             let names = sysstat::heading(line.text)?;
-            let others = names.contains(&"PID") || names.contains(&"TGID") || super::mpstat::is_heading(&names);
+            let others =
+                names.contains(&"PID") || names.contains(&"TGID") || super::mpstat::is_heading(&names);
             let known = |name: &&str| {
                 sysstat::is_label(name)
                     || name.ends_with("/s")

@@ -9,15 +9,30 @@ pub(super) const FORMAT: Format = Format {
     tool: "ss (iproute2)",
     command: "ss -ti",
     measured: &[
-        Measured::lower("rtt", "ms", &["connection", "stat"], "`rtt`: smoothed (`mean`) and its variation (`stdev`); `minrtt` (`min`)"),
+        Measured::lower(
+            "rtt",
+            "ms",
+            &["connection", "stat"],
+            "`rtt`: smoothed (`mean`) and its variation (`stdev`); `minrtt` (`min`)",
+        ),
         Measured::lower("rto", "ms", &["connection"], "`rto`"),
         Measured::plain("cwnd", "segments", &["connection"], "`cwnd`"),
         Measured::plain("ssthresh", "segments", &["connection"], "`ssthresh`"),
         Measured::plain("mss", "B", &["connection"], "`mss`"),
         Measured::higher("rate", "bit/s", &["connection", "of"], "`send`, `pacing_rate`, `delivery_rate`"),
         Measured::lower("retransmits", "", &["connection"], "the second number of `retrans`: all so far"),
-        Measured::plain("bytes", "B", &["connection", "of"], "`bytes_sent`, `bytes_acked`, `bytes_received`, `bytes_retrans`"),
-        Measured::plain("segments", "", &["connection", "of"], "`segs_out`, `segs_in`, `data_segs_out`, `data_segs_in`"),
+        Measured::plain(
+            "bytes",
+            "B",
+            &["connection", "of"],
+            "`bytes_sent`, `bytes_acked`, `bytes_received`, `bytes_retrans`",
+        ),
+        Measured::plain(
+            "segments",
+            "",
+            &["connection", "of"],
+            "`segs_out`, `segs_in`, `data_segs_out`, `data_segs_in`",
+        ),
         Measured::plain("limited", "ms", &["connection", "by"], "`busy`, `rwnd_limited`, `sndbuf_limited`"),
     ],
     main: &["rtt,stat=mean"],
@@ -51,9 +66,11 @@ impl Reader for Ss {
             return Fit::Mine;
         }
         // `ESTAB 0 0 127.0.0.1:43804 127.0.0.1:8933`, the state only where several are shown.
-        let columns = if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { &words[..] };
+        let columns =
+            if words.first().is_some_and(|word| number(word).is_none()) { &words[1..] } else { &words[..] };
         let [receive, send, local, peer, ..] = columns else { return Fit::Foreign };
-        if number(receive).is_none() || number(send).is_none() || !local.contains(':') || !peer.contains(':') {
+        if number(receive).is_none() || number(send).is_none() || !local.contains(':') || !peer.contains(':')
+        {
             return Fit::Foreign;
         }
         self.connection = format!("{local} > {peer}");
@@ -66,7 +83,9 @@ impl Ss {
         let connection = ("connection", self.connection.as_str());
         // `send 92104648649bps`: the name is the word before.
         for pair in words.windows(2) {
-            if let (of @ ("send" | "pacing_rate" | "delivery_rate"), Some((value, "bps"))) = (pair[0], leading(pair[1])) {
+            if let (of @ ("send" | "pacing_rate" | "delivery_rate"), Some((value, "bps"))) =
+                (pair[0], leading(pair[1]))
+            {
                 out.put("rate", value, "bit/s", &[connection, ("of", of)]);
             }
         }

@@ -10,8 +10,18 @@ pub(super) const FORMAT: Format = Format {
     command: "sysbench cpu --time=10 run",
     measured: &[
         Measured::higher("events_per_second", "1/s", &[], "`events per second` of the cpu test"),
-        Measured::higher("operations_per_second", "1/s", &["operation"], "`Total operations` of memory; `reads/s`, `writes/s`, `fsyncs/s` of fileio"),
-        Measured::higher("throughput", "MiB/s", &["operation"], "`MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio"),
+        Measured::higher(
+            "operations_per_second",
+            "1/s",
+            &["operation"],
+            "`Total operations` of memory; `reads/s`, `writes/s`, `fsyncs/s` of fileio",
+        ),
+        Measured::higher(
+            "throughput",
+            "MiB/s",
+            &["operation"],
+            "`MiB transferred` of memory; `read, MiB/s` and `written, MiB/s` of fileio",
+        ),
         Measured::higher("transactions_per_second", "1/s", &[], "`transactions` of the OLTP scripts"),
         Measured::higher("queries_per_second", "1/s", &[], "`queries` of the OLTP scripts"),
         Measured::lower("latency", "ms", &["stat"], "`Latency`: min, mean, max"),
@@ -19,7 +29,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("errors", "", &[], "`ignored errors` of the OLTP scripts"),
         Measured::plain("events", "", &[], "`total number of events`"),
         Measured::plain("duration", "s", &[], "`total time`"),
-        Measured::higher("interval_events_per_second", "1/s", &[], "`eps` or `tps`, with `--report-interval`"),
+        Measured::higher(
+            "interval_events_per_second",
+            "1/s",
+            &[],
+            "`eps` or `tps`, with `--report-interval`",
+        ),
         Measured::lower("interval_latency", "ms", &["percentile"], "`lat`, with `--report-interval`"),
     ],
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
@@ -30,8 +45,9 @@ pub(super) const FORMAT: Format = Format {
             if line.text.starts_with("sysbench 1.") {
                 return Some(Start::Head);
             }
-            let within = ["events per second:", "General statistics:"].iter().any(|key| line.text.starts_with(key))
-                || interval(line.text).is_some();
+            let within =
+                ["events per second:", "General statistics:"].iter().any(|key| line.text.starts_with(key))
+                    || interval(line.text).is_some();
             within.then_some(Start::Within)
         },
         opening: None,
@@ -153,7 +169,13 @@ impl Sysbench {
     }
 }
 
-fn put(out: &mut Out<'_>, metric: &str, value: Option<f64>, unit: &str, labels: &[(&'static str, &str)]) -> bool {
+fn put(
+    out: &mut Out<'_>,
+    metric: &str,
+    value: Option<f64>,
+    unit: &str,
+    labels: &[(&'static str, &str)],
+) -> bool {
     if let Some(value) = value {
         out.put(metric, value, unit, labels);
     }

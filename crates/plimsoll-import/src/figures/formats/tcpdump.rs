@@ -27,7 +27,8 @@ fn is_packet(text: &str) -> bool {
     let time = words.next().and_then(|word| clock(word.split_once('.')?.0, None));
     let rest: Vec<&str> = words.take(5).collect();
     let arrow = rest.iter().position(|word| *word == ">");
-    time.is_some() && arrow.is_some_and(|place| place >= 1 && rest.get(place + 1).is_some_and(|to| to.ends_with(':')))
+    time.is_some()
+        && arrow.is_some_and(|place| place >= 1 && rest.get(place + 1).is_some_and(|to| to.ends_with(':')))
 }
 
 struct Tcpdump;

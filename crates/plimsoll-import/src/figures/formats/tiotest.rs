@@ -12,7 +12,12 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("throughput", "MiB/s", &["operation", "threads"], "`Rate`"),
         Measured::plain("duration", "s", &["operation", "threads"], "`Time`"),
         Measured::plain("cpu", "%", &["operation", "threads", "mode"], "`Usr CPU`, `Sys CPU`"),
-        Measured::lower("latency", "ms", &["operation", "threads", "stat"], "`Average latency` (mean), `Maximum latency` (max)"),
+        Measured::lower(
+            "latency",
+            "ms",
+            &["operation", "threads", "stat"],
+            "`Average latency` (mean), `Maximum latency` (max)",
+        ),
         Measured::lower("late", "%", &["operation", "threads", "above"], "`% >2 sec`, `% >10 sec`"),
     ],
     main: &["throughput"],
@@ -52,7 +57,8 @@ fn with(cell: &str, unit: &str) -> Option<f64> {
 impl Reader for Tiotest {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if let Some(rest) = line.after("Tiotest results for") {
-            self.threads = rest.split_whitespace().next().filter(|word| number(word).is_some()).map(str::to_owned);
+            self.threads =
+                rest.split_whitespace().next().filter(|word| number(word).is_some()).map(str::to_owned);
             return Fit::Mine;
         }
         if line.text.starts_with("Tiotest latency results") {
@@ -61,7 +67,8 @@ impl Reader for Tiotest {
         if line.text.starts_with([',', '`', '+', '|']) && line.text.contains("---") {
             return Fit::Mine;
         }
-        let cells: Vec<&str> = line.text.trim_matches(|c| c == '|' || c == '=' || c == ' ').split('|').map(str::trim).collect();
+        let cells: Vec<&str> =
+            line.text.trim_matches(|c| c == '|' || c == '=' || c == ' ').split('|').map(str::trim).collect();
         let [item, rest @ ..] = cells.as_slice() else { return Fit::Foreign };
         if is_heading(line.text) {
             self.latency = line.text.contains("latency");

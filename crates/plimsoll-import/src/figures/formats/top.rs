@@ -10,7 +10,12 @@ pub(super) const FORMAT: Format = Format {
     command: "top -b -n 10 -d 1",
     measured: &[
         Measured::plain("load_average", "", &["minutes"], "`load average`, of 1, 5 and 15 minutes"),
-        Measured::plain("cpu", "%", &["mode"], "`%Cpu(s)`, by the letters that stand there (`us`, `sy` ...); in 2001 `CPU states`"),
+        Measured::plain(
+            "cpu",
+            "%",
+            &["mode"],
+            "`%Cpu(s)`, by the letters that stand there (`us`, `sy` ...); in 2001 `CPU states`",
+        ),
         Measured::plain("tasks", "", &["state"], "`Tasks`; in 2001 `processes`"),
         Measured::plain("memory", "MiB", &["of"], "`Mem`: total, free, used ..."),
         Measured::plain("swap", "MiB", &["of"], "`Swap`"),
@@ -60,7 +65,8 @@ impl Reader for Top {
             "Tasks" => self.parts("tasks", "", "state", rest, out),
             "%Cpu(s)" | "Cpu(s)" | "CPU states" => self.parts("cpu", "%", "mode", rest, out),
             _ => {
-                let (unit, what) = key.split_once(' ').map_or(("KiB", key), |(unit, what)| (unit, what.trim()));
+                let (unit, what) =
+                    key.split_once(' ').map_or(("KiB", key), |(unit, what)| (unit, what.trim()));
                 match what {
                     "Mem" => self.parts("memory", unit, "of", rest, out),
                     "Swap" => self.parts("swap", unit, "of", rest, out),

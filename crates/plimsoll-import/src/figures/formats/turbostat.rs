@@ -8,9 +8,16 @@ pub(super) const FORMAT: Format = Format {
     name: "turbostat",
     tool: "turbostat (Linux kernel)",
     command: "turbostat --quiet --interval 1",
-    measured: &[Measured::plain("*", "MHz, %, W, 1", &["package", "core", "cpu"], "each column, by its name; `-` in the columns of package, core and CPU stands for all, and is no label")],
+    measured: &[Measured::plain(
+        "*",
+        "MHz, %, W, 1",
+        &["package", "core", "cpu"],
+        "each column, by its name; `-` in the columns of package, core and CPU stands for all, and is no label",
+    )],
     main: &["Bzy_MHz"],
-    checked: Checked::Documented("turbostat(8); it needs a CPU whose counters a virtual machine does not show"),
+    checked: Checked::Documented(
+        "turbostat(8); it needs a CPU whose counters a virtual machine does not show",
+    ),
     text: Some(Text {
         marks: &["Avg_MHz"],
         start: |line| line.words().any(|word| word == "Avg_MHz").then_some(Start::Head),

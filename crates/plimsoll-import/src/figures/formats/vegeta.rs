@@ -11,7 +11,12 @@ pub(super) const FORMAT: Format = Format {
     tool: "vegeta",
     command: "vegeta report, vegeta report -type=json",
     measured: &[
-        Measured::higher("requests_per_second", "1/s", &["of"], "`rate` and `throughput` (of answers that were right)"),
+        Measured::higher(
+            "requests_per_second",
+            "1/s",
+            &["of"],
+            "`rate` and `throughput` (of answers that were right)",
+        ),
         Measured::plain("requests", "", &[], "`total`"),
         Measured::plain("duration", "s", &["of"], "`Duration`: total, attack, wait"),
         Measured::lower("latency", "ms", &["stat"], "`Latencies`: min, mean, max"),
@@ -68,7 +73,8 @@ impl Reader for Vegeta {
                 }
             }
             "Latencies" => {
-                for (name, (value, its_unit)) in pairs().filter_map(|(name, word)| Some((name, time(word)?))) {
+                for (name, (value, its_unit)) in pairs().filter_map(|(name, word)| Some((name, time(word)?)))
+                {
                     let kind = if number(name).is_some() { "percentile" } else { "stat" };
                     out.put("latency", value, its_unit, &[(kind, name)]);
                 }

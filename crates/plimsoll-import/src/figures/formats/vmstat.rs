@@ -73,7 +73,8 @@ impl Vmstat {
         let words: Vec<&str> = line.words().collect();
         let wanted = self.names.len();
         let fits = wanted > 0 && (words.len() == wanted || (self.has_date && words.len() > wanted));
-        let values: Option<Vec<f64>> = if fits { words[..wanted].iter().map(|word| number(word)).collect() } else { None };
+        let values: Option<Vec<f64>> =
+            if fits { words[..wanted].iter().map(|word| number(word)).collect() } else { None };
         let Some(values) = values else {
             self.after_row = false;
             return Fit::Foreign;

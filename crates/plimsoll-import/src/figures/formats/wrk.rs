@@ -14,10 +14,20 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("throughput", "MiB/s", &[], "`Transfer/sec`"),
         Measured::lower("latency", "ms", &["stat"], "`Latency` of the thread statistics: mean, stdev, max"),
         Measured::lower("latency", "ms", &["percentile"], "`Latency Distribution`, with `--latency`"),
-        Measured::higher("thread_requests_per_second", "1/s", &["stat"], "`Req/Sec` of the thread statistics: mean, stdev, max"),
+        Measured::higher(
+            "thread_requests_per_second",
+            "1/s",
+            &["stat"],
+            "`Req/Sec` of the thread statistics: mean, stdev, max",
+        ),
         Measured::plain("requests", "", &[], "`N requests in T`"),
         Measured::plain("duration", "s", &[], "`N requests in T`"),
-        Measured::lower("errors", "", &["kind"], "`Socket errors`: connect, read, write, timeout; `Non-2xx or 3xx responses`"),
+        Measured::lower(
+            "errors",
+            "",
+            &["kind"],
+            "`Socket errors`: connect, read, write, timeout; `Non-2xx or 3xx responses`",
+        ),
     ],
     main: &["requests_per_second"],
     checked: Checked::Tool("4.1.0"),
@@ -28,7 +38,8 @@ pub(super) const FORMAT: Format = Format {
                 return Some(Start::Head);
             }
             // hey and oha have the first with another number of blanks behind it.
-            let within = line.text.starts_with("Thread Stats   Avg") || line.text.starts_with("Requests/sec: ");
+            let within =
+                line.text.starts_with("Thread Stats   Avg") || line.text.starts_with("Requests/sec: ");
             within.then_some(Start::Within)
         },
         opening: None,
@@ -57,7 +68,9 @@ impl Reader for Wrk {
             "Latency" => latency(words, out),
             "Req/Sec" => {
                 let values: Option<Vec<f64>> = words.take(STATS.len()).map(count).collect();
-                let Some(values) = values.filter(|values| values.len() == STATS.len()) else { return Fit::Foreign };
+                let Some(values) = values.filter(|values| values.len() == STATS.len()) else {
+                    return Fit::Foreign;
+                };
                 for (stat, value) in STATS.iter().zip(values) {
                     out.put("thread_requests_per_second", value, "1/s", &[("stat", stat)]);
                 }
@@ -74,7 +87,9 @@ impl Reader for Wrk {
             }
             "Transfer/sec:" => {
                 let Some((value, behind)) = words.next().and_then(leading) else { return Fit::Foreign };
-                let Some(its_unit) = unit::bytes_per_second(&format!("{behind}/s")) else { return Fit::Foreign };
+                let Some(its_unit) = unit::bytes_per_second(&format!("{behind}/s")) else {
+                    return Fit::Foreign;
+                };
                 out.put("throughput", value, its_unit, &[]);
                 Fit::Mine
             }
@@ -117,7 +132,9 @@ impl Wrk {
                 out.put("latency", time, its_unit, &[("percentile", &percent.to_string())]);
                 Fit::Mine
             }
-            [first, ..] if self.spectrum && (leading(first).is_some() || first.starts_with("#[")) => Fit::Mine,
+            [first, ..] if self.spectrum && (leading(first).is_some() || first.starts_with("#[")) => {
+                Fit::Mine
+            }
             _ => Fit::Foreign,
         }
     }

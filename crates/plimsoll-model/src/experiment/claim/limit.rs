@@ -442,7 +442,9 @@ impl ClaimKind for LimitClaim {
 
 /// The only phase that searches, or that measures; nothing where there are several.
 fn only_phase(experiment: &Experiment, searches: bool) -> Option<String> {
-    let is_meant = |phase: &&Phase| if searches { phase.kind.search().is_some() } else { phase.measured_load().is_some() };
+    let is_meant = |phase: &&Phase| {
+        if searches { phase.kind.search().is_some() } else { phase.measured_load().is_some() }
+    };
     let mut phases = experiment.all_phases().filter(is_meant);
     let only = phases.next()?;
     phases.next().is_none().then(|| only.name.clone())

@@ -51,7 +51,8 @@ impl ClaimKind for StepRecoveryClaim {
     fn check(&self, at: &ClaimPlace<'_>) -> Checked {
         at.phase("phase", &self.phase)?;
         let phase = at.experiment.phase_recorded_as(&self.phase);
-        let steps = phase.into_iter().flat_map(|phase| &phase.during).map(|step| (step.title(), ())).collect();
+        let steps =
+            phase.into_iter().flat_map(|phase| &phase.during).map(|step| (step.title(), ())).collect();
         declared(&self.step, &steps, "step in `during` of this phase", at.key("step"))?;
         at.margin("margin", self.margin)
     }
@@ -63,7 +64,9 @@ impl ClaimKind for StepRecoveryClaim {
             StepRecoveryExpect::Recovered => "does again",
             StepRecoveryExpect::NotRecovered => "does not do again",
         };
-        format!("after the step `{step}` the load of {phase} {does} as well as before{within}: less than {margin} worse")
+        format!(
+            "after the step `{step}` the load of {phase} {does} as well as before{within}: less than {margin} worse"
+        )
     }
 
     fn expected(&self) -> Option<Expected> {
