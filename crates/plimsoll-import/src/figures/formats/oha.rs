@@ -75,7 +75,7 @@ impl Reader for Oha {
             }
             ("Total", Some((value, its_unit)), _) => out.put("duration", value, its_unit, &[]),
             (_, Some((value, its_unit)), Some(stat)) => {
-                out.put("latency", value, its_unit, &[("stat", stat)])
+                out.put("latency", value, its_unit, &[("stat", stat)]);
             }
             ("Requests/sec", ..) => {
                 let Some(value) = number(first) else { return Fit::Foreign };
