@@ -41,8 +41,11 @@ fn without_thousands(word: &str) -> Option<String> {
     let mut groups = whole.trim_start_matches(['-', '+']).split(',');
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next()?;
+    // Nobody writes thousands of nothing: `0,123` has decimals.
+    let of_nothing = whole.contains(',') && first.starts_with('0');
     let fits = (1..=3).contains(&first.len())
         && digits(first)
+        && !of_nothing
         && groups.all(|group| group.len() == 3 && digits(group))
         && !decimals.contains(',');
     fits.then(|| word.replace(',', ""))
@@ -66,7 +69,7 @@ pub(super) fn plain(word: &str, decimal: Option<Decimal>) -> Option<f64> {
         }
         Some(Decimal::Point) => number(&without_thousands(word)?),
         None => {
-            let either = rest.len() == 3 && without_thousands(word).is_some() && !whole.starts_with('0');
+            let either = rest.len() == 3 && without_thousands(word).is_some();
             if either { None } else { number(word) }
         }
     }

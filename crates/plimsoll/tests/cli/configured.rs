@@ -21,7 +21,7 @@ ready = { http = "/ready" }
 [loads.some]
 from = "client"
 to = "front"
-http = { connections = 20, path = "/answer" }
+http = { connections = 2000, path = "/answer" }
 [[phases]]
 name = "all"
 measure = "some"

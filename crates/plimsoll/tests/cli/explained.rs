@@ -87,7 +87,7 @@ fn a_cause_is_confirmed_by_changing_what_it_says_and_the_run_that_it_explains_kn
     );
     assert!(verdict["estimate"].as_f64() > Some(0.9), "{verdict}");
     assert_eq!(
-        told["again"],
+        told["rerun_command"],
         serde_json::json!(["plimsoll", "explain", run, "--confirm", "--cause", "net.port_exhaustion"])
     );
     let explained = lab.plimsoll(&["explain", run, "--format", "json"]).exits(0).json();
@@ -275,41 +275,11 @@ fn of_two_commands_the_worse_one_is_explained() {
     lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
 }
 
-/// Somebody on the server's host who lets its process open no more files half of the time, in one of two releases.
-const FEW_FILES: &str = r#"
-[services.limits]
-on = "server"
-exec = ["sh", "-c", "for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in web) q=${p#/proc/}; n=$(($(ls $p/fd | wc -l) + $MORE)); set -- $(awk '/^[UG]id/ { print $2 }' $p/status); while sleep 0.05; do for k in $n 4096; do setpriv --reuid $1 --regid $2 --clear-groups prlimit --pid $q --nofile=$k:; sleep 0.05; done; done & esac; done; exec python3 -m http.server {port}"]
-privileged = true
-env = { MORE = "1000" }
-[factors.release]
-set = "services.limits.env.MORE"
-levels = ["1000", "0"]
-[[claims]]
-difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
-"#;
-
-#[test]
-fn a_server_that_may_open_no_more_files_is_named_by_its_calls_that_fail() {
-    let lab = Lab::of_root();
-    let file = lab.file("files.toml", &format!("{TWO_HOSTS}{FEW_FILES}"));
-    let prefork = ["--set", "services.web.web.model=prefork", "--set", "services.web.web.clients=64"];
-    let args = [&["run", &file, "--yes", "--format", "json"][..], &prefork].concat();
-    let report = lab.plimsoll_until_decided(&args).exits(0).json();
-    let cause = &report["causes"][0];
-    assert_eq!(
-        cause["id"], "limit.file_descriptors",
-        "{} {}",
-        report["causes"], report["profile"]["failures"]
-    );
-    let metric = cause["evidence"][0]["metric"].as_str().expect("a metric");
-    assert!(metric.contains("failed with EMFILE in server/web"), "{metric}");
-}
-
 /// Somebody who holds the server's processes to a quota of CPU time, in one of two releases.
 const QUOTA: &str = r#"
 [services.quota]
 on = "server"
+to = "web"
 exec = ["sh", "-c", "g=$GROUP; mkdir -p $g && echo $QUOTA > $g/cpu.cfs_quota_us && for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = web ] && echo ${p#/proc/} > $g/cgroup.procs; done; exec python3 -m http.server {port}"]
 privileged = true
 env = { QUOTA = "-1", GROUP = "/sys/fs/cgroup/cpu/plimsoll-test-quota" }
@@ -358,6 +328,7 @@ difference = { phase = "visits", factor = "release", metric = "connections_per_s
 "#;
 
 #[test]
+#[ignore = "needs root; cargo xtask test runs it"]
 fn requests_for_connections_that_are_dropped_are_told_from_a_queue_that_is_full() {
     let lab = Lab::of_root();
     let file = lab.file("syns.toml", &format!("{TWO_HOSTS}{SYNS_LOST}"));
@@ -379,6 +350,7 @@ difference = { phase = "visits", factor = "release", metric = "connections_per_s
 "#;
 
 #[test]
+#[ignore = "needs root; cargo xtask test runs it"]
 fn whoever_takes_the_cpus_that_the_server_waits_for_is_named() {
     let lab = Lab::of_root();
     let file = lab.file("crowded.toml", &format!("{TWO_HOSTS}{CROWDED}"));

@@ -93,6 +93,8 @@ impl Top {
     /// `45.3 us,  6.5 sy, ...`, `1.2%us, ...` or `12.0% user, ...`: a number and what it is of, again and again.
     fn parts(&self, metric: &str, unit: &str, label: &'static str, rest: &str, out: &mut Out<'_>) -> Fit {
         let mut found = false;
+        // Where it was pasted, tabs may stand for spaces.
+        let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in rest.split(", ").flat_map(|part| part.split(". ")) {
             let Some((value, name)) = leading(part.trim()) else { continue };
             // `% user`, `%us`, `K used`, `k used`.
