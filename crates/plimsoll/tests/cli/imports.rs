@@ -88,7 +88,7 @@ fn a_table_of_two_factors_from_a_mail_is_an_interaction() {
     let lab = Lab::new();
     let found = lab
         .plimsoll(&["import", &page("two-by-two.txt"), "--judge", "factors", "--format", "json"])
-        .exits(1)
+        .exits(0)
         .json();
     assert_eq!(found["judged"]["verdict"]["outcome"], "interaction", "{found}");
     assert_eq!(found["files"][0]["formats"], serde_json::json!(["cross-table"]));
