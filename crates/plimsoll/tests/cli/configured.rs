@@ -61,7 +61,7 @@ fn a_configuration_of_its_authors_own_is_filled_in_and_any_directive_is_a_factor
     // The path counts from the file, and not from where the program is started; a value is a setting like any other.
     let refused =
         lab.script(&format!("cd / && \"$PLIMSOLL\" run {file} --set services.front.values.status=503"));
-    refused.exits(1);
+    refused.exits(4).prints("the answer was HTTP status 503");
 }
 
 #[test]
