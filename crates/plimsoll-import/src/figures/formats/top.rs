@@ -96,15 +96,21 @@ impl Top {
         // Where it was pasted, tabs may stand for spaces.
         let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in rest.split(", ").flat_map(|part| part.split(". ")) {
-            let Some((value, name)) = leading(part.trim()) else { continue };
-            // `% user`, `%us`, `K used`, `k used`.
-            let name = name.strip_prefix(['%', 'K', 'k']).unwrap_or(name).trim_start();
-            let name = name.trim_end_matches([',', '.', ' ']);
-            if name.is_empty() || !name.starts_with(char::is_alphabetic) {
-                continue;
+            let mut part = part.trim();
+            while let Some((value, rest)) = leading(part) {
+                // `% user`, `%us`, `K used`, `k used`.
+                let rest = rest.strip_prefix(['%', 'K', 'k']).unwrap_or(rest).trim_start();
+                // In 2001 the last one stands behind blanks alone: `264552K free 131224K cached`.
+                let mut next = rest.match_indices(' ').map(|(at, _)| at + 1);
+                let end = next.find(|at| rest[*at..].starts_with(|c: char| c.is_ascii_digit()));
+                let (name, behind) = rest.split_at(end.unwrap_or(rest.len()));
+                part = behind;
+                let name = name.trim_end_matches([',', '.', ' ']);
+                if name.starts_with(char::is_alphabetic) {
+                    found = true;
+                    out.put_at(self.at, metric, value, unit, &[(label, name)]);
+                }
             }
-            found = true;
-            out.put_at(self.at, metric, value, unit, &[(label, name)]);
         }
         if found { Fit::Mine } else { Fit::Foreign }
     }
