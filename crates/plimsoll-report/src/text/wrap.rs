@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn a_path_and_a_date_stay_whole() {
-        let text = "see /sys/fs/cgroup/memory/process_api/cbbf-76db of 2026-11-22";
+        let text = "see /sys/fs/cgroup/memory/container-1/cbbf-76db of 2026-11-22";
         let lines = wrapped(text, 20, 0);
-        assert_eq!(lines, ["see", "/sys/fs/cgroup/memory/process_api/cbbf-76db", "of 2026-11-22"]);
+        assert_eq!(lines, ["see", "/sys/fs/cgroup/memory/container-1/cbbf-76db", "of 2026-11-22"]);
     }
 }
