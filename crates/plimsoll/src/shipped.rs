@@ -22,16 +22,37 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// What stands in a file that the experiment names; a relative path counts from where the experiment is.
+    /// What stands in a file that the experiment names. It is in the experiment's folder, or below: who runs Plimsoll may read more than the
+    /// program that gets the text, and a stranger's experiment must not choose what is handed on.
     pub(crate) fn beside(&self, file: &str) -> Result<String, String> {
         if let Some(area) = &self.area {
             let shipped = EXPERIMENTS.get_file(Path::new(area).join(file));
             let text = shipped.and_then(|file| file.contents_utf8()).map(ToOwned::to_owned);
             return text.ok_or_else(|| "no such file comes with the experiment".to_owned());
         }
-        let folder = Path::new(&self.origin).parent().unwrap_or(Path::new(""));
-        std::fs::read_to_string(folder.join(file)).map_err(|error| error.to_string())
+        let folder = match Path::new(&self.origin).parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        within(folder, file)
     }
+}
+
+/// More is no configuration file.
+const LARGEST: u64 = 1 << 20;
+
+/// The text of a regular file in a folder or below; symbolic links count as where they lead.
+fn within(folder: &Path, file: &str) -> Result<String, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let path = folder.join(file).canonicalize().map_err(told)?;
+    if !path.starts_with(folder.canonicalize().map_err(told)?) {
+        return Err("it is not in the folder of the experiment".to_owned());
+    }
+    let about = std::fs::metadata(&path).map_err(told)?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(format!("it is no file of at most {LARGEST} bytes"));
+    }
+    std::fs::read_to_string(path).map_err(told)
 }
 
 /// All shipped experiments, by area and name.
@@ -115,6 +136,22 @@ mod tests {
         assert!(message.contains("`bulk/haproxy-chain`, `web/haproxy-chain`"), "{message}");
         assert_eq!(find("web/haproxy-chain").unwrap().name, "web/haproxy-chain");
         assert_eq!(find("web/overload").unwrap().name, "overload");
+    }
+
+    #[test]
+    fn an_experiment_names_no_file_outside_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own");
+        std::fs::create_dir_all(own.join("below")).unwrap();
+        std::fs::write(folder.path().join("secret"), "secret").unwrap();
+        std::fs::write(own.join("below/front.conf.in"), "text").unwrap();
+        std::os::unix::fs::symlink("../secret", own.join("link")).unwrap();
+        let origin = own.join("mine.toml").display().to_string();
+        let source = Source { name: "mine".into(), origin, area: None, text: String::new() };
+        assert_eq!(source.beside("below/front.conf.in").as_deref(), Ok("text"));
+        for file in ["../secret", "link", "/etc/passwd", "/dev/zero", "below", "none"] {
+            assert!(source.beside(file).is_err(), "{file}");
+        }
     }
 
     #[test]
