@@ -396,6 +396,10 @@ pub struct InventoryArgs {
     /// What was promised: TOML (`cpus.count = 2`), or an earlier inventory in JSON. Exit status 1 when something differs.
     #[arg(long, value_name = "FILE")]
     pub expect: Option<PathBuf>,
+    /// Tell of another machine, from what was saved of it: the output of dmesg, lspci -vv, dmidecode, decode-dimms, hdparm -I,
+    /// smartctl -a -j and ethtool, also several in one file; `-` is standard input.
+    #[arg(long, value_name = "FILES", num_args = 1..)]
+    pub from: Vec<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,

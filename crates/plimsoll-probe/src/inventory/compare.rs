@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::papers::Papers;
 use super::{Inventory, SCHEMA};
 
 /// Why an expectation can't be used: with the place in the file and the nearest valid name.
@@ -126,16 +127,30 @@ impl From<&Inventory> for Expectation {
 /// Everything that is not as expected, in the order of the expectation; by name for an earlier inventory.
 #[must_use]
 pub fn compare(expected: &Expectation, found: &Inventory) -> Vec<Deviation> {
-    let found = value_of(found);
+    deviations(expected, &value_of(found))
+}
+
+/// As [`compare`], for a machine of which only papers are known. What is asked for by name and does not stand in them is a deviation; of
+/// an earlier inventory only what they tell is compared.
+#[must_use]
+pub fn compare_papers(expected: &Expectation, found: &Papers) -> Vec<Deviation> {
+    let mut deviations = deviations(expected, &Value::Object(found.found.clone()));
+    if matches!(expected.0, Kind::Earlier(_)) {
+        deviations.retain(|deviation| deviation.found.is_some());
+    }
+    deviations
+}
+
+fn deviations(expected: &Expectation, found: &Value) -> Vec<Deviation> {
     let mut deviations = Vec::new();
     match &expected.0 {
         Kind::Rules(rules) => {
             for rule in rules {
-                rule.check(&found, &mut deviations);
+                rule.check(found, &mut deviations);
             }
         }
         Kind::Earlier(earlier) => {
-            differences(earlier, &found, "", &mut deviations);
+            differences(earlier, found, "", &mut deviations);
             deviations.sort_by(|a, b| a.path.cmp(&b.path));
         }
     }

@@ -30,6 +30,9 @@ pub struct Disk {
     /// `write back` where it has a volatile cache that is in use, else `write through`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<String>,
+    /// How it transfers, in the words of who tells it (`udma6`, `UDMA(100)`); only from saved outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_mode: Option<String>,
     /// Commands that the device takes at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u64>,
@@ -71,6 +74,12 @@ pub struct Health {
     /// How much of its life is used up, as the device puts it: eMMC's estimates for its two kinds of cells (`life_time`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life_used: Option<String>,
+    /// Whether it thinks itself healthy (SMART); only from saved outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+    /// How long it was powered, in hours (SMART); only from saved outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub powered_hours: Option<u64>,
 }
 
 impl Health {
@@ -123,6 +132,7 @@ fn disk(tree: &Tree<'_>, directory: &Path) -> Disk {
         rotational: tree.flag(queue.join("rotational")),
         scheduler: tree.text(queue.join("scheduler")).map(|text| chosen(&text).unwrap_or(text)),
         write_cache: tree.text(queue.join("write_cache")),
+        transfer_mode: None,
         queue_depth: tree.value(device.join("queue_depth")),
         requests: tree.value(queue.join("nr_requests")),
         queues: Some(tree.names(directory.join("mq")).len() as u64).filter(|&count| count > 0),
@@ -133,6 +143,7 @@ fn disk(tree: &Tree<'_>, directory: &Path) -> Disk {
             errors: tree.text(device.join("ioerr_cnt")).and_then(|text| hexadecimal(&text)),
             timeouts: tree.text(device.join("iotmo_cnt")).and_then(|text| hexadecimal(&text)),
             life_used: tree.text(device.join("life_time")),
+            ..Health::default()
         },
         link: place.ancestors().find_map(|directory| sata_link(tree, directory)),
         pcie: place.ancestors().find_map(|directory| pcie::read(tree, directory)),

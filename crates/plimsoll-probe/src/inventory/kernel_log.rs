@@ -15,7 +15,7 @@ use super::tree::Tree;
 pub enum Trouble {
     /// A machine check, or an error that memory or PCI Express corrected or did not.
     Hardware,
-    /// A processor was slowed down for its heat or power.
+    /// A processor was slowed down for its heat or power, or a link or disk was put to a slower mode.
     Throttled,
     /// A device or link was reset.
     Reset,
@@ -44,7 +44,7 @@ pub struct LogLine {
 
 /// Words in lower case that all must be in a line, and what it then speaks of; the first that fits counts. Taken from the messages of the
 /// drivers themselves; a word alone, such as "error", is in too many lines that report none.
-const SIGNS: [(&[&str], Trouble); 34] = [
+const SIGNS: [(&[&str], Trouble); 46] = [
     (&["machine check"], Trouble::Hardware),
     (&["[hardware error]"], Trouble::Hardware),
     (&["edac", "ce "], Trouble::Hardware),
@@ -79,6 +79,19 @@ const SIGNS: [(&[&str], Trouble); 34] = [
     (&["general protection fault", "smp"], Trouble::Bug),
     (&["table full, dropping packet"], Trouble::NetworkFull),
     (&["possible syn flooding"], Trouble::NetworkFull),
+    // Of drivers/ide and others in Linux 2.2 and 2.4.
+    (&["dma disabled"], Trouble::Throttled),
+    (&["status timeout"], Trouble::Timeout),
+    (&["drive not ready for command"], Trouble::Timeout),
+    (&["lost interrupt"], Trouble::Timeout),
+    (&["aborting command due to timeout"], Trouble::Timeout),
+    (&["transmit timed out"], Trouble::Timeout),
+    (&["_intr: error=0x"], Trouble::Io),
+    (&["seekcomplete error"], Trouble::Io),
+    (&["ide", ": reset:"], Trouble::Reset),
+    (&["scsi bus", "reset"], Trouble::Reset),
+    (&["neighbour table overflow"], Trouble::NetworkFull),
+    (&["too many of orphaned sockets"], Trouble::NetworkFull),
 ];
 
 /// The most lines that are kept: the last ones.
@@ -133,7 +146,7 @@ fn parse(record: &str) -> Option<LogLine> {
     Some(LogLine { at_us, trouble, text: text.to_owned() })
 }
 
-fn trouble(text: &str) -> Option<Trouble> {
+pub(super) fn trouble(text: &str) -> Option<Trouble> {
     let text = text.to_lowercase();
     let sign = SIGNS.iter().find(|(words, _)| words.iter().all(|word| text.contains(word)))?;
     Some(sign.1)
@@ -161,6 +174,12 @@ mod tests {
                 "igb 0000:01:00.0: 4.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x2 link",
                 Some(Trouble::Throttled),
             ),
+            ("hda: DMA disabled", Some(Trouble::Throttled)),
+            ("hda: status timeout: status=0xd0 { Busy }", Some(Trouble::Timeout)),
+            ("hdc: drive not ready for command", Some(Trouble::Timeout)),
+            ("hda: dma_intr: status=0x51 { DriveReady SeekComplete Error }", Some(Trouble::Io)),
+            ("ide0: reset: success", Some(Trouble::Reset)),
+            ("ide0: BM-DMA at 0xf000-0xf007, BIOS settings: hda:DMA, hdb:pio", None),
             ("EXT4-fs (vda): mounted filesystem r/w. Opts: errors=remount-ro", None),
             ("RAS: Correctable Errors collector initialized.", None),
             ("pcieport 0000:00:1c.0: AER: enabled with IRQ 122", None),

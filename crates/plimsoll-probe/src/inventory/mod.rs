@@ -1,4 +1,5 @@
-//! What this machine is: [`Inventory::read`]; and whether it is what was promised: [`compare`].
+//! What this machine is: [`Inventory::read`]; and whether it is what was promised: [`compare`]. What saved outputs of other programs tell of
+//! a machine: [`papers`].
 //!
 //! Everything comes from `/proc`, `/sys`, `/etc/os-release` and the kernel's log, and works without root; what could not be seen
 //! stands in [`Inventory::absent`] with the reason. Fields that a machine does not have are left out. Sizes are bytes,
@@ -8,10 +9,13 @@ mod compare;
 mod cpus;
 mod disks;
 mod dmi;
+mod firmware;
 mod kernel;
 mod kernel_log;
 mod memory;
 mod networks;
+pub mod papers;
+mod pci;
 mod pcie;
 mod sysctls;
 mod tree;
@@ -25,15 +29,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Absence;
 
-pub use compare::{Deviation, Expectation, ExpectationError, compare};
+pub use compare::{Deviation, Expectation, ExpectationError, compare, compare_papers};
 pub use cpus::Cpus;
 pub(crate) use cpus::parse_list as parse_cpu_list;
 pub use disks::{Disk, DiskLink};
 pub use dmi::Dimm;
+pub use firmware::Board;
 pub use kernel::{Clock, Kernel};
 pub use kernel_log::{LogLine, Trouble};
 pub use memory::{HugePages, Memory, NumaNode};
 pub use networks::NetworkCard;
+pub use pci::PciDevice;
 pub use pcie::PcieLink;
 pub use sysctls::ChangedSysctl;
 pub use virtualization::{CgroupLimits, Virtualization};
@@ -55,6 +61,12 @@ pub struct Inventory {
     pub cpus: Cpus,
     /// The memory.
     pub memory: Memory,
+    /// The board and its firmware.
+    #[serde(default)]
+    pub board: Board,
+    /// PCI devices by slot (`0000:03:00.0`).
+    #[serde(default)]
+    pub pci: BTreeMap<String, PciDevice>,
     /// Block devices by name; those of no size and partitions are left out.
     pub disks: BTreeMap<String, Disk>,
     /// Network interfaces by name, in the network namespace of the process.
@@ -88,6 +100,8 @@ impl Inventory {
             kernel: kernel::read(&mut tree),
             cpus: cpus::read(&mut tree),
             memory: memory::read(&mut tree),
+            board: firmware::read(&tree),
+            pci: pci::read(&tree),
             disks: disks::read(&tree),
             networks: networks::read(&mut tree),
             clock: kernel::clock(&mut tree),

@@ -30,15 +30,16 @@ pub(super) fn read(tree: &Tree<'_>, device: &Path) -> Option<PcieLink> {
     let width = |file: &str| tree.value::<u64>(device.join(file)).filter(|width| (1..=64).contains(width));
     let (speed, max_speed) = (speed("current_link_speed")?, speed("max_link_speed")?);
     let (width, max_width) = (width("current_link_width")?, width("max_link_width")?);
-    let capacity = speed * 1000.0 * width as f64 * coding(speed);
-    Some(PcieLink {
-        speed,
-        width,
-        max_speed,
-        max_width,
-        capacity,
-        full: speed >= max_speed && width >= max_width,
-    })
+    Some(PcieLink::new((speed, width), (max_speed, max_width)))
+}
+
+impl PcieLink {
+    /// A link of this speed and width, of a device that is capable of the other.
+    pub(super) fn new((speed, width): (f64, u64), (max_speed, max_width): (f64, u64)) -> Self {
+        let capacity = speed * 1000.0 * width as f64 * coding(speed);
+        let full = speed >= max_speed && width >= max_width;
+        Self { speed, width, max_speed, max_width, capacity, full }
+    }
 }
 
 /// `8.0 GT/s PCIe`, before Linux 5.8 `8 GT/s`.

@@ -1,39 +1,80 @@
 //! `plimsoll inventory`: what this machine is, against what it should be.
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
-use plimsoll_probe::inventory::{Deviation, Expectation, Inventory, compare};
+use plimsoll_probe::inventory::papers::{self, Papers, Source};
+use plimsoll_probe::inventory::{Deviation, Expectation, Inventory, compare, compare_papers};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{InventoryArgs, PlainFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{messages, output};
 
 pub(crate) fn run(args: &InventoryArgs) -> Result<Exit, Failure> {
-    let inventory = Inventory::read(Path::new("/"));
-    let deviations = match &args.expect {
-        Some(path) => Some(compare(&expectation(path)?, &inventory)),
-        None => None,
+    let expected = args.expect.as_deref().map(expectation).transpose()?;
+    let (found, sources, deviations) = if args.from.is_empty() {
+        let inventory = Inventory::read(Path::new("/"));
+        let deviations = expected.map(|expected| compare(&expected, &inventory));
+        (value(&inventory)?, Vec::new(), deviations)
+    } else {
+        let papers = saved(&args.from)?;
+        for conflict in &papers.conflicts {
+            messages::note(conflict);
+        }
+        let deviations = expected.map(|expected| compare_papers(&expected, &papers));
+        (Value::Object(papers.found), papers.sources, deviations)
     };
     match args.format {
-        PlainFormat::Json => output::document(|out| match &deviations {
-            Some(deviations) => {
-                let answer = json!({ "inventory": &inventory, "deviations": deviations });
-                plimsoll_report::json::pretty(out, &answer)
+        PlainFormat::Json => {
+            let mut found = found;
+            if !sources.is_empty() {
+                found["sources"] = value(&sources)?;
             }
-            None => plimsoll_report::json::pretty(out, &inventory),
-        }),
-        PlainFormat::Text => output::text(|out| match &deviations {
-            Some(deviations) => deviating(out, deviations),
-            None => {
-                let found = serde_json::to_value(&inventory).map_err(io::Error::from)?;
-                section(out, &found, 0)
+            output::document(|out| match &deviations {
+                Some(deviations) => plimsoll_report::json::pretty(
+                    out,
+                    &json!({ "inventory": &found, "deviations": deviations }),
+                ),
+                None => plimsoll_report::json::pretty(out, &found),
+            })
+        }
+        PlainFormat::Text => output::text(|out| {
+            match &deviations {
+                Some(deviations) => deviating(out, deviations)?,
+                None => section(out, &found, 0)?,
             }
+            for Source { file, program, taken, left } in &sources {
+                writeln!(out, "{file}: {program}: {taken} lines were used, {left} were not")?;
+            }
+            Ok(())
         }),
     }?;
     Ok(if deviations.is_some_and(|deviations| !deviations.is_empty()) { Exit::Fails } else { Exit::Holds })
+}
+
+/// What files tell of a machine.
+fn saved(paths: &[PathBuf]) -> Result<Papers, Failure> {
+    let texts = paths.iter().map(|path| {
+        let bytes = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        } else {
+            std::fs::read(path)
+        };
+        let bytes =
+            bytes.map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
+        Ok((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
+    });
+    let texts = texts.collect::<Result<Vec<_>, Failure>>()?;
+    papers::read(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        .map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn value(of: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(of).map_err(|error| Failure::could_not(error.to_string()))
 }
 
 fn expectation(path: &Path) -> Result<Expectation, Failure> {

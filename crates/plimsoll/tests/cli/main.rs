@@ -34,6 +34,7 @@ mod offered;
 mod old_evidence;
 mod own_services;
 mod pages;
+mod papers;
 mod paths;
 mod planted;
 mod programs;
