@@ -9,6 +9,7 @@ mod kinds;
 mod layers;
 mod licences;
 mod packages;
+mod python;
 mod shell;
 mod sources;
 mod tests;

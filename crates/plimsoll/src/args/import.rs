@@ -89,6 +89,8 @@ pub enum ExportFormat {
     Jsonl,
     /// OpenMetrics 1.0 text, as Prometheus reads it.
     Openmetrics,
+    /// A table of Apache Parquet, as DuckDB, pandas and Spark read it.
+    Parquet,
     /// Sampled stacks, one on each line, for tools that draw flame graphs.
     Folded,
     /// Latencies as HdrHistogram's percentile distribution, a block for each cell, phase and arm.

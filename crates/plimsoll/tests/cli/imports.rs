@@ -123,7 +123,7 @@ fn what_is_no_figure_is_told_and_what_another_command_reads_names_it() {
 
 /// One run, in every form that others read.
 #[test]
-#[ignore = "needs python3 with prometheus_client"]
+#[ignore = "needs python3 with prometheus_client and duckdb"]
 fn a_run_is_exported_and_read_back_by_other_programs() {
     let lab = Lab::of_ordinary_user();
     let experiment = lab.file("short.toml", SHORT);
@@ -131,8 +131,11 @@ fn a_run_is_exported_and_read_back_by_other_programs() {
     let export = |args: &[&str]| lab.plimsoll(&[&["export", "latest"], args].concat()).exits(0).stdout;
     let python = |program: &str, text: &str| -> String {
         let file = lab.file("exported.txt", text);
-        let run =
-            Command::new("/usr/bin/python3").args(["-c", program, &file]).output().expect("python3 starts");
+        // Where `cargo xtask test` puts what Debian does not have.
+        let packages = concat!(env!("CARGO_TARGET_TMPDIR"), "/python");
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", program, &file]).env("PYTHONPATH", packages).current_dir(lab.folder());
+        let run = command.output().expect("python3 starts");
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         String::from_utf8(run.stdout).expect("text").trim().to_owned()
     };
@@ -161,6 +164,17 @@ print([sample.value for family in parse(open(sys.argv[1]).read()) for sample in 
     assert_eq!(from_metrics, from_json);
     let whole = export(&["--format", "openmetrics"]);
     assert!(!python(parse, &whole).is_empty());
+    // Bytes, which no text holds.
+    let table = lab.path("table.parquet");
+    let write = "$PLIMSOLL export latest --format parquet --metric connections_per_second";
+    lab.script(&format!("{write} > {}", table.display())).exits(0);
+    let select = "import duckdb, sys; print([row[0] for row in duckdb.sql(
+\"select value from 'table.parquet' where phase is not null\").fetchall()])";
+    let mut from_table: Vec<f64> = serde_json::from_str(&python(select, "")).expect("a list of numbers");
+    let mut sorted = from_json.clone();
+    from_table.sort_by(f64::total_cmp);
+    sorted.sort_by(f64::total_cmp);
+    assert_eq!(from_table, sorted);
     let counters =
         export(&["--rows", "counters", "--format", "openmetrics", "--metric", "machine.stat.ctxt"]);
     assert!(counters.ends_with("# EOF\n"));

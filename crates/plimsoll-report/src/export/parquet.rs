@@ -1,0 +1,159 @@
+//! Rows as a table of Apache Parquet, with the columns of [`csv`](super::csv) and types for numbers.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::report::RunReport;
+
+use super::{Row, Selection, rows};
+
+/// Rows of a row group, which is what stays in memory: readers skip whole groups.
+const GROUP: usize = 1 << 16;
+
+/// Writes rows with a column for each factor, those of other rows' kinds empty (null).
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn parquet(
+    out: &mut dyn Write,
+    report: &RunReport,
+    trials: &[TrialRecord],
+    wanted: &Selection,
+) -> io::Result<()> {
+    let factors: BTreeSet<&str> =
+        trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
+    let mut columns = Columns::new(&factors);
+    let mut file = columns.file().map_err(io::Error::other)?;
+    rows(report, trials, wanted, &mut |row| -> io::Result<()> {
+        columns.add(row, &factors);
+        if columns.rows == GROUP { columns.flush(&mut file).map_err(io::Error::other) } else { Ok(()) }
+    })?;
+    if columns.rows > 0 {
+        columns.flush(&mut file).map_err(io::Error::other)?;
+    }
+    out.write_all(&file.into_inner().map_err(io::Error::other)?)
+}
+
+/// The values of a column that were not written yet.
+enum Values {
+    Text(Vec<Option<ByteArray>>),
+    Count(Vec<Option<i32>>),
+    Number(Vec<Option<f64>>),
+}
+
+struct Columns {
+    names: Vec<String>,
+    values: Vec<Values>,
+    rows: usize,
+}
+
+impl Columns {
+    fn new(factors: &BTreeSet<&str>) -> Self {
+        let text = || Values::Text(Vec::new());
+        let count = || Values::Count(Vec::new());
+        let number = || Values::Number(Vec::new());
+        let mut columns =
+            vec![("run", text()), ("experiment", text()), ("trial", count()), ("block", count())];
+        columns.extend(factors.iter().map(|factor| (*factor, text())));
+        columns.extend([
+            ("arm", text()),
+            ("phase", text()),
+            ("cycle", count()),
+            ("slice", count()),
+            ("host", text()),
+            ("at_s", number()),
+            ("metric", text()),
+            ("value", number()),
+        ]);
+        let (names, values) = columns.into_iter().map(|(name, values)| (name.to_owned(), values)).unzip();
+        Self { names, values, rows: 0 }
+    }
+
+    /// A file in memory, with these columns.
+    fn file(&self) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
+        let fields = self.names.iter().zip(&self.values).map(|(name, values)| {
+            let (physical, logical) = match values {
+                Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+                Values::Count(_) => (Physical::INT32, None),
+                Values::Number(_) => (Physical::DOUBLE, None),
+            };
+            let field = Type::primitive_type_builder(name, physical)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_logical_type(logical);
+            field.build().map(Arc::new)
+        });
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
+        let schema = Type::group_type_builder("row").with_fields(fields).build()?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
+    }
+
+    fn add(&mut self, row: &Row<'_>, factors: &BTreeSet<&str>) {
+        let text = |text: Option<&str>| Value::Text(text.map(ByteArray::from));
+        let count = |count: Option<u32>| Value::Count(count.and_then(|count| i32::try_from(count).ok()));
+        let before =
+            [text(Some(row.run)), text(Some(row.experiment)), count(Some(row.trial)), count(Some(row.block))];
+        let levels = factors.iter().map(|factor| text(row.cell.get(*factor).map(String::as_str)));
+        let behind = [
+            text(row.arm),
+            text(row.phase),
+            count(row.cycle),
+            count(row.slice),
+            text(row.host),
+            Value::Number(row.at_s),
+            text(Some(row.metric)),
+            Value::Number(row.value),
+        ];
+        for (column, value) in self.values.iter_mut().zip(before.into_iter().chain(levels).chain(behind)) {
+            match (column, value) {
+                (Values::Text(column), Value::Text(value)) => column.push(value),
+                (Values::Count(column), Value::Count(value)) => column.push(value),
+                (Values::Number(column), Value::Number(value)) => column.push(Some(value)),
+                _ => unreachable!("columns stand in the order of a row"),
+            }
+        }
+        self.rows += 1;
+    }
+
+    /// Writes what is there as a row group.
+    fn flush(&mut self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<(), ParquetError> {
+        let mut group = file.next_row_group()?;
+        for values in &mut self.values {
+            // A group has a column for each of the file's, in their order.
+            let Some(column) = group.next_column()? else { break };
+            match values {
+                Values::Text(values) => write::<ByteArrayType>(column, values)?,
+                Values::Count(values) => write::<Int32Type>(column, values)?,
+                Values::Number(values) => write::<DoubleType>(column, values)?,
+            }
+        }
+        group.close()?;
+        self.rows = 0;
+        Ok(())
+    }
+}
+
+enum Value {
+    Text(Option<ByteArray>),
+    Count(Option<i32>),
+    Number(f64),
+}
+
+/// Values that are there, and for each row whether it has one.
+fn write<T: parquet::data_type::DataType>(
+    mut column: SerializedColumnWriter<'_>,
+    values: &mut Vec<Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let there: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let present: Vec<T::T> = values.drain(..).flatten().collect();
+    column.typed::<T>().write_batch(&present, Some(&there), None)?;
+    column.close()
+}
