@@ -59,7 +59,7 @@ fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
         flushes: super::mail::flushes(&slices),
         offer: all.offer.as_ref().map(offer),
         errors: all.errors,
-        facts: all.facts.filter(LoadFacts::is_told),
+        facts: all.facts,
         cpu: pooled::cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,

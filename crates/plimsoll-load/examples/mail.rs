@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plimsoll_load::{Control, run};
 use plimsoll_model::experiment::SmtpLoad;
-use plimsoll_model::experiment::load::mail::MessageSize;
+use plimsoll_model::experiment::load::smtp::MessageSize;
 use plimsoll_model::frame::{LoadKind, LoadSpec};
 use plimsoll_model::observation::MailFacts;
 use plimsoll_model::units::Span;

@@ -24,7 +24,7 @@ use crate::experiment::load::OfKind;
 pub use crate::experiment::load::bulk::{BulkFacts, Stream, TcpState};
 pub use crate::experiment::load::diagnose::{DiagnoseFacts, PathFacts, TcpLimits, Train};
 pub use crate::experiment::load::hops::{ProbedHop, ProbedPath, ProbedSize};
-pub use crate::experiment::load::mail::{CommandLatency, MailFacts};
+pub use crate::experiment::load::smtp::{CommandLatency, MailFacts};
 pub use crate::experiment::load::storage::StorageFacts;
 pub use crate::experiment::load::udp::Datagrams;
 use crate::experiment::{LoadFacts, Metric, Rung};
@@ -310,11 +310,7 @@ impl LoadResult {
     /// The streams of TCP that it had, of loads that tell of them.
     #[must_use]
     pub fn streams(&self) -> &[Stream] {
-        match &self.facts {
-            Some(LoadFacts::Bulk(facts)) => &facts.streams,
-            Some(LoadFacts::Diagnose(facts)) => &facts.streams,
-            _ => &[],
-        }
+        self.facts.as_ref().map_or(&[], LoadFacts::streams)
     }
 
     /// Failures of all kinds.

@@ -386,8 +386,9 @@ pub struct PhaseReport {
     /// The rate that the load is about; null where it is that of connections or requests.
     #[serde(default)]
     pub rate: Option<Metric>,
-    /// What storage and messaging loads did beside, over all slices, under the name of the kind.
-    #[serde(flatten)]
+    /// What the load found beside, over all slices, under the name of its kind; written only where it is a few numbers that say something by
+    /// themselves.
+    #[serde(flatten, skip_serializing_if = "are_not_told")]
     pub facts: Option<LoadFacts>,
     /// Time of a request in microseconds, over all slices.
     pub latency_us: Percentiles,
@@ -402,6 +403,11 @@ pub struct PhaseReport {
     pub start_s: f64,
     /// From the trial's start to the phase's end, in seconds.
     pub end_s: f64,
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
+fn are_not_told(facts: &Option<LoadFacts>) -> bool {
+    facts.as_ref().is_none_or(|facts| !facts.is_told())
 }
 
 impl PhaseReport {

@@ -1,15 +1,14 @@
 //! What a run found, as sections that every writer shows: those of its claims, and in [`all`] what belongs to none.
 
 use plimsoll_model::cause::Cause;
-use plimsoll_model::experiment::load::OfKind;
-use plimsoll_model::observation::{Arm, PhaseKind, StorageFacts};
+use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, StepReport};
 
 use crate::claims::{self, Group};
-use crate::number::{count, figure, millis, percent, ratio, times};
+use crate::number::{count, figure, millis, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{answer, environment, events, profile as told, seen, wording};
+use crate::{answer, environment, events, loads, profile as told, seen, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
@@ -22,28 +21,20 @@ pub(crate) type Sides<'s> = (&'s str, &'static str, &'static str);
 /// Everything below the short answer, in order.
 pub(crate) fn all(report: &RunReport) -> Vec<Section> {
     let sides = answer::evidence_sides(report);
-    let of_each = |makes: &[fn(&RunReport) -> Vec<Section>]| -> Vec<Section> {
-        makes.iter().flat_map(|make| make(report)).collect()
-    };
     let (answering, groups): (Vec<Group>, _) = claims::groups(report).into_iter().partition(|it| it.open);
-    let of_claims = |groups: Vec<Group>| {
+    let of_groups = |groups: Vec<Group>| {
         let all = groups.into_iter().flat_map(|group| group.sections);
         all.filter(Section::has_text).collect::<Vec<Section>>()
     };
-    let mut sections = of_claims(answering);
-    sections.extend(of_each(&[
-        |report| summary::cells(report).iter().filter_map(|cell| figures(report, cell)).collect(),
-        |report| events::section(report).into_iter().collect(),
-        |report| storage(report).into_iter().collect(),
-        steps,
-    ]));
-    sections.extend(of_claims(groups));
-    sections.extend(of_each(&[
-        |report| offers(report).into_iter().collect(),
-        mail,
-        |report| ladder(report).into_iter().collect(),
-        |report| packets(report).into_iter().collect(),
-    ]));
+    let mut sections = of_groups(answering);
+    sections.extend(summary::cells(report).iter().filter_map(|cell| figures(report, cell)));
+    sections.extend(events::section(report));
+    sections.extend(of_groups(loads::groups(report, &[])));
+    sections.extend(steps(report));
+    sections.extend(of_groups(groups));
+    sections.extend(offers(report));
+    sections.extend(ladder(report));
+    sections.extend(packets(report));
     sections.extend(causes(&report.causes));
     sections.extend(profile(sides, report.profile.as_ref()));
     sections.extend(seen::sections(sides, report.profile.as_ref()));
@@ -93,52 +84,6 @@ fn figures_row(row: &summary::Row, rig: &'static str, figures: &Figures, first: 
         [if first { cycle } else { String::new() }, if first { phase } else { String::new() }, rig.into()];
     let cells: Vec<String> = place.into_iter().chain(figures.cells()).collect();
     Row::of(cells).faint_if(rig == CONTROL)
-}
-
-/// What storage loads did beside their rate.
-pub(crate) fn storage(report: &RunReport) -> Option<Section> {
-    let phases = report.trials.iter().flat_map(|trial| &trial.phases);
-    let counted = phases.filter(|phase| phase.kind != PhaseKind::WarmUp);
-    let facts: Vec<_> =
-        counted.filter_map(|phase| Some((phase, StorageFacts::of(phase.facts.as_ref()?)?))).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for (phase, _) in &facts {
-        if !names.contains(&phase.name.as_str()) {
-            names.push(&phase.name);
-        }
-    }
-    let columns = [
-        left("phase"),
-        right("operations"),
-        right("mean ms"),
-        right("slowest ms"),
-        right(">2 s %"),
-        right(">10 s %"),
-        right("device%"),
-    ];
-    let row = |name: &&str| {
-        let of: Vec<_> = facts.iter().filter(|(phase, _)| phase.name == *name).collect();
-        let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|(_, facts)| f(facts)).sum::<u64>();
-        let operations = sum(|f| f.reads) + sum(|f| f.writes);
-        let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
-        let spent: f64 = of.iter().map(|(_, f)| f.mean_us * (f.reads + f.writes) as f64).sum();
-        let slowest = of.iter().map(|(phase, _)| phase.latency_us.max).max().unwrap_or(0);
-        let fetched: Option<u64> = of.iter().map(|(_, facts)| facts.device_read_bytes).sum();
-        let read = sum(|f| f.read_bytes);
-        let fetched = fetched.filter(|_| read > 0);
-        let device = fetched.map_or(f64::NAN, |bytes| share(bytes.min(read), read));
-        Row::of([
-            (*name).to_owned(),
-            count(operations),
-            millis((spent / operations.max(1) as f64).round() as u64),
-            millis(slowest),
-            percent(share(sum(|f| f.over_2s), operations)),
-            percent(share(sum(|f| f.over_10s), operations)),
-            percent(device),
-        ])
-    };
-    let section = Section::new("Storage, all trials of a phase together");
-    (!facts.is_empty()).then(|| section.table(columns, names.iter().map(row)))
 }
 
 /// What loads met that go up and down in steps, step by step.
@@ -198,16 +143,6 @@ pub(crate) fn offers(report: &RunReport) -> Option<Section> {
     });
     let section = Section::new("Offered load").table(columns, rows);
     (!section.blocks.is_empty()).then_some(section)
-}
-
-/// What became of the mail of each trial, and how long each command took.
-pub(crate) fn mail(report: &RunReport) -> Vec<Section> {
-    let tables = crate::mail::tables(report).into_iter();
-    let section = |(caption, titles, rows): crate::mail::Table| {
-        let columns: Vec<Column> = titles.iter().map(|title| right(title)).collect();
-        Section::new(caption).table(columns, rows.into_iter().map(Row::of))
-    };
-    tables.map(section).collect()
 }
 
 /// What every rung of the ladder of remedies did.

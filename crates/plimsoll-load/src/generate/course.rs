@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::open_loop::OpenLoop;
-use plimsoll_model::experiment::{HttpLoad, SmtpLoad, StorageLoad};
 
 /// What a load of any protocol is to the event loop.
 #[derive(Clone, Debug)]
@@ -37,61 +36,5 @@ impl Course {
     pub(super) fn counts_requests(&self) -> bool {
         let kept = self.requests_per_connection != 1;
         self.open.is_some() || self.requests.is_some() || kept && self.connections.is_none()
-    }
-}
-
-impl From<&HttpLoad> for Course {
-    fn from(load: &HttpLoad) -> Self {
-        Self {
-            generators: load.generators.max(1),
-            concurrency: load.concurrency,
-            connections: load.connections,
-            requests: None,
-            duration: load.duration.map(|span| span.0),
-            open: load.open.clone(),
-            timeout: load.timeout.0,
-            requests_per_connection: load.requests_per_connection,
-            pipeline: load.pipeline,
-            seed: load.seed,
-        }
-    }
-}
-
-impl From<&StorageLoad> for Course {
-    fn from(load: &StorageLoad) -> Self {
-        Self {
-            generators: load.threads.max(1),
-            concurrency: load.depth,
-            connections: load.operations,
-            requests: None,
-            duration: load.duration.map(|span| span.0),
-            open: load.open.clone(),
-            timeout: load.timeout.0,
-            requests_per_connection: 1,
-            pipeline: 1,
-            seed: load.seed,
-        }
-    }
-}
-
-impl From<&SmtpLoad> for Course {
-    fn from(load: &SmtpLoad) -> Self {
-        let open = load.per_minute.map(|rate| OpenLoop {
-            rate: rate / 60.0,
-            arrivals: load.arrivals,
-            ..OpenLoop::default()
-        });
-        Self {
-            generators: load.generators.max(1),
-            concurrency: load.sessions,
-            connections: load.messages.filter(|_| open.is_some()),
-            requests: load.messages.filter(|_| open.is_none()),
-            duration: load.duration.map(|span| span.0),
-            open,
-            timeout: load.timeout.0,
-            requests_per_connection: load.messages_per_session,
-            pipeline: 1,
-            seed: load.seed,
-        }
     }
 }

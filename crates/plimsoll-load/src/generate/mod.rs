@@ -4,29 +4,21 @@
 //! [`Pacing`](pacing::Pacing) knows when to begin, and the [`engine`] knows sockets and time.
 
 mod alarm;
-mod bulk;
 mod connection;
 mod course;
 mod deadlines;
-mod diagnose;
 mod dialer;
 mod engine;
 mod habit;
-mod hops;
-mod http;
 mod intervals;
 pub(crate) mod latency;
 mod low_water;
 mod mail_tally;
-mod messaging;
 mod offering;
 mod pacing;
 mod progress;
 mod protocol;
-mod smtp;
-mod storage;
 pub(crate) mod tally;
-mod udp;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,19 +26,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use plimsoll_model::experiment::LoadFacts;
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 
 use self::course::Course;
 use self::dialer::Dialer;
 use self::engine::Engine;
-use self::http::Http;
 use self::offering::Offering;
 use self::pacing::{ClosedLoop, OpenLoop};
 use self::progress::ProgressReporter;
 use self::protocol::Protocol;
-use self::smtp::Smtp;
 use self::tally::Tally;
 use crate::failure::other;
 use crate::{clock, descriptors};
@@ -91,21 +80,23 @@ impl Shared<'_> {
 /// When the load cannot start at all: there is no target, the source is no address of this host, the limit of file
 /// descriptors is too low, or the system gives no thread.
 pub fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    match &spec.kind {
-        LoadKind::Http(load) => {
-            run_loop(spec, &load.into(), control, |seed| Http::new(load, &spec.targets, seed))
-        }
-        LoadKind::Smtp(load) => run_loop(spec, &load.into(), control, |seed| Smtp::new(load, seed)),
-        LoadKind::Bulk(load) => bulk::run(spec, load, control),
-        LoadKind::Udp(load) => udp::run(spec, load, control),
-        LoadKind::Hops(load) => hops::run(spec, load, control),
-        LoadKind::Diagnose(load) => diagnose::run(spec, load, control),
-        LoadKind::Storage(load) => storage::run(spec, load, control),
-        LoadKind::Messaging(load) => messaging::run(load, control),
-        // Who starts programs confines them, which is the agent's work.
-        LoadKind::Exec(_) => Err(other("run a program", &"the agent does that")),
-    }
+    carry_out(spec, control)
 }
+
+/// The modules of the kinds, each of which has `run`, and the way to it.
+macro_rules! define {
+    ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($_load:ident) $(finds $_facts:ident)?,)+) => {
+        $(mod $key;)+
+
+        fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
+            match &spec.kind {
+                $(LoadKind::$kind(load) => $key::run(spec, load, control),)+
+            }
+        }
+    };
+}
+
+plimsoll_model::each_load!(define);
 
 /// Runs a load on the event loop, with a protocol for each generator that begins its random numbers at what it is given.
 fn run_loop<P: Protocol + Send>(
@@ -161,11 +152,7 @@ where
             };
             total.merge(tally);
         }
-        let mut result = total.into_result(start, threads);
-        if let Some(LoadFacts::Smtp(mail)) = &mut result.facts {
-            mail.load.clone_from(&spec.name);
-        }
-        Ok(result)
+        Ok(total.into_result(start, threads))
     })
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_load::LedgerReader;
-use plimsoll_model::experiment::load::mail::{MessageSize, SizeShape};
+use plimsoll_model::experiment::load::smtp::{MessageSize, SizeShape};
 use plimsoll_model::experiment::{Durability, Outage};
 use plimsoll_model::experiment::{MailRelayService, SmtpLoad, SmtpSinkService};
 use plimsoll_model::frame::{LoadKind, ServiceKind, ServiceSpec};

@@ -4,7 +4,7 @@
 //! group to a host join each of them to it.
 
 use super::problem::{Checked, Part, in_range, problem};
-use super::{Experiment, Host, LoadKind};
+use super::{Experiment, Host};
 
 /// The most hosts of a group.
 const MOST: u32 = 200;
@@ -95,11 +95,7 @@ pub(super) fn check(experiment: &Experiment) -> Checked {
         }
     }
     for (name, load) in experiment.loads.iter().filter(|(_, load)| group(&load.from)) {
-        let apart = matches!(
-            load.kind,
-            LoadKind::Hops(_) | LoadKind::Diagnose(_) | LoadKind::Storage(_) | LoadKind::Messaging(_)
-        );
-        if apart {
+        if !load.kind.runs_on_groups() {
             let message = format!("`{}` is a group of hosts, and such a load runs on one", load.from);
             return Err(problem(path!["loads", name, "from"], message, "a host without `count`"));
         }

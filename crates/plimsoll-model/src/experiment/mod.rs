@@ -45,13 +45,8 @@ pub use hook::{Hook, HookMoment};
 pub use host::{GuestClock, HostKind, Own};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};
-pub use load::bulk::{BulkLoad, Direction, SendBy};
-pub use load::diagnose::DiagnoseLoad;
-pub use load::hops::HopsLoad;
-pub use load::http::HttpLoad;
-pub use load::mail::SmtpLoad;
-pub use load::messaging::MessagingLoad;
-pub use load::udp::UdpLoad;
+pub use load::bulk::{Direction, SendBy};
+pub use load::kinds::*;
 pub use load::{Carrier, Load, LoadFacts, LoadKind, Target};
 pub use metric::Metric;
 pub use parse::{FileError, Override, parse, parse_value};
@@ -59,7 +54,7 @@ pub use phase::*;
 pub use problem::nearest;
 pub use service::*;
 
-pub use load::storage::{Access, CacheState, StorageEngine, StorageLoad, SyncBy};
+pub use load::storage::{Access, CacheState, StorageEngine, SyncBy};
 pub use storage::{BackgroundLoad, DeviceLimit, Filesystem, FolderVolume, LoopVolume, Queueing, Volume};
 
 use crate::units::{ByteSize, PortRange, Span};

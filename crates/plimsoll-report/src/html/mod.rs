@@ -5,7 +5,7 @@
 //! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
 
 pub mod bundle;
-mod chart;
+pub(crate) mod chart;
 mod packets;
 mod page;
 mod section;

@@ -7,7 +7,7 @@ use plimsoll_model::report::{Finding, RunReport};
 use plimsoll_model::verdict::Standing;
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{bars, cpu, latency, load, rate, stacks, steps, sweep};
+use super::chart::{bars, cpu, latency, load, rate, stacks, steps};
 use super::section::Section;
 use super::{Drawn, TRIAL_PICKER, packets, page, tables, timeline};
 use crate::chart::Figure;
@@ -17,7 +17,7 @@ use crate::profile as told;
 use crate::section::Section as Found;
 use crate::seen;
 use crate::summary::{self, CellRows};
-use crate::{answer, claims, events, wording};
+use crate::{answer, claims, events, loads, wording};
 
 /// Everything between the head and the script.
 pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
@@ -25,7 +25,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
     let before = [remedies(report), causes(report)];
     let claimed = claims::groups(report);
     let claimed = claimed.iter().map(|group| Some(tables::group(group)));
-    let after = [
+    let seen = [
         packets::section(report, drawn.time_sequences),
         profile(report, drawn.stacks),
         tables::found(
@@ -33,7 +33,10 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
             "Waits and calls",
             seen::sections(answer::evidence_sides(report), report.profile.as_ref()),
         ),
-        with_tables("sweep", "Storage", sweep::charts(records), findings::storage(report)),
+    ];
+    let of_loads = loads::groups(report, records);
+    let of_loads = of_loads.iter().map(|group| Some(tables::group(group)));
+    let after = [
         up_and_down(report),
         rates(report, &cells, records),
         over_time(report, records),
@@ -42,12 +45,12 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
         evidence(report),
         tables::figures(report, &cells),
         tables::found("offers", "Offered load", findings::offers(report)),
-        tables::found("mail", "Mail", findings::mail(report)),
         tables::found("machine", "The machine", findings::vmstat(report)),
         tables::environment(report),
         tables::about(report),
     ];
-    let sections: Vec<Section> = before.into_iter().chain(claimed).chain(after).flatten().collect();
+    let sections: Vec<Section> =
+        before.into_iter().chain(claimed).chain(seen).chain(of_loads).chain(after).flatten().collect();
     html! {
         header .page {
             h1 { (report.experiment) }

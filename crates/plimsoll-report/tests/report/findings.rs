@@ -1,6 +1,6 @@
 //! What each kind of finding looks like in text and in Markdown, and that the page draws it.
 
-use plimsoll_model::report::RunReport;
+use plimsoll_model::report::{PhaseReport, RunReport};
 use plimsoll_report::html::{self, Drawn};
 use plimsoll_report::markdown;
 use plimsoll_report::text::{self, TextOptions};
@@ -208,4 +208,49 @@ fn hops_show_what_each_link_is_and_what_nobody_answered() {
         ..fixture::empty()
     };
     insta::assert_snapshot!(written(&report, "10.0.2.1"));
+}
+
+#[test]
+fn each_kind_of_load_shows_what_it_found_beside_its_rate() {
+    let train = json!({ "sent": 100, "received": 99, "elapsed_ns": 1_500_000_000 });
+    let limits = json!({ "send_buffer": 4_000_000, "receive_buffer": 6_000_000, "window_scaling": true, "selective_acks": false,
+                         "congestion": "cubic" });
+    let state = json!({ "at_ns": 9, "busy_us": 2_000_000, "rwnd_limited_us": 500_000, "sndbuf_limited_us": 0, "cwnd": 10, "ssthresh": 20,
+                        "srtt_us": 900, "min_rtt_us": 800, "rto_us": 200_000, "mss": 1448, "retransmits": 3, "unacked": 0, "unsent_bytes": 0,
+                        "acked_bytes": 7, "received_bytes": 0, "segments_out": 70, "delivery_rate": 1 });
+    let all = json!({
+        "bulk": { "streams": [{ "from": "10.0.0.1:4000", "to": "10.0.0.2:5000", "sent": 8_000_000, "received": 0,
+                                "elapsed_ns": 2_000_000_000, "tcp": [state] }] },
+        "udp": { "intended": 1000, "sent": 990, "received": 900, "duplicates": 2, "reordered": 5, "jitter_us": 250.0, "receiver_cpu_us": 3 },
+        "hops": { "reached": true, "hops": [
+            { "sizes": [] },
+            { "address": "10.0.2.1", "sizes": [{ "bytes": 64, "answer_bytes": 64, "sent": 3, "rtt_ns": [1_200_000, 1_100_000] }] }] },
+        "diagnose": { "path": { "frame_bytes": 1514, "apart": train, "at_rate": train, "bursts": [train], "sender": limits,
+                                "receiver": limits }, "streams": [] },
+        "storage": { "reads": 400, "writes": 0, "read_bytes": 4000, "written_bytes": 0, "syncs": 0, "mean_us": 2500.0, "over_2s": 1,
+                     "over_10s": 0, "device_read_bytes": 1000 },
+        "messaging": { "workers": 400, "rounds": 3, "memory": { "own_bytes": 9_000_000, "kernel_bytes": 12_000_000 } },
+        "exec": { "reading": {}, "runs": [{ "stdout": "", "elapsed_ns": 1_500_000_000 },
+                                          { "ended": "exit status: 1", "stdout": "", "stderr": "no\nroom", "elapsed_ns": 500_000_000 }] },
+    });
+    let trials = fixture::recovered().trials.into_iter().take(1).collect();
+    let mut report = RunReport { trials, ..fixture::empty() };
+    let phase = report.trials[0].phases[0].clone();
+    report.trials[0].phases = all
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(kind, facts)| PhaseReport {
+            name: format!("a {kind} phase"),
+            facts: Some(of(json!({ kind: facts }))),
+            ..phase.clone()
+        })
+        .collect();
+    insta::assert_snapshot!(written(&report, "load-exec"));
+    let written: Value = serde_json::to_value(&report.trials[0]).unwrap();
+    let told =
+        written["phases"].as_array().unwrap().iter().filter_map(|phase| {
+            all.as_object().unwrap().keys().find(|kind| phase.get(kind.as_str()).is_some())
+        });
+    assert_eq!(told.collect::<Vec<_>>(), ["udp", "storage", "messaging"]);
 }

@@ -11,19 +11,47 @@ use plimsoll_model::documents::{Document, directories};
 use plimsoll_model::experiment::HttpLoad;
 use plimsoll_model::experiment::load::http::Side;
 use plimsoll_model::experiment::open_loop::OpenLoop;
-use plimsoll_model::observation::ErrorKind;
+use plimsoll_model::frame::{Failure, LoadSpec};
+use plimsoll_model::observation::{ErrorKind, LoadResult};
 
 use self::answer::Answer;
 use self::mix::Mix;
+use super::course::Course;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
+use super::{Control, run_loop};
 
 /// What a request has after the name of its host.
 const HEADERS: &str = "\r\nUser-Agent: plimsoll\r\nAccept: */*\r\n";
 /// What asks the server to close the connection.
 const CLOSE: &str = "Connection: close\r\n";
 
+/// Carries the load out, on the event loop.
+///
+/// # Errors
+/// When it cannot start.
+pub(super) fn run(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    run_loop(spec, &load.into(), control, |seed| Http::new(load, &spec.targets, seed))
+}
+
+impl From<&HttpLoad> for Course {
+    fn from(load: &HttpLoad) -> Self {
+        Self {
+            generators: load.generators.max(1),
+            concurrency: load.concurrency,
+            connections: load.connections,
+            requests: None,
+            duration: load.duration.map(|span| span.0),
+            open: load.open.clone(),
+            timeout: load.timeout.0,
+            requests_per_connection: load.requests_per_connection,
+            pipeline: load.pipeline,
+            seed: load.seed,
+        }
+    }
+}
+
 /// GET for one path, or for documents of a mix.
-pub(super) struct Http {
+struct Http {
     targets: Vec<SocketAddr>,
     requests: Vec<Requests>,
     close_first: Side,
@@ -64,7 +92,7 @@ impl Requests {
 
 impl Http {
     /// Asks each of the targets for what the load says; random numbers begin at `seed`.
-    pub(super) fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
+    fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
         let mix = load.mix.map(|mix| {
             let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);
             Mix::new(directories(mix.rate.unwrap_or(highest)), seed)

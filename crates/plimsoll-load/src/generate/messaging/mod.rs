@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::MessagingLoad;
 use plimsoll_model::experiment::load::messaging::{MessagingFacts, Workers, WorkersMemory};
-use plimsoll_model::frame::Failure;
+use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::LoadResult;
 
 use self::crew::{Crew, Processes, Threads};
@@ -32,7 +32,11 @@ use crate::process::require_single_thread;
 ///
 /// # Errors
 /// When there are other threads, the system has no room for so many workers and descriptors, or a worker fails.
-pub(super) fn run(load: &MessagingLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+pub(super) fn run(
+    _spec: &LoadSpec,
+    load: &MessagingLoad,
+    control: &Control<'_>,
+) -> Result<LoadResult, Failure> {
     require_single_thread("send messages")?;
     let (start, began, cpu) = (clock::now(), Instant::now(), CpuTime::of_this_process_and_those_ended());
     let mut tally = Tally::new(start, None);

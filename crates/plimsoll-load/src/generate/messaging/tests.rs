@@ -59,7 +59,14 @@ fn a_process_with_other_threads_does_not_fork() {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let load = MessagingLoad { rounds: Some(1), ..MessagingLoad::default() };
-    let failure = run(&load, &control).unwrap_err().to_string();
+    let spec = LoadSpec {
+        name: "crowd".into(),
+        targets: Vec::new(),
+        sources: Vec::new(),
+        volume: None,
+        kind: load.clone().into(),
+    };
+    let failure = run(&spec, &load, &control).unwrap_err().to_string();
     assert!(failure.contains("it forks, and this process has"), "{failure}");
     drop(end);
     assert!(other.join().unwrap());

@@ -2,19 +2,57 @@
 
 mod size;
 
-use plimsoll_model::experiment::SmtpLoad;
-use plimsoll_model::observation::ErrorKind;
+use plimsoll_model::experiment::open_loop::OpenLoop;
+use plimsoll_model::experiment::{LoadFacts, SmtpLoad};
+use plimsoll_model::frame::{Failure, LoadSpec};
+use plimsoll_model::observation::{ErrorKind, LoadResult};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use super::course::Course;
 use super::mail_tally::MailTally;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
+use super::{Control, run_loop};
 use crate::date;
 use crate::smtp::dialog::{Dialog, Next, Refusal};
 use crate::smtp::stamp::{Stamp, Texts};
 
+/// Carries the load out, on the event loop.
+///
+/// # Errors
+/// When it cannot start.
+pub(super) fn run(spec: &LoadSpec, load: &SmtpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
+    let mut result = run_loop(spec, &load.into(), control, |seed| Smtp::new(load, seed))?;
+    if let Some(LoadFacts::Smtp(mail)) = &mut result.facts {
+        mail.load.clone_from(&spec.name);
+    }
+    Ok(result)
+}
+
+impl From<&SmtpLoad> for Course {
+    fn from(load: &SmtpLoad) -> Self {
+        let open = load.per_minute.map(|rate| OpenLoop {
+            rate: rate / 60.0,
+            arrivals: load.arrivals,
+            ..OpenLoop::default()
+        });
+        Self {
+            generators: load.generators.max(1),
+            concurrency: load.sessions,
+            connections: load.messages.filter(|_| open.is_some()),
+            requests: load.messages.filter(|_| open.is_none()),
+            duration: load.duration.map(|span| span.0),
+            open,
+            timeout: load.timeout.0,
+            requests_per_connection: load.messages_per_session,
+            pipeline: 1,
+            seed: load.seed,
+        }
+    }
+}
+
 /// A source of messages.
-pub(super) struct Smtp {
+struct Smtp {
     load: SmtpLoad,
     texts: Texts,
     random: SmallRng,
@@ -53,7 +91,7 @@ pub(super) struct Session {
 
 impl Smtp {
     /// A source of what the load says; random numbers begin at `seed`.
-    pub(super) fn new(load: &SmtpLoad, seed: u64) -> Self {
+    fn new(load: &SmtpLoad, seed: u64) -> Self {
         let longest = usize::try_from(load.size.most.0).unwrap_or(usize::MAX);
         Self {
             texts: Texts::new(longest),

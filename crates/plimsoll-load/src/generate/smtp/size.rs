@@ -1,6 +1,6 @@
 //! How long the next message is.
 
-use plimsoll_model::experiment::load::mail::{MessageSize, SizeShape};
+use plimsoll_model::experiment::load::smtp::{MessageSize, SizeShape};
 use rand::RngExt;
 use rand::rngs::SmallRng;
 

@@ -200,5 +200,22 @@ fn offering(load: &StorageLoad, start: u64) -> Option<Offering> {
     Some(Offering::new(start, (pacing::length(&Course::from(load), open) * 1e9) as u64, &open.steps))
 }
 
+impl From<&StorageLoad> for Course {
+    fn from(load: &StorageLoad) -> Self {
+        Self {
+            generators: load.threads.max(1),
+            concurrency: load.depth,
+            connections: load.operations,
+            requests: None,
+            duration: load.duration.map(|span| span.0),
+            open: load.open.clone(),
+            timeout: load.timeout.0,
+            requests_per_connection: 1,
+            pipeline: 1,
+            seed: load.seed,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

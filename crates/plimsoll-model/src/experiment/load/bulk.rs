@@ -286,6 +286,10 @@ impl FactsType for BulkFacts {
         true
     }
 
+    fn streams(&self) -> &[Stream] {
+        &self.streams
+    }
+
     fn done(&self, bytes: u64) -> Option<u64> {
         (bytes == 0 && !self.streams.is_empty()).then_some(0)
     }

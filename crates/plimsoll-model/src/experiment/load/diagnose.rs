@@ -103,6 +103,10 @@ impl LoadType for DiagnoseLoad {
         "probes"
     }
 
+    fn runs_on_groups(&self) -> bool {
+        false
+    }
+
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
         let here = |key: &str| path!["loads", at.name, "diagnose", key];
@@ -195,6 +199,10 @@ impl FactsType for DiagnoseFacts {
 
     fn measures_its_own_work(&self) -> bool {
         true
+    }
+
+    fn streams(&self) -> &[Stream] {
+        &self.streams
     }
 
     fn done(&self, bytes: u64) -> Option<u64> {

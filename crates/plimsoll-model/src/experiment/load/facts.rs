@@ -1,6 +1,7 @@
 //! What a load found beside what every load counts.
 
 use crate::experiment::Metric;
+use crate::observation::Stream;
 
 /// Makes, from one list, the enum of what loads found and the way from it to each kind: the list is the only place that knows all of them.
 macro_rules! facts {
@@ -72,7 +73,7 @@ pub(crate) trait FactsType {
         None
     }
 
-    /// Whether a report gives them as they are: few numbers that say something by themselves.
+    /// Whether the JSON of a report gives them as they are: few numbers that say something by themselves.
     fn is_told(&self) -> bool {
         false
     }
@@ -80,6 +81,11 @@ pub(crate) trait FactsType {
     /// Whether the generator's own work is part of what is measured, so that it may keep its CPUs busy.
     fn measures_its_own_work(&self) -> bool {
         false
+    }
+
+    /// The streams of TCP that it had.
+    fn streams(&self) -> &[Stream] {
+        &[]
     }
 
     /// How many of what was to be sent at a rate were sent, and how many there should have been.
@@ -94,7 +100,7 @@ pub(crate) trait FactsType {
 }
 
 /// What several slices of one load found, put together.
-pub(crate) trait Join {
+pub trait Join {
     /// Takes in what another slice found.
     fn join(&mut self, other: &Self);
 }

@@ -91,6 +91,10 @@ impl LoadType for HopsLoad {
         "probes"
     }
 
+    fn runs_on_groups(&self) -> bool {
+        false
+    }
+
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.aims_at_a_service()?;
         let here = |key: &str| path!["loads", at.name, "hops", key];

@@ -135,6 +135,10 @@ impl LoadType for MessagingLoad {
         Carrier::Process
     }
 
+    fn runs_on_groups(&self) -> bool {
+        false
+    }
+
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "messaging", key];
         if !at.load.to.is_empty() {

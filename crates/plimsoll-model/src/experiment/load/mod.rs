@@ -1,98 +1,95 @@
 //! Loads: what drives the services.
 //!
-//! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What is asked of every kind is `LoadType`;
-//! each answers in its own file.
+//! A load is written as a table with one key for its kind, and carried out as a [`LoadKind`]. What is asked of every kind is `LoadType`, and what is
+//! asked of what it finds is `FactsType`; each kind answers in the file of its name. What carries it out, and how a report shows what it found, stand
+//! in files of the same name in the crates for that.
 
-pub mod bulk;
-pub mod diagnose;
-pub mod exec;
 #[macro_use]
 pub(crate) mod facts;
-pub mod hops;
-pub mod http;
-pub mod mail;
-pub mod messaging;
-pub mod storage;
-pub mod udp;
 
 use std::collections::BTreeMap;
 
-use self::bulk::{BulkFacts, BulkLoad};
-use self::diagnose::{DiagnoseFacts, DiagnoseLoad};
-use self::exec::{ExecFacts, ExecLoad};
-pub use self::facts::OfKind;
-use self::hops::{HopsLoad, ProbedPath};
-use self::http::HttpLoad;
-use self::mail::{MailFacts, SmtpLoad};
-use self::messaging::{MessagingFacts, MessagingLoad};
-use self::storage::{StorageFacts, StorageLoad};
-use self::udp::{Datagrams, UdpLoad};
+pub use self::facts::{Join, OfKind};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric};
 use crate::effect::Effect;
+use crate::observation::Stream;
 use crate::reader::{NamedMetric, Pick, Reader, Reading};
 use crate::units::Span;
 
-kinds! {
-    /// What a load is.
-    pub enum LoadKind, a table that is "the load", each a dyn LoadType {
-        /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
-        http: Http(HttpLoad),
-        /// As many bytes over TCP as go through, to or from a service of kind `bulk`.
-        bulk: Bulk(BulkLoad),
-        /// Datagrams at a rate, to a service of kind `bulk`.
-        udp: Udp(UdpLoad),
-        /// Probes that find the hops of the path to the host of a service. The service itself is left alone.
-        hops: Hops(HopsLoad),
-        /// What the path to a service of kind `bulk` has for TCP at a rate and a round-trip time.
-        diagnose: Diagnose(DiagnoseLoad),
-        /// Messages over SMTP.
-        smtp: Smtp(SmtpLoad),
-        /// Reads and writes of a volume.
-        storage: Storage(StorageLoad),
-        /// Messages between workers of one host, as hackbench sends them.
-        messaging: Messaging(MessagingLoad),
-        /// A program of the user's own that drives a service, or does some work of its own.
-        exec: Exec(ExecLoad),
-    }
-
-    /// A generator. Exactly one of the kinds is given.
-    pub struct Load, read as LoadTable, then with_its_reading {
-        /// The host that it runs on.
-        pub from: String,
-        /// The service that it aims at; of a storage load, the volume; of a messaging load, nothing. There is no other way to name a target.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        pub to: String,
-        /// The program that printed the output of `exec`, which is read as it prints it. Give this or `metrics`, here or in the table of `exec`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub reads: Option<Reader>,
-        /// The figures that are picked out of the output of `exec`, by the names that claims may use.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        pub metrics: BTreeMap<String, Pick>,
-    }
+/// The list of all kinds of loads, handed to a macro of one's own: what has to know them all is made from it. A kind that counts more than every load
+/// does says what it `finds` beside.
+#[macro_export]
+macro_rules! each_load {
+    ($then:ident) => {
+        $then! {
+            /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
+            http: Http(HttpLoad),
+            /// As many bytes over TCP as go through, to or from a service of kind `bulk`.
+            bulk: Bulk(BulkLoad) finds BulkFacts,
+            /// Datagrams at a rate, to a service of kind `bulk`.
+            udp: Udp(UdpLoad) finds Datagrams,
+            /// Probes that find the hops of the path to the host of a service. The service itself is left alone.
+            hops: Hops(HopsLoad) finds ProbedPath,
+            /// What the path to a service of kind `bulk` has for TCP at a rate and a round-trip time.
+            diagnose: Diagnose(DiagnoseLoad) finds DiagnoseFacts,
+            /// Messages over SMTP.
+            smtp: Smtp(SmtpLoad) finds MailFacts,
+            /// Reads and writes of a volume.
+            storage: Storage(StorageLoad) finds StorageFacts,
+            /// Messages between workers of one host, as hackbench sends them.
+            messaging: Messaging(MessagingLoad) finds MessagingFacts,
+            /// A program of the user's own that drives a service, or does some work of its own.
+            exec: Exec(ExecLoad) finds ExecFacts,
+        }
+    };
 }
 
-facts! {
-    /// What a load found beside what every load counts.
-    pub enum LoadFacts {
-        /// The streams of a bulk load.
-        Bulk(BulkFacts),
-        /// What became of datagrams.
-        Udp(Datagrams),
-        /// The answers to the probes of a path.
-        Hops(ProbedPath),
-        /// What a path has for TCP.
-        Diagnose(DiagnoseFacts),
-        /// What became of messages over SMTP.
-        Smtp(MailFacts),
-        /// What a storage load read and wrote.
-        Storage(StorageFacts),
-        /// What the workers of a messaging load did.
-        Messaging(MessagingFacts),
-        /// What a program printed, and how it ended.
-        Exec(ExecFacts),
-    }
+/// The modules of the kinds, the load as a file has it, the way from it to its kind, and what loads find.
+macro_rules! define {
+    ($($(#[$of_kind:meta])* $key:ident: $kind:ident($load:ident) $(finds $facts:ident)?,)+) => {
+        $(pub mod $key;)+
+
+        /// The loads of all kinds, as a file has them.
+        pub(super) mod kinds {
+            $(pub use super::$key::$load;)+
+        }
+
+        kinds! {
+            /// What a load is.
+            pub enum LoadKind, a table that is "the load", each a dyn LoadType {
+                $($(#[$of_kind])* $key: $kind(kinds::$load),)+
+            }
+
+            /// A generator. Exactly one of the kinds is given.
+            pub struct Load, read as LoadTable, then with_its_reading {
+                /// The host that it runs on.
+                pub from: String,
+                /// The service that it aims at; of a storage load, the volume; of a messaging load, nothing. There is no other way to name a target.
+                #[serde(default, skip_serializing_if = "String::is_empty")]
+                pub to: String,
+                /// The program that printed the output of `exec`, which is read as it prints it. Give this or `metrics`, here or in the table of `exec`.
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub reads: Option<Reader>,
+                /// The figures that are picked out of the output of `exec`, by the names that claims may use.
+                #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+                pub metrics: BTreeMap<String, Pick>,
+            }
+        }
+
+        facts! {
+            /// What a load found beside what every load counts.
+            pub enum LoadFacts {
+                $($(
+                    #[doc = concat!("What a load of the kind `", stringify!($key), "` found.")]
+                    $kind($key::$facts),
+                )?)+
+            }
+        }
+    };
 }
+
+each_load!(define);
 
 impl LoadFacts {
     /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
@@ -107,7 +104,7 @@ impl LoadFacts {
         self.as_dyn().rate()
     }
 
-    /// Whether a report gives them as they are: few numbers that say something by themselves.
+    /// Whether the JSON of a report gives them as they are: few numbers that say something by themselves.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.as_dyn().is_told()
@@ -117,6 +114,12 @@ impl LoadFacts {
     #[must_use]
     pub fn measures_its_own_work(&self) -> bool {
         self.as_dyn().measures_its_own_work()
+    }
+
+    /// The streams of TCP that it had, of loads that tell of them.
+    #[must_use]
+    pub fn streams(&self) -> &[Stream] {
+        self.as_dyn().streams()
     }
 
     /// How many of what was to be sent at a rate were sent, and how many there should have been.
@@ -170,6 +173,11 @@ trait LoadType {
     /// Who carries it out.
     fn carrier(&self) -> Carrier {
         Carrier::Threads
+    }
+
+    /// Whether each host of a group can run one of its own.
+    fn runs_on_groups(&self) -> bool {
+        true
     }
 
     /// Whether it makes sense where it stands.
@@ -312,6 +320,11 @@ impl LoadKind {
     pub fn target(&self) -> Target {
         self.as_dyn().target()
     }
+
+    /// Whether each host of a group can run one of its own.
+    pub(super) fn runs_on_groups(&self) -> bool {
+        self.as_dyn().runs_on_groups()
+    }
 }
 
 impl Load {
@@ -360,6 +373,7 @@ pub(in crate::experiment) fn count(n: u32, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::http::HttpLoad;
     use super::*;
 
     #[test]

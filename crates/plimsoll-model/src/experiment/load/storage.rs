@@ -195,6 +195,10 @@ impl LoadType for StorageLoad {
         Target::Volume
     }
 
+    fn runs_on_groups(&self) -> bool {
+        false
+    }
+
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         at.says_what_it_aims_at()?;
         declared(&at.load.to, &at.experiment.volumes, "volume", path!["loads", at.name, "to"])?;

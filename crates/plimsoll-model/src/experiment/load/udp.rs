@@ -148,6 +148,10 @@ impl FactsType for Datagrams {
         Some(Metric::PacketsPerSecond)
     }
 
+    fn is_told(&self) -> bool {
+        true
+    }
+
     fn measures_its_own_work(&self) -> bool {
         true
     }

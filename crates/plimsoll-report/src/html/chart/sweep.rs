@@ -28,7 +28,7 @@ const FIGURES: [(Metric, &str); 4] = [
 ];
 
 /// The charts of every phase that measures storage; none where no factor is one of numbers.
-pub(in crate::html) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
+pub(crate) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
     let Some(factor) = numbers(records) else { return Vec::new() };
     let mut phases: Vec<&str> = Vec::new();
     for phase in records.iter().flat_map(|trial| &trial.phases) {

@@ -1,18 +1,32 @@
-//! The tables on mail, for every format that has tables.
+//! What became of mail: acknowledged against arrived, what disks did for it, and how long each command took.
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{Arm, PhaseKind};
+use plimsoll_model::observation::{Arm, MailFacts, PhaseKind};
 use plimsoll_model::report::{DiskPerMessage, FlushReport, PhaseReport, RunReport, TrialReport};
 
+use super::{Found, Shown};
 use crate::number::{count, figure, median, millis, sorted};
+use crate::section::{Column, Row, Section, right};
 use crate::wording;
 
 /// A table: what it shows, its columns, and its rows.
-pub(crate) type Table = (&'static str, &'static [&'static str], Vec<Vec<String>>);
+type Table = (&'static str, &'static [&'static str], Vec<Vec<String>>);
+
+impl Shown for MailFacts {
+    const TITLE: &'static str = "Mail";
+
+    fn sections(report: &RunReport, _found: &[Found<'_, Self>]) -> Vec<Section> {
+        let section = |(caption, titles, rows): Table| {
+            let columns: Vec<Column> = titles.iter().map(|title| right(title)).collect();
+            Section::new(caption).table(columns, rows.into_iter().map(Row::of))
+        };
+        tables(report).into_iter().map(section).collect()
+    }
+}
 
 /// All tables that have something to show.
-pub(crate) fn tables(report: &RunReport) -> Vec<Table> {
+fn tables(report: &RunReport) -> Vec<Table> {
     let tables: [Table; 4] = [
         ("Mail, acknowledged against arrived", &BALANCE, balances(report)),
         ("Disks, for each message", &DISKS, disks(report)),

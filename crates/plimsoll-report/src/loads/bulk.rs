@@ -1,0 +1,57 @@
+//! The streams of bulk loads: what they moved, and what TCP waited for.
+
+use plimsoll_model::observation::{BulkFacts, Stream, TcpState};
+use plimsoll_model::report::RunReport;
+
+use super::{Found, Shown, pooled};
+use crate::number::{NONE, count, figure};
+use crate::section::{Row, Section, left, right};
+
+impl Shown for BulkFacts {
+    const TITLE: &'static str = "Streams";
+
+    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+        let columns = [
+            left("cell"),
+            left("phase"),
+            right("streams"),
+            right("MB sent"),
+            right("MB received"),
+            right("sent again"),
+            right("least RTT ms"),
+            right("busy s").expendable(1),
+            right("window s"),
+            right("buffer s"),
+        ];
+        let rows = pooled(found).into_iter().map(|of| row(of.cell, of.phase, &of.facts.streams));
+        let section = Section::new("Streams of TCP, all trials of a phase together").table(columns, rows);
+        let means = "Busy: time with something to send; window and buffer: the part of it that waited for the receiver's window, or for the \
+                     sender's own buffer.";
+        (!found.is_empty()).then(|| section.say(means)).into_iter().collect()
+    }
+}
+
+fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
+    let megabytes = |bytes: fn(&Stream) -> u64| figure(streams.iter().map(bytes).sum::<u64>() as f64 / 1e6);
+    let senders: Vec<&TcpState> = streams.iter().filter_map(sender).collect();
+    let seconds =
+        |us: fn(&TcpState) -> u64| figure(senders.iter().map(|state| us(state)).sum::<u64>() as f64 / 1e6);
+    let rtt = senders.iter().map(|state| state.min_rtt_us).filter(|us| *us > 0).min();
+    Row::of([
+        cell,
+        phase.to_owned(),
+        count(streams.len() as u64),
+        megabytes(|stream| stream.sent),
+        megabytes(|stream| stream.received),
+        count(senders.iter().map(|state| u64::from(state.retransmits)).sum()),
+        rtt.map_or_else(|| NONE.to_owned(), |us| figure(f64::from(us) / 1e3)),
+        seconds(|state| state.busy_us),
+        seconds(|state| state.rwnd_limited_us),
+        seconds(|state| state.sndbuf_limited_us),
+    ])
+}
+
+/// What the kernel of the side that sends more knew at the end.
+fn sender(stream: &Stream) -> Option<&TcpState> {
+    if stream.received > stream.sent { stream.peer.as_ref() } else { stream.tcp.last() }
+}

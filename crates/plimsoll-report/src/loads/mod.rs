@@ -1,0 +1,93 @@
+//! What each kind of load has to show beside its rate and its times: one file for each kind that finds something of its own, of its name.
+
+use plimsoll_model::experiment::load::{self, Join, OfKind};
+use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};
+use plimsoll_model::report::{PhaseReport, RunReport};
+
+use crate::chart::Figure;
+use crate::claims::Group;
+use crate::section::Section;
+use crate::wording;
+
+/// What a load found in a phase, on one rig of one trial.
+struct Found<'r, F> {
+    cell: String,
+    phase: &'r PhaseReport,
+    facts: &'r F,
+}
+
+/// What is asked of what every kind of load finds.
+trait Shown: Sized {
+    /// The heading of what is shown.
+    const TITLE: &'static str;
+
+    /// Its tables and sentences; nothing where no such load ran.
+    fn sections(report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section>;
+
+    /// What is drawn of the raw records, for a page.
+    fn charts(_records: &[TrialRecord]) -> Vec<Figure> {
+        Vec::new()
+    }
+}
+
+/// What the loads of a phase found together, on the rig that something is done to.
+struct Pooled<'r, F> {
+    cell: String,
+    phase: &'r str,
+    facts: F,
+}
+
+/// All trials of a cell's phase together, in the order of the phases.
+fn pooled<'r, F: Join + Clone>(found: &[Found<'r, F>]) -> Vec<Pooled<'r, F>> {
+    let mut all: Vec<Pooled<'r, F>> = Vec::new();
+    for Found { cell, phase, facts } in found.iter().filter(|found| found.phase.arm == Arm::Treatment) {
+        match all.iter_mut().find(|known| known.phase == phase.name && known.cell == *cell) {
+            Some(known) => known.facts.join(facts),
+            None => {
+                all.push(Pooled { cell: cell.clone(), phase: &phase.name, facts: (*facts).clone() });
+            }
+        }
+    }
+    all
+}
+
+macro_rules! define {
+    ($($(#[$_of_kind:meta])* $key:ident: $kind:ident($_load:ident) $(finds $facts:ident)?,)+) => {
+        $($(
+            #[doc = concat!("What there is to show of `", stringify!($facts), "`.")]
+            mod $key;
+        )?)+
+
+        /// What loads found, kind by kind; nothing of kinds that have nothing to show. Charts are drawn where there are records.
+        pub(crate) fn groups(report: &RunReport, records: &[TrialRecord]) -> Vec<Group> {
+            let mut groups = vec![$($(
+                group::<load::$key::$facts>(concat!("load-", stringify!($key)), report, records),
+            )?)+];
+            groups.retain(|group| !group.sections.is_empty());
+            groups
+        }
+    };
+}
+
+plimsoll_model::each_load!(define);
+
+fn group<F: Shown + OfKind>(id: &'static str, report: &RunReport, records: &[TrialRecord]) -> Group {
+    let mut sections = F::sections(report, &found(report));
+    let charts = F::charts(records);
+    if !charts.is_empty() {
+        sections.push(charts.into_iter().fold(Section::new(F::TITLE), Section::chart));
+    }
+    Group { id, title: F::TITLE, sections, open: false }
+}
+
+/// What loads of one kind found, in order; what only warms up is left out.
+fn found<F: OfKind>(report: &RunReport) -> Vec<Found<'_, F>> {
+    let of_trial = report.trials.iter().flat_map(|trial| {
+        let counts = trial.phases.iter().filter(|phase| phase.kind != PhaseKind::WarmUp);
+        counts.filter_map(|phase| {
+            let facts = F::of(phase.facts.as_ref()?)?;
+            Some(Found { cell: wording::cell_title(&trial.cell), phase, facts })
+        })
+    });
+    of_trial.collect()
+}

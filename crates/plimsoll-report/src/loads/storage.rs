@@ -1,0 +1,61 @@
+//! What storage loads did beside their rate: how slow the slowest operations were, and what came from the device.
+
+use plimsoll_model::observation::{StorageFacts, TrialRecord};
+use plimsoll_model::report::RunReport;
+
+use super::{Found, Shown};
+use crate::chart::Figure;
+use crate::html::chart::sweep;
+use crate::number::{count, millis, percent};
+use crate::section::{Row, Section, left, right};
+
+impl Shown for StorageFacts {
+    const TITLE: &'static str = "Storage";
+
+    fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
+        let mut names: Vec<&str> = Vec::new();
+        for of in found {
+            if !names.contains(&of.phase.name.as_str()) {
+                names.push(&of.phase.name);
+            }
+        }
+        let columns = [
+            left("phase"),
+            right("operations"),
+            right("mean ms"),
+            right("slowest ms"),
+            right(">2 s %"),
+            right(">10 s %"),
+            right("device%"),
+        ];
+        let section = Section::new("Storage, all trials of a phase together");
+        let section = section.table(columns, names.iter().map(|name| row(name, found)));
+        (!found.is_empty()).then_some(section).into_iter().collect()
+    }
+
+    fn charts(records: &[TrialRecord]) -> Vec<Figure> {
+        sweep::charts(records)
+    }
+}
+
+fn row(name: &str, found: &[Found<'_, StorageFacts>]) -> Row {
+    let of: Vec<_> = found.iter().filter(|found| found.phase.name == name).collect();
+    let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|found| f(found.facts)).sum::<u64>();
+    let operations = sum(|f| f.reads) + sum(|f| f.writes);
+    let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
+    let spent: f64 = of.iter().map(|f| f.facts.mean_us * (f.facts.reads + f.facts.writes) as f64).sum();
+    let slowest = of.iter().map(|found| found.phase.latency_us.max).max().unwrap_or(0);
+    let fetched: Option<u64> = of.iter().map(|found| found.facts.device_read_bytes).sum();
+    let read = sum(|f| f.read_bytes);
+    let fetched = fetched.filter(|_| read > 0);
+    let device = fetched.map_or(f64::NAN, |bytes| share(bytes.min(read), read));
+    Row::of([
+        name.to_owned(),
+        count(operations),
+        millis((spent / operations.max(1) as f64).round() as u64),
+        millis(slowest),
+        percent(share(sum(|f| f.over_2s), operations)),
+        percent(share(sum(|f| f.over_10s), operations)),
+        percent(device),
+    ])
+}
