@@ -21,11 +21,12 @@ pub use profile::{
 pub use seen::{BlockIo, CpuUse, FailedCalls, Seen, Throttled, Wait, WaitSite};
 
 use crate::experiment::load::OfKind;
-pub use crate::experiment::load::bulk::{BulkFacts, Stream, TcpState};
+pub use crate::experiment::load::bulk::BulkFacts;
 pub use crate::experiment::load::diagnose::{DiagnoseFacts, PathFacts, TcpLimits, Train};
 pub use crate::experiment::load::hops::{ProbedHop, ProbedPath, ProbedSize};
 pub use crate::experiment::load::smtp::{CommandLatency, MailFacts};
 pub use crate::experiment::load::storage::StorageFacts;
+pub use crate::experiment::load::streams::{Stream, TcpState};
 pub use crate::experiment::load::udp::Datagrams;
 use crate::experiment::{LoadFacts, Metric, Rung};
 pub use crate::histogram::{Histogram, Percentiles};

@@ -5,7 +5,7 @@
 //! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
 
 pub mod bundle;
-pub(crate) mod chart;
+mod chart;
 mod packets;
 mod page;
 mod section;

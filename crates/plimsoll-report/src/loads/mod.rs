@@ -1,5 +1,7 @@
 //! What each kind of load has to show beside its rate and its times: one file for each kind that finds something of its own, of its name.
 
+mod sweep;
+
 use plimsoll_model::experiment::load::{self, Join, OfKind};
 use plimsoll_model::observation::{Arm, PhaseKind, TrialRecord};
 use plimsoll_model::report::{PhaseReport, RunReport};

@@ -3,9 +3,8 @@
 use plimsoll_model::observation::{StorageFacts, TrialRecord};
 use plimsoll_model::report::RunReport;
 
-use super::{Found, Shown};
+use super::{Found, Shown, sweep};
 use crate::chart::Figure;
-use crate::html::chart::sweep;
 use crate::number::{count, millis, percent};
 use crate::section::{Row, Section, left, right};
 

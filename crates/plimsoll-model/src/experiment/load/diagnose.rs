@@ -1,7 +1,7 @@
 //! Whether a path is good enough for TCP at a rate: what is measured of it, and the claim.
 
-use super::bulk::Stream;
 use super::facts::{FactsType, Join};
+use super::streams::Stream;
 use std::time::Duration;
 
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! What a load found beside what every load counts.
 
+use super::streams::Stream;
 use crate::experiment::Metric;
-use crate::observation::Stream;
 
 /// Makes, from one list, the enum of what loads found and the way from it to each kind: the list is the only place that knows all of them.
 macro_rules! facts {

@@ -6,14 +6,15 @@
 
 #[macro_use]
 pub(crate) mod facts;
+pub mod streams;
 
 use std::collections::BTreeMap;
 
 pub use self::facts::{Join, OfKind};
+use self::streams::Stream;
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, Metric};
 use crate::effect::Effect;
-use crate::observation::Stream;
 use crate::reader::{NamedMetric, Pick, Reader, Reading};
 use crate::units::Span;
 

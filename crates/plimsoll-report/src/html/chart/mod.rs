@@ -13,7 +13,6 @@ pub(super) mod rate;
 pub(super) mod spans;
 pub(super) mod stacks;
 pub(super) mod steps;
-pub(crate) mod sweep;
 
 use crate::chart::{
     CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, shortened,

@@ -8,7 +8,7 @@ use plotly::common::{DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, Mo
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
-use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::{figure, median, median_interval, sorted};
 use crate::wording;
 
@@ -28,7 +28,7 @@ const FIGURES: [(Metric, &str); 4] = [
 ];
 
 /// The charts of every phase that measures storage; none where no factor is one of numbers.
-pub(crate) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
+pub(super) fn charts(records: &[TrialRecord]) -> Vec<Figure> {
     let Some(factor) = numbers(records) else { return Vec::new() };
     let mut phases: Vec<&str> = Vec::new();
     for phase in records.iter().flat_map(|trial| &trial.phases) {

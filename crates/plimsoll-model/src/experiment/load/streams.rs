@@ -1,0 +1,63 @@
+//! Streams of TCP, of the loads that tell of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A stream of TCP.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// The load's address and port.
+    pub from: String,
+    /// The service's.
+    pub to: String,
+    /// Bytes that the load sent.
+    pub sent: u64,
+    /// Bytes that the load received.
+    pub received: u64,
+    /// From its first byte to the end of its last one's transfer, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// What the kernel knew of the connection on the load's side, in order of time; the last is of its end.
+    pub tcp: Vec<TcpState>,
+    /// The same on the service's side, at the end, where the service told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<TcpState>,
+}
+
+/// What the kernel knows of a connection (`TCP_INFO`, struct tcp_info in linux/tcp.h).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpState {
+    /// When it was read, in nanoseconds after the load's start.
+    pub at_ns: u64,
+    /// Time with something to send, in microseconds (`tcpi_busy_time`).
+    pub busy_us: u64,
+    /// Part of it in which the receiver's window was the limit (`tcpi_rwnd_limited`).
+    pub rwnd_limited_us: u64,
+    /// Part of it in which the send buffer was the limit (`tcpi_sndbuf_limited`).
+    pub sndbuf_limited_us: u64,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// The slow-start threshold, in segments.
+    pub ssthresh: u32,
+    /// The smoothed round-trip time, in microseconds.
+    pub srtt_us: u32,
+    /// The smallest round-trip time that was seen, in microseconds.
+    pub min_rtt_us: u32,
+    /// The retransmission timeout, in microseconds.
+    pub rto_us: u32,
+    /// The largest segment that is sent, in bytes.
+    pub mss: u32,
+    /// Segments retransmitted so far.
+    pub retransmits: u32,
+    /// Segments under way.
+    pub unacked: u32,
+    /// Bytes in the send buffer that were not sent yet.
+    pub unsent_bytes: u32,
+    /// Bytes that the other side has acknowledged so far.
+    pub acked_bytes: u64,
+    /// Bytes received so far.
+    pub received_bytes: u64,
+    /// Data segments sent so far.
+    pub segments_out: u32,
+    /// The rate of delivery that the kernel saw last, in bytes per second.
+    pub delivery_rate: u64,
+}
