@@ -1,7 +1,8 @@
-//! Chores of the project: `cargo xtask layers | test | docs | kinds | faults`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
+mod charts;
 mod circles;
 mod faults;
 mod guest_kernel;
@@ -20,6 +21,7 @@ const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, and that no sibling modules use each other
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
+cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
 cargo xtask faults [NAME]     inject faults, of this name or over the workload of this name, and write into docs/causes.md what was named (needs root)";
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             "--",
             "docs/reference",
         ]),
+        ["charts"] => charts::make(),
         ["kinds"] => kinds::run(false),
         ["kinds", "--check"] => kinds::run(true),
         ["faults"] => faults::run(None),

@@ -35,4 +35,4 @@ mod steps;
 mod summary;
 mod wording;
 
-pub use number::moment;
+pub use number::{figure, moment, seconds};

@@ -4,7 +4,8 @@
 pub(crate) const NONE: &str = "–";
 
 /// Three significant digits, no exponent, thousands set apart by commas: `0.0123`, `48.3`, `2,030`. Integers stay integers.
-pub(crate) fn figure(value: f64) -> String {
+#[must_use]
+pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return NONE.into();
     }
@@ -66,7 +67,8 @@ pub(crate) fn millis(us: u64) -> String {
 }
 
 /// A length of time in a sentence: `0.8 s`, `45 ms`, `3 min 20 s`, `2 h 5 min`.
-pub(crate) fn seconds(s: f64) -> String {
+#[must_use]
+pub fn seconds(s: f64) -> String {
     if !s.is_finite() {
         return NONE.into();
     }

@@ -1,7 +1,7 @@
 //! One offline page with interactive charts.
 //!
 //! The page fetches nothing: style, script and data are in it, and its content security policy forbids the browser to load
-//! anything else. Charts are drawn by Plotly, whose bundle comes with the `plotly` crate: packed in the page, or beside it;
+//! anything else. Charts are drawn by Plotly, of which `bundle` has the part that they need: packed in the page, or beside it;
 //! every figure also stands in a table, for print, for screen readers and for browsers without scripts.
 
 pub mod bundle;

@@ -44,7 +44,7 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
         Bundle::Inside => {
             // An element of this type is no script to a browser; the page's own script unpacks it.
             out.write_all(b"<script type=\"application/gzip\" id=\"bundle\">")?;
-            out.write_all(bundle::packed()?.as_bytes())?;
+            out.write_all(bundle::packed().as_bytes())?;
             out.write_all(b"</script>")?;
         }
         Bundle::Beside => write!(out, "<script src=\"{}\"></script>", bundle::name())?,
