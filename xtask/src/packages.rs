@@ -34,6 +34,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/cpio", "cpio"),
     ("/usr/bin/ab", "apache2-utils"),
     ("/usr/bin/fio", "fio"),
+    ("/usr/bin/tmux", "tmux"),
     ("/usr/bin/hackbench", "rt-tests"),
     ("/usr/bin/hyperfine", "hyperfine"),
     ("/usr/bin/iperf3", "iperf3"),

@@ -32,6 +32,7 @@ mod soundness;
 pub mod under_way;
 mod validity;
 mod vmstat;
+pub mod watched;
 mod windows;
 
 use std::collections::BTreeMap;

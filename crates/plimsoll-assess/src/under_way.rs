@@ -3,7 +3,7 @@
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::verdict::Standing;
+use plimsoll_model::verdict::{Standing, Verdict};
 
 use crate::{aa_test, claims, findings, remedies, soundness};
 
@@ -48,6 +48,12 @@ pub fn last_rung_restored(plan: &Plan, trial: &TrialRecord) -> bool {
 #[must_use]
 pub fn unfit(plan: &Plan, trials: &[TrialRecord]) -> bool {
     aa_test::of(plan, trials).is_some_and(|aa_test| !aa_test.fit)
+}
+
+/// What would be said of each claim if the run ended now.
+#[must_use]
+pub fn verdicts(plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
+    findings(plan, trials).into_iter().map(|finding| finding.verdict).collect()
 }
 
 /// Whether every claim is decided by the trials so far.

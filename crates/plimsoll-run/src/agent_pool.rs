@@ -58,8 +58,16 @@ struct Agent {
 /// Requests that are under way.
 pub(crate) struct Asked(Vec<(Key, Id)>);
 
-/// What a wait is told of.
-pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Arm, &Progress);
+/// Something that is said while an answer is waited for.
+pub(crate) enum Heard<'h> {
+    /// A load is under way.
+    Progress(&'h Progress),
+    /// Counters were sampled.
+    Samples(&'h [Sample]),
+}
+
+/// What a wait is told of, and by whom.
+pub(crate) type OnHeard<'a> = &'a mut dyn FnMut(&Key, Heard<'_>);
 
 /// All agents of a trial.
 pub(crate) struct AgentPool<'i> {
@@ -78,6 +86,8 @@ pub(crate) struct AgentPool<'i> {
     /// Services by agent and id: whose death is a fault.
     services: BTreeMap<(Key, Id), String>,
     pub(crate) series: BTreeMap<String, Vec<Sample>>,
+    /// Samples that came while something else was waited for: those who wait hear of them before they are kept.
+    fresh: Vec<(Key, Vec<Sample>)>,
     pub(crate) cost: SamplingCost,
     /// Counters that cannot be read, each with the reason; those of the first host that cannot read them.
     pub(crate) absent: Vec<String>,
@@ -98,6 +108,7 @@ impl<'i> AgentPool<'i> {
             unattended: BTreeMap::new(),
             services: BTreeMap::new(),
             series: BTreeMap::new(),
+            fresh: Vec::new(),
             cost: SamplingCost::default(),
             absent: Vec::new(),
         }
@@ -217,10 +228,10 @@ impl<'i> AgentPool<'i> {
         &mut self,
         requests: &[(Key, Id, ToAgent)],
         deadline: Instant,
-        on_progress: OnProgress<'_>,
+        on_heard: OnHeard<'_>,
     ) -> Result<Vec<FromAgent>, TrialStop> {
         let asked = self.begin(requests)?;
-        match self.collect(&asked, deadline, on_progress)? {
+        match self.collect(&asked, deadline, on_heard)? {
             Some(answers) => Ok(answers),
             None => Err(too_long(&self.silent(&asked))),
         }
@@ -240,12 +251,17 @@ impl<'i> AgentPool<'i> {
         &mut self,
         asked: &Asked,
         until: Instant,
-        on_progress: OnProgress<'_>,
+        on_heard: OnHeard<'_>,
     ) -> Result<Option<Vec<FromAgent>>, TrialStop> {
         while !self.silent(asked).is_empty() {
-            let Some((key, what)) = self.next(until)? else { return Ok(None) };
+            let next = self.next(until)?;
+            for (key, samples) in std::mem::take(&mut self.fresh) {
+                on_heard(&key, Heard::Samples(&samples));
+                self.keep(&key, samples);
+            }
+            let Some((key, what)) = next else { return Ok(None) };
             match what {
-                FromAgent::Progress { progress, .. } => on_progress(key.arm, &progress),
+                FromAgent::Progress { progress, .. } => on_heard(&key, Heard::Progress(&progress)),
                 what => self.keep_answer(key, what)?,
             }
         }
@@ -323,6 +339,13 @@ impl<'i> AgentPool<'i> {
         }
     }
 
+    /// Keeps what was sampled while nobody waited who wanted to hear of it.
+    pub(crate) fn keep_fresh(&mut self) {
+        for (key, samples) in std::mem::take(&mut self.fresh) {
+            self.keep(&key, samples);
+        }
+    }
+
     fn keep(&mut self, key: &Key, samples: Vec<Sample>) {
         self.series.entry(key.label()).or_default().extend(samples);
     }
@@ -345,7 +368,7 @@ impl<'i> AgentPool<'i> {
             }
             match incoming.what {
                 None => return Err(agent_lost(&incoming.key)),
-                Some(FromAgent::Samples { samples }) => self.keep(&incoming.key, samples),
+                Some(FromAgent::Samples { samples }) => self.fresh.push((incoming.key, samples)),
                 Some(FromAgent::Died { id, how, stderr }) => {
                     if let Some(service) = self.services.get(&(incoming.key.clone(), id)) {
                         return Err(service_died(&incoming.key, service, &how, &stderr));

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use plimsoll_model::experiment::Rung;
-use plimsoll_model::observation::{Arm, Fault, PhaseKind, PhaseRecord, Progress, TrialRecord};
+use plimsoll_model::observation::{Arm, Fault, PhaseKind, PhaseRecord, Progress, Sample, Slice, TrialRecord};
+use plimsoll_model::verdict::Verdict;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -43,6 +44,20 @@ pub enum Event<'a> {
         /// Where it stands.
         progress: &'a Progress,
     },
+    /// A slice has ended.
+    SliceEnded {
+        /// What was measured in it.
+        slice: &'a Slice,
+    },
+    /// Counters were sampled.
+    Sampled {
+        /// The rig.
+        arm: Arm,
+        /// The host whose agent read them.
+        host: &'a str,
+        /// In order of time; each holds only what is new.
+        samples: &'a [Sample],
+    },
     /// Something is known of a phase that is being measured.
     SoFar {
         /// What, in a sentence.
@@ -67,6 +82,11 @@ pub enum Event<'a> {
     TrialEnded {
         /// What happened in it.
         trial: &'a TrialRecord,
+    },
+    /// What the judge says of the trials so far.
+    Judged {
+        /// One for each claim.
+        verdicts: &'a [Verdict],
     },
 }
 

@@ -37,6 +37,7 @@ use std::path::Path;
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Arm, Profile, Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
+use plimsoll_model::verdict::Verdict;
 
 /// Samples where the CPUs spend their time.
 pub trait Profiler {
@@ -81,6 +82,9 @@ pub trait Judge {
     /// # Errors
     /// When the file cannot be read, in words.
     fn read_packets(&self, file: &Path) -> Result<Traffic, String>;
+
+    /// What it would say of each claim if the run ended now.
+    fn so_far_of_run(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict>;
 
     /// Whether every claim is decided by the trials so far.
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool;

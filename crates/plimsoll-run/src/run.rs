@@ -1,6 +1,6 @@
 //! A run: all trials of a plan, interleaved in a seeded random order, until its claims are decided.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use plimsoll_model::note::{Note, NoteKind};
@@ -20,6 +20,9 @@ use crate::{Judge, Profiler};
 
 /// So many trials in a row may fail before the run gives up.
 const FAULTS_IN_A_ROW: u32 = 2;
+
+/// At most one part in so many of the time is spent on telling what the judge would say.
+const SHARE_OF_JUDGING: u32 = 50;
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub struct Run<'r> {
     pub store: &'r Store,
     /// Set when the user wants it to end.
     pub interrupt: &'r AtomicBool,
+    /// Set when the user wants it to end after the trial that is under way.
+    pub last_trial: &'r AtomicBool,
     /// When to end.
     pub limits: Limits,
 }
@@ -108,6 +113,7 @@ impl Run<'_> {
             }
         };
         let mut faults = 0;
+        let mut judging = Duration::ZERO;
         for (index, (cell, random)) in self.order(entry.seed, aa_test).enumerate() {
             let number = u32::try_from(index).unwrap_or(u32::MAX) + 1;
             if trials.iter().any(|trial| trial.number == number) {
@@ -164,6 +170,16 @@ impl Run<'_> {
                 }
             }
             observer.on(&Event::TrialEnded { trial });
+            if self.last_trial.load(Ordering::Acquire) {
+                return Err(TrialStop::Interrupted);
+            }
+            // Judging takes longer with each trial; it may not hold the run up.
+            if judging <= (start.elapsed() / SHARE_OF_JUDGING) {
+                let began = Instant::now();
+                let verdicts = self.judge.so_far_of_run(self.plan, trials);
+                observer.on(&Event::Judged { verdicts: &verdicts });
+                judging += began.elapsed();
+            }
         }
         Ok(())
     }

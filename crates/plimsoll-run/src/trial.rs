@@ -342,6 +342,7 @@ impl<'t> Trial<'t> {
                 Some(_) => notes.push(format!("cleaning up failed as well: {failed}")),
             }
         }
+        self.agents.keep_fresh();
         if !matches!(stop, Some(TrialStop::Error(RunError::Lost { .. }))) {
             self.agents.end_sampling();
         }

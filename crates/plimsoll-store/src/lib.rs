@@ -10,6 +10,7 @@ mod error;
 mod labels;
 mod remove;
 mod schema;
+mod times;
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -25,6 +26,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use labels::{Baseline, Labels, ShortOutcome};
+pub use times::Times;
 
 use error::failed;
 

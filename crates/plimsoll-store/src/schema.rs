@@ -171,6 +171,21 @@ pub(crate) const PHASES: &str =
 pub(crate) const SERIES: &str =
     "select host, samples from series where run = ?1 and trial = ?2 order by host";
 
+/// The newest run of an experiment that came to its end, one of the same file and settings before others.
+pub(crate) const LIKE: &str = "
+select id from runs where experiment = ?1 and status = 'complete'
+order by source = ?2 and settings = ?3 desc, started_unix_s desc, rowid desc limit 1";
+
+/// How long the phases of a run took, in nanoseconds: those of all trials, in order.
+pub(crate) const PHASE_TIMES: &str = "
+select name, json_extract(record, '$.kind'), json_extract(record, '$.end_ns') - json_extract(record, '$.start_ns')
+from phases where run = ?1 order by trial, ordinal";
+
+/// How long the set-up and the teardown of a trial took in a run, in microseconds.
+pub(crate) const AROUND: &str = "
+select avg(json_extract(record, '$.setup_us') + json_extract(record, '$.teardown_us'))
+from trials where run = ?1 and record is not null";
+
 pub(crate) const ENDED: &str =
     "select number from trials where run = ?1 and record is not null order by number";
 

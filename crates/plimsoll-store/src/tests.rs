@@ -154,3 +154,27 @@ fn a_full_disk_is_told_apart_and_spoils_nothing() {
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
     assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
 }
+
+#[test]
+fn how_long_phases_took_is_known_from_the_newest_run_that_came_to_its_end() {
+    let (_folder, store) = store();
+    let like = |run: &RunEntry| store.times_like(run).unwrap();
+    assert_eq!(like(&entry("new", 99)), None);
+    let ended = |id: &str, started, source: &str, took_ns| {
+        let run = RunEntry { status: RunStatus::Complete, source: source.into(), ..entry(id, started) };
+        store.put_run(&run).unwrap();
+        for number in 1..=2 {
+            let mut trial = trial(number);
+            trial.phases[0].end_ns = 1 + u64::from(number) * took_ns;
+            store.put_trial(id, &trial).unwrap();
+        }
+    };
+    ended("other", 20, "question = \"!\"", 1000);
+    ended("same", 10, &entry("new", 99).source, 2000);
+    store.put_run(&entry("unended", 30)).unwrap();
+    let times = like(&entry("new", 99)).unwrap();
+    assert_eq!((times.run.as_str(), times.around), ("same", Duration::from_micros(7)));
+    assert_eq!(times.phases[1], ("baseline".into(), PhaseKind::Measure, Duration::from_nanos(3000)));
+    let other = RunEntry { source: String::new(), ..entry("new", 99) };
+    assert_eq!(like(&other).unwrap().run, "other", "the newest of that name");
+}

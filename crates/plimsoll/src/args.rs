@@ -1,16 +1,19 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
+mod defaults;
 mod environment;
 mod import;
 mod life;
 mod measuring;
 mod model;
+mod watching;
 
 pub use environment::parse;
 pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
+pub use watching::WatchArgs;
 
 use std::path::PathBuf;
 
@@ -26,7 +29,9 @@ use serde::{Deserialize, Serialize};
 #[command(name = "plimsoll", version, max_term_width = 110)]
 #[command(
     after_help = "Exit status: 0 the claims hold, 1 a claim fails, 2 bad usage or a bad file, 3 could not run, \
-                        4 invalid or undecided, 130 interrupted."
+                        4 invalid or undecided, 130 interrupted.\n\n\
+                        Options with a variable of the environment can also be set in plimsoll/config.toml in the user's folder for \
+                        configuration, or in the file that PLIMSOLL_CONFIG names: `no_live = true` for all commands, below [run] for one."
 )]
 pub struct Args {
     /// What to do.
@@ -93,6 +98,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Read what other tools printed as figures, and judge them.
     Import(ImportArgs),
+    /// Tell what holds this host down right now: what is used, what it points to, and who uses it.
+    Watch(WatchArgs),
     /// Tell what this machine is, against what it should be.
     Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
@@ -179,6 +186,12 @@ pub struct RunArgs {
     /// Write this down with the run.
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
+    /// Keep to one line on a terminal, instead of the whole screen with rates, CPUs and what the judge would say.
+    #[arg(long, env = "PLIMSOLL_NO_LIVE", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub no_live: bool,
+    /// Where there is no terminal, write a line this often that tells how far the run is; 0s for none.
+    #[arg(long, value_name = "TIME", default_value = "1m", env = "PLIMSOLL_HEARTBEAT")]
+    pub heartbeat: Option<Span>,
     /// Compare the run with this one when it is over: a baseline by its name, or a run by its id. The exit status is then that of both the
     /// claims and the comparison.
     #[arg(long, value_name = "RUN")]
@@ -245,6 +258,9 @@ pub struct DescribeArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
+    /// Where runs are kept, of which earlier ones tell how long one takes.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Arguments of `check`.

@@ -6,6 +6,7 @@ use plimsoll_assess::{capture, under_way};
 use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Slice, Traffic, TrialRecord};
 use plimsoll_model::plan::Plan;
+use plimsoll_model::verdict::Verdict;
 
 pub(crate) struct Judge;
 
@@ -46,6 +47,10 @@ impl plimsoll_run::Judge for Judge {
 
     fn read_packets(&self, file: &Path) -> Result<Traffic, String> {
         capture::traffic(file)
+    }
+
+    fn so_far_of_run(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
+        under_way::verdicts(plan, trials)
     }
 
     fn decided(&self, plan: &Plan, trials: &[TrialRecord]) -> bool {

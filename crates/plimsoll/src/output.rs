@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::messages::has_colour;
 use crate::width;
 
+pub(crate) mod full_screen;
 mod live;
 
 pub(crate) use live::LiveLine;

@@ -65,14 +65,21 @@ pub(super) fn meminfo(rows: &mut Rows, table: &mut Table, text: &[u8]) {
 
 /// A file below `/proc/pressure`: `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
 pub(super) fn pressure(resource: &'static str) -> impl Fn(&mut Rows, &mut Table, &[u8]) + Send {
-    move |rows, table, text| {
-        for line in lines(text) {
-            let mut rest = words(line);
-            let Some(key) = rest.next() else { continue };
-            let total = rest.find_map(|word| decimal(word.strip_prefix(b"total=")?));
-            let names = || vec![format!("machine.pressure.{resource}.{}", name(key))];
-            rows.set(table, key, names, std::iter::once(total));
-        }
+    let prefix = format!("machine.pressure.{resource}");
+    move |rows, table, text| pressure_lines(&prefix, rows, table, text)
+}
+
+/// The same of a control group.
+pub(super) fn pressure_of(prefix: &'static str) -> impl Fn(&mut Rows, &mut Table, &[u8]) + Send {
+    move |rows, table, text| pressure_lines(prefix, rows, table, text)
+}
+
+fn pressure_lines(prefix: &str, rows: &mut Rows, table: &mut Table, text: &[u8]) {
+    for line in lines(text) {
+        let mut rest = words(line);
+        let Some(key) = rest.next() else { continue };
+        let total = rest.find_map(|word| decimal(word.strip_prefix(b"total=")?));
+        rows.set(table, key, || vec![format!("{prefix}.{}", name(key))], std::iter::once(total));
     }
 }
 

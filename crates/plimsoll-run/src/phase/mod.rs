@@ -204,7 +204,11 @@ impl<'t> Trial<'t> {
             background: background.clone(),
             flushes: flushes.clone(),
         };
-        Ok(loads.iter().zip(results).map(slice).collect())
+        let slices: Vec<Slice> = loads.iter().zip(results).map(slice).collect();
+        for slice in &slices {
+            self.observer.on(&Event::SliceEnded { slice });
+        }
+        Ok(slices)
     }
 
     /// What the agents are asked for that these loads run: one request for each host of each load.

@@ -10,7 +10,7 @@ use plimsoll_model::experiment::{Action, ActionKind, Phase};
 use plimsoll_model::frame::{FromAgent, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, StepEvent};
 
-use crate::agent_pool::{off_the_mark, too_long};
+use crate::agent_pool::{Heard, Key, off_the_mark, too_long};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
 use crate::phase::{Request, deadline};
@@ -100,7 +100,12 @@ impl<'t> Trial<'t> {
             let due = self.schedule.due();
             let until = due.map_or(deadline, |due| due.min(deadline));
             let observer = &mut self.observer;
-            let mut tell = |arm, progress: &_| observer.on(&Event::Progress { arm, progress });
+            let mut tell = |key: &Key, heard: Heard<'_>| match heard {
+                Heard::Progress(progress) => observer.on(&Event::Progress { arm: key.arm, progress }),
+                Heard::Samples(samples) => {
+                    observer.on(&Event::Sampled { arm: key.arm, host: &key.host, samples });
+                }
+            };
             if let Some(answers) = self.agents.collect(&asked, until, &mut tell)? {
                 return Ok(answers);
             }

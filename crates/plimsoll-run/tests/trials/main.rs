@@ -15,6 +15,7 @@ use plimsoll_model::observation::{
 };
 use plimsoll_model::plan::{Plan, Settings};
 use plimsoll_model::report::RunStatus;
+use plimsoll_model::verdict::{Outcome, Verdict};
 use plimsoll_run::{Ended, Event, Judge, Limits, Profiler, Run};
 use plimsoll_store::{RunEntry, Store};
 
@@ -121,6 +122,9 @@ impl Judge for Fixed {
         }
         Ok(Traffic { connections: 3, ..Traffic::default() })
     }
+    fn so_far_of_run(&self, _: &Plan, trials: &[TrialRecord]) -> Vec<Verdict> {
+        vec![Verdict::bare("limit", "p99_ms", Outcome::Undecided, trials.len(), "there are too few")]
+    }
     fn decided(&self, _: &Plan, trials: &[TrialRecord]) -> bool {
         trials.len() >= self.decided_after
     }
@@ -159,6 +163,7 @@ struct Lab {
     plan: Plan,
     provider: FakeProvider,
     interrupt: AtomicBool,
+    last_trial: AtomicBool,
 }
 
 impl Lab {
@@ -173,6 +178,7 @@ impl Lab {
             plan,
             provider: FakeProvider::default(),
             interrupt: AtomicBool::new(false),
+            last_trial: AtomicBool::new(false),
         }
     }
 
@@ -203,8 +209,17 @@ impl Lab {
         let (plan, provider, store, interrupt) = (&self.plan, &self.provider, &self.store, &self.interrupt);
         let entry = self.store.run("run").unwrap().unwrap_or_else(|| self.entry(7));
         let profiler = Some(&self.profiler as &dyn Profiler);
-        Run { plan, provider, judge: &judge, profiler, store, interrupt, limits }
-            .carry_out(entry, &mut observer)
+        Run {
+            plan,
+            provider,
+            judge: &judge,
+            profiler,
+            store,
+            interrupt,
+            last_trial: &self.last_trial,
+            limits,
+        }
+        .carry_out(entry, &mut observer)
     }
 }
 
@@ -469,4 +484,28 @@ fn settings_of_the_machine_hold_for_a_trial_and_are_put_back_after_it() {
     let once = ["change {\"vm.swappiness\": \"7\"}", "put back"];
     assert_eq!(of_machine, [once, once].concat(), "a setting of the host's own is none of the machine's");
     assert_eq!(said.last().map(String::as_str), Some("put back"), "after everything else");
+}
+
+#[test]
+fn a_run_that_is_to_end_after_its_trial_stores_the_whole_of_it_and_can_be_gone_on_with() {
+    let lab = Lab::new();
+    let judge = Fixed { decided_after: 3, ..CONTENT };
+    let (mut judged, mut slices, mut sampled) = (Vec::new(), 0, 0);
+    let first = lab.run(judge, 3, |event| match event {
+        Event::SliceEnded { .. } => slices += 1,
+        Event::Sampled { samples, .. } => sampled += samples.len(),
+        Event::Judged { verdicts } => judged.push(verdicts[0].n),
+        Event::PhaseStarted { name: "flood", .. } if !judged.is_empty() => {
+            lab.last_trial.store(true, Ordering::Release);
+        }
+        _ => {}
+    });
+    assert_eq!((first.entry.status, judged), (RunStatus::Interrupted, vec![1]));
+    let measured = first.trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
+    assert_eq!(slices, measured.count(), "each slice is told as it ends");
+    assert!(sampled <= first.trials.iter().flat_map(|it| it.series.values()).map(Vec::len).sum());
+    assert_eq!(lab.store.ended("run").unwrap(), [1, 2]);
+    lab.last_trial.store(false, Ordering::Release);
+    let second = lab.run(judge, 3, |_| {});
+    assert_eq!((second.entry.status, second.trials.len()), (RunStatus::Complete, 3));
 }

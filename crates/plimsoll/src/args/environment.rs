@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum};
 
+use super::defaults::Defaults;
 use super::{Args, Format, TraceFormat};
 
 /// The variable that says how results are printed.
@@ -20,6 +21,9 @@ const SETTLED: [&str; 5] = ["quick", "set", "factor", "audit_probes", "seed"];
 /// When it makes no sense, or asks for help or the version.
 pub fn parse(args: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut command = command(std::env::var_os(FORMAT).as_deref());
+    command = Defaults::of_user()
+        .and_then(|defaults| defaults.apply(command.clone()))
+        .map_err(|why| command.error(ErrorKind::InvalidValue, why))?;
     let matches = command.try_get_matches_from_mut(args)?;
     if let Some(again) = given_again(&matches) {
         let message = format!("the argument '--resume' cannot be used with '--{}'", again.replace('_', "-"));

@@ -5,10 +5,14 @@ use plimsoll_model::experiment::{Experiment, Filesystem, Hook, HookMoment, Phase
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::terminal;
 
-use crate::args::{DescribeArgs, PlainFormat};
+use plimsoll_store::{Store, Times};
+
+use crate::args::{DescribeArgs, PlainFormat, PlanArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{command, effects, output, shipped};
+use crate::progress::forecast::Estimate;
+use crate::shipped::Source;
+use crate::{command, effects, output, shipped, state};
 
 pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     let source = shipped::find(&args.experiment)?;
@@ -18,13 +22,25 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<Exit, Failure> {
     }
     let plan = command::plan(&source, &args.plan)?;
     match args.format {
-        PlainFormat::Text => output::text(|out| describe(out, &plan)),
+        PlainFormat::Text => {
+            let earlier = earlier(args, &source)?;
+            output::text(|out| describe(out, &plan, earlier.as_ref()))
+        }
         PlainFormat::Json => output::document(|out| effects::json(out, &plan, "plimsoll.describe/1")),
     }?;
     Ok(Exit::Holds)
 }
 
-fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+/// How long an earlier run like this took, where one is stored.
+fn earlier(args: &DescribeArgs, source: &Source) -> Result<Option<Times>, Failure> {
+    let settings = PlanArgs { origin: args.experiment.clone(), ..args.plan.clone() };
+    let settings = serde_json::to_value(&settings).unwrap_or_default();
+    // Where nothing says where runs are kept, there are none.
+    let Ok(path) = state::store_path(args.store.store.as_deref()) else { return Ok(None) };
+    Ok(Store::open_to_read(&path)?.times(&source.name, &source.text, &settings)?)
+}
+
+fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Result<()> {
     let experiment = &plan.experiment;
     writeln!(out, "{}: {}\n", terminal(&plan.name), terminal(&experiment.question))?;
     for line in experiment.description.trim().lines() {
@@ -67,6 +83,7 @@ fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let run = &experiment.run;
     let cells = plan.cells.len();
     writeln!(out, "\n{} to {} trials of each of {cells} cell(s)", run.min_trials, run.max_trials)?;
+    writeln!(out, "  {}", Estimate::of(plan, earlier))?;
     writeln!(out, "\nClaims")?;
     if experiment.claims.is_empty() {
         writeln!(out, "  none: only a measurement that fails makes it end with another status than 0")?;

@@ -106,6 +106,8 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
             PlainFormat::Json => Format::Json,
         },
         store: args.store.clone(),
+        no_live: false,
+        heartbeat: None,
     };
     super::run::confirm(&arguments, &access, &entry, intervention)
 }

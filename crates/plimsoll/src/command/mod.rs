@@ -22,6 +22,7 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod trace;
+pub(crate) mod watch;
 
 use plimsoll_model::experiment::{Override, parse_value};
 use plimsoll_model::observation::TrialRecord;

@@ -1,8 +1,10 @@
 //! `plimsoll run`.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
@@ -16,6 +18,8 @@ use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
 use plimsoll_store::{RunEntry, ShortOutcome, Store, StoreError};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::args::{Format, PlainFormat, PlanArgs, RunArgs};
 use crate::command::compare::runs;
@@ -25,9 +29,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::judge::Judge;
 use crate::other_processes::OtherProcesses;
+use crate::output::full_screen;
 use crate::page::Page;
 use crate::profiler::Profiler;
-use crate::progress::ProgressLine;
+use crate::progress::forecast::Estimate;
+use crate::progress::{Ends, Progress, Telling};
 use crate::shipped::Source;
 use crate::{captures, command, effects, messages, shipped, state};
 
@@ -90,13 +96,9 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     let path = args.html.clone().unwrap_or_else(|| state::page_path(store, &entry.id));
     // Before anything is measured for it.
     let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
-    let interrupt = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second of these signals does not wait for anything any more.
-        let both = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupt))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupt)));
-        both.map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
-    }
+    let ends = Ends::default();
+    let interrupt = &ends.now;
+    listen(interrupt).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let limits = limits(args, plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
@@ -104,7 +106,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         program,
         args: vec!["agent".into()],
         destroy: args.destroy.clone(),
-        interrupt: Arc::clone(&interrupt),
+        interrupt: Arc::clone(interrupt),
     };
     let judge = Judge;
     let probed = plan.cells.iter().any(|cell| cell.experiment.run.probes);
@@ -118,7 +120,8 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
             .ok()
             .and_then(|profiler| Some(profiler.as_ref()? as &dyn plimsoll_run::Profiler)),
         store,
-        interrupt: &interrupt,
+        interrupt,
+        last_trial: &ends.after_trial,
         limits,
     };
     let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
@@ -128,7 +131,10 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         Err(error) => Some(format!("no profile was taken: {error}")),
     };
     entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));
-    let mut progress = ProgressLine::new(plan, &entry);
+    let earlier = store.times_like(&entry)?;
+    messages::note(format_args!("{}", Estimate::of(plan, earlier.as_ref())));
+    let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
+    let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends);
     let mut others = OtherProcesses::behind(&mut progress);
     let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {
@@ -144,6 +150,26 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     }
     progress.clear();
     finish(args, plan, store, (&path, &page), ended)
+}
+
+/// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.
+fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let interrupt = Arc::clone(interrupt);
+    let wait = move || {
+        for _ in signals.forever() {
+            if interrupt.swap(true, Ordering::AcqRel) {
+                full_screen::restore();
+                signal_hook::low_level::exit(130);
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+/// How often a line says that the run goes on, where there is no terminal.
+fn heartbeat(args: &RunArgs) -> Option<Duration> {
+    args.heartbeat.map(|every| every.0).filter(|every| !every.is_zero())
 }
 
 /// What is on a block device of the machine is lost when a load writes to it: only where the user has named it.

@@ -164,3 +164,26 @@ fn the_environment_sets_options_of_the_commands_that_have_them() {
     }
     lab.plimsoll_in(&["list"], &[("PLIMSOLL_FORMAT", "htmll")]).exits(2).says("htmll");
 }
+
+#[test]
+fn a_file_of_the_users_own_sets_defaults_below_the_environment_and_the_command_line() {
+    let lab = Lab::new();
+    let file = lab.file("small.toml", &format!("{NASTY}[quick]\n\"loads.some.http.connections\" = 7\n"));
+    let folder = lab.path(".config/plimsoll");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("config.toml"),
+        "format = \"json\"\n[describe]\nquick = true\nformat = \"text\"\n",
+    )
+    .unwrap();
+    lab.plimsoll(&["describe", &file]).exits(0).prints("7 connections");
+    lab.plimsoll_in(&["describe", &file], &[("PLIMSOLL_QUICK", "0")]).exits(0).prints("200 connections");
+    lab.plimsoll(&["list"]).exits(0).prints("[");
+    lab.plimsoll(&["list", "--format", "text"]).exits(0);
+    let other = lab.file("other.toml", "[walk]\nquick = true\n");
+    lab.plimsoll_in(&["list"], &[("PLIMSOLL_CONFIG", &other)])
+        .exits(2)
+        .says("there is no `walk`")
+        .says("other.toml");
+    lab.plimsoll_in(&["list"], &[("PLIMSOLL_CONFIG", "/nowhere")]).exits(2).says("cannot read /nowhere");
+}

@@ -134,6 +134,10 @@ impl LoadType for BulkLoad {
         Self { total: None, duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::BitsPerSecond
     }

@@ -91,6 +91,10 @@ impl LoadType for DiagnoseLoad {
         self.clone().into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        None
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::BitsPerSecond
     }

@@ -129,6 +129,10 @@ impl LoadType for ExecLoad {
         Self { duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn usual_metric(&self) -> Metric {
         self.reading.usual().map_or(Metric::MedianMs, |named| Metric::Named(named.into()))
     }

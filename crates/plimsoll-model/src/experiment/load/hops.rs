@@ -79,6 +79,10 @@ impl LoadType for HopsLoad {
         self.clone().into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        None
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::RequestsPerSecond
     }

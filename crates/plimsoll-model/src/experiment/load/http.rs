@@ -104,6 +104,10 @@ impl LoadType for HttpLoad {
         Self { connections: None, duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn at_rate(&self, rate: f64) -> Option<LoadKind> {
         let open = self.open.as_ref().filter(|open| open.is_constant())?;
         Some(Self { open: Some(OpenLoop { rate, ..open.clone() }), ..self.clone() }.into())

@@ -109,6 +109,10 @@ impl LoadType for MessagingLoad {
         Self { rounds: None, duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::RequestsPerSecond
     }

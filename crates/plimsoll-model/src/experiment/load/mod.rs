@@ -147,6 +147,9 @@ trait LoadType {
     /// The same for as long as told, whatever it says of its own length.
     fn lasting(&self, duration: Span) -> LoadKind;
 
+    /// How long it takes, where it says so; nothing where that depends on what it meets.
+    fn lasts(&self) -> Option<Span>;
+
     /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
     fn at_rate(&self, _rate: f64) -> Option<LoadKind> {
         None
@@ -302,6 +305,12 @@ impl LoadKind {
     #[must_use]
     pub fn lasting(&self, duration: Span) -> Self {
         self.as_dyn().lasting(duration)
+    }
+
+    /// How long it takes, where it says so; nothing where that depends on what it meets.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Span> {
+        self.as_dyn().lasts()
     }
 
     /// What it tries, in the plural.

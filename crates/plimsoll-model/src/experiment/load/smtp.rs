@@ -130,6 +130,10 @@ impl LoadType for SmtpLoad {
         Self { messages: None, duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::MessagesPerMinute
     }

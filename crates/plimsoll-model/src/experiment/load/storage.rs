@@ -173,6 +173,10 @@ impl LoadType for StorageLoad {
         Self { operations: None, duration: Some(duration), ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::MegabytesPerSecond
     }

@@ -64,6 +64,10 @@ impl LoadType for UdpLoad {
         Self { duration, ..self.clone() }.into()
     }
 
+    fn lasts(&self) -> Option<Span> {
+        Some(self.duration)
+    }
+
     fn usual_metric(&self) -> Metric {
         Metric::PacketsPerSecond
     }

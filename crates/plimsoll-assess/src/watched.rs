@@ -1,0 +1,467 @@
+//! What holds a host down right now: its counters second by second, and the causes that they point to.
+//!
+//! The last seconds are compared with the quietest that were seen so far, in the way in which two commands are compared that were run in turns.
+//! Where nothing quiet was seen yet, which is so when the trouble came first, only counters speak that stand still on a host in good order: they
+//! are compared with none.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use plimsoll_explain::causes::{CpuTime, Known, SavedCpu, named};
+use plimsoll_explain::evidence::{Figure, rank};
+use plimsoll_model::cause::Cause;
+use plimsoll_model::observation::Snapshot;
+use plimsoll_model::report::Evidence;
+use serde::{Deserialize, Serialize};
+
+use super::evidence::{CommandRun, of_commands};
+
+/// So many seconds are "right now".
+const NOW: usize = 10;
+/// So many are kept to find quiet ones among.
+const KEPT: usize = 600;
+/// At least so many quiet seconds make a reference, and at most so many do.
+const REFERENCE: std::ops::RangeInclusive<usize> = 10..=30;
+/// Without a reference a counter speaks when it moves this often in a second.
+const LOUD: f64 = 1.0;
+/// A second is quiet when the CPUs are less busy than this and nobody waits for longer than this share of it.
+const QUIET: (f64, f64) = (0.5, 0.05);
+/// So many processes, devices and causes are told.
+const TOLD: usize = 5;
+
+/// What was read at one moment: a line of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// The counters; those that did not move since the moment before may be left out.
+    pub counters: Snapshot,
+    /// Who used the CPU since that was looked at last; absent where it was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<Vec<ProcessUse>>,
+}
+
+/// A process that used the CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// How many CPUs it kept busy.
+    pub cpus: f64,
+}
+
+/// How a host is. Absent is what it does not count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct State {
+    /// Milliseconds since 1970.
+    pub at_unix_ms: u64,
+    /// Shares of the CPUs' time by kind, but for `idle`: `user`, `system`, `softirq` ...
+    pub cpu: BTreeMap<&'static str, f64>,
+    /// The share of the CPUs' time that was used or stolen.
+    pub cpu_busy: Option<f64>,
+    /// How many CPUs there are.
+    pub cpus: usize,
+    /// Tasks that run or wait for a CPU.
+    pub runnable: Option<f64>,
+    /// Tasks that wait for a disk.
+    pub blocked: Option<f64>,
+    /// The share of the time in which some task waited for `cpu`, `memory` or `io` (PSI).
+    pub pressure: BTreeMap<&'static str, f64>,
+    /// Bytes of memory.
+    pub memory_total: Option<f64>,
+    /// Bytes that can be had without swapping.
+    pub memory_available: Option<f64>,
+    /// Pages written to swap and read from it, per second.
+    pub swapped: Option<f64>,
+    /// Block devices, the busiest first.
+    pub disks: Vec<Disk>,
+    /// Network interfaces, the busiest first.
+    pub interfaces: Vec<Interface>,
+    /// TCP segments sent again, per second.
+    pub retransmits: Option<f64>,
+    /// Connections that found a full listen queue, per second.
+    pub listen_overflows: Option<f64>,
+    /// Packets that the kernel dropped before a protocol saw them, per second.
+    pub backlog_drops: Option<f64>,
+    /// What a control group used of the CPUs, and the share of the time in which it was throttled.
+    pub group: Option<Group>,
+    /// Who uses the CPUs, most first.
+    pub processes: Vec<ProcessUse>,
+    /// How many quiet seconds the last ones are compared with; 0 where there were not enough.
+    pub quiet_seconds: usize,
+    /// What it points to, the likeliest first.
+    pub causes: Vec<Cause>,
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Disk {
+    /// Its name.
+    pub name: String,
+    /// The share of the time in which it had requests.
+    pub busy: f64,
+    /// How many requests waited or were carried out, on average.
+    pub queue: f64,
+    /// Bytes read per second.
+    pub read: f64,
+    /// Bytes written per second.
+    pub written: f64,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Bytes received per second.
+    pub received: f64,
+    /// Bytes sent per second.
+    pub sent: f64,
+    /// Packets dropped or damaged per second, both ways.
+    pub lost: f64,
+}
+
+/// What a control group used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// CPUs that it kept busy.
+    pub cpus: f64,
+    /// The share of the time in which its quota held it back.
+    pub throttled: f64,
+    /// Bytes of memory that it has.
+    pub memory: Option<f64>,
+}
+
+/// A second, or what was one.
+struct Second {
+    run: CommandRun,
+    cpu: [f64; 3],
+    hardship: f64,
+    quiet: bool,
+}
+
+/// Remembers what was read of a host.
+#[derive(Default)]
+pub struct Watched {
+    values: BTreeMap<String, f64>,
+    at_ns: Option<u64>,
+    seconds: VecDeque<Second>,
+    processes: Vec<ProcessUse>,
+}
+
+const KINDS: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
+
+impl Watched {
+    /// Learns what was read, and tells how the host is; nothing at the first moment, which has nothing to be compared with.
+    pub fn take(&mut self, moment: &Moment) -> Option<State> {
+        let before = self.values.clone();
+        self.values.extend(moment.counters.values.iter().map(|(name, value)| (name.clone(), *value)));
+        if let Some(processes) = &moment.processes {
+            self.processes.clone_from(processes);
+        }
+        let at_ns = moment.counters.at_ns;
+        let since = self.at_ns.replace(at_ns)?;
+        let seconds = at_ns.saturating_sub(since) as f64 / 1e9;
+        if seconds <= 0.0 {
+            return None;
+        }
+        let mut changes = BTreeMap::new();
+        for (name, now) in &self.values {
+            let Some(then) = before.get(name).filter(|then| *then != now) else { continue };
+            changes.insert(name.clone(), now - then);
+        }
+        let now = Now { values: &self.values, changes: &changes, seconds };
+        let mut state = now.state();
+        state.at_unix_ms = moment.at_unix_ms;
+        state.processes = self.processes.iter().take(TOLD).cloned().collect();
+        let second = now.second(&state, changes.clone());
+        if self.seconds.len() == KEPT {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(second);
+        (state.quiet_seconds, state.causes) = self.causes();
+        Some(state)
+    }
+
+    /// How many quiet seconds there are to compare with, and what the last ones point to.
+    fn causes(&self) -> (usize, Vec<Cause>) {
+        let first = self.seconds.len().saturating_sub(NOW);
+        if self.seconds.len() < NOW / 2 {
+            return (0, Vec::new());
+        }
+        let now: Vec<&Second> = self.seconds.iter().skip(first).collect();
+        let mut quiet: Vec<&Second> = self.seconds.iter().take(first).filter(|second| second.quiet).collect();
+        quiet.sort_by(|a, b| a.hardship.total_cmp(&b.hardship));
+        quiet.truncate(*REFERENCE.end());
+        if quiet.len() < *REFERENCE.start() {
+            quiet.clear();
+        }
+        let runs =
+            |seconds: &[&Second]| -> Vec<CommandRun> { seconds.iter().map(|it| it.run.clone()).collect() };
+        let (mut before, mut after) = (runs(&quiet), runs(&now));
+        if quiet.is_empty() {
+            only_loud(&mut after);
+            before = vec![CommandRun { counters: BTreeMap::new(), seconds: 1.0 }; after.len()];
+        }
+        let mut evidence = of_commands(&before, &after, "second");
+        let (saved, of_cpus) = cpu_time(&quiet, &now);
+        evidence.extend(of_cpus);
+        let known = Known { evidence: &evidence, saved: vec![saved], ..Known::default() };
+        let mut causes = named(&known);
+        causes.truncate(TOLD);
+        (quiet.len(), causes)
+    }
+}
+
+/// Leaves what moves often enough to speak without anything to compare it with.
+fn only_loud(runs: &mut [CommandRun]) {
+    let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for (name, change) in runs.iter().flat_map(|run| &run.counters) {
+        *sums.entry(name.clone()).or_default() += change;
+    }
+    for run in runs {
+        run.counters.retain(|name, _| sums.get(name).is_some_and(|sum| *sum >= LOUD * seconds));
+    }
+}
+
+/// Where the CPUs' time went, as saved tables tell it.
+fn cpu_time(quiet: &[&Second], now: &[&Second]) -> (SavedCpu, Vec<Evidence>) {
+    let of = |seconds: &[&Second], kind: usize| -> Vec<f64> {
+        seconds.iter().map(|it| 100.0 * it.cpu[kind]).collect()
+    };
+    let mean = |values: &[f64]| {
+        if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+    };
+    let time = |seconds: &[&Second]| CpuTime {
+        user: mean(&of(seconds, 0)),
+        system: mean(&of(seconds, 1)),
+        idle: mean(&of(seconds, 2)),
+    };
+    let figure = |name: &str, kind| Figure {
+        host: "machine".into(),
+        metric: format!("{name} (of all CPUs' time)"),
+        unit: "%".into(),
+        before: if quiet.is_empty() { vec![0.0; now.len()] } else { of(quiet, kind) },
+        after: of(now, kind),
+        ..Figure::default()
+    };
+    let saved = SavedCpu { before: time(quiet), after: time(now), rates: None };
+    (saved, rank(&[figure("us", 0), figure("sy", 1)], usize::MAX))
+}
+
+/// What is known of the last second.
+struct Now<'a> {
+    values: &'a BTreeMap<String, f64>,
+    changes: &'a BTreeMap<String, f64>,
+    seconds: f64,
+}
+
+impl Now<'_> {
+    /// What a counter moved by in a second; nothing where there is no such counter.
+    fn rate(&self, name: &str) -> Option<f64> {
+        let moved = || self.changes.get(name).copied().unwrap_or(0.0).max(0.0);
+        self.values.contains_key(name).then(|| moved() / self.seconds)
+    }
+
+    fn level(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied()
+    }
+
+    /// The names between a start and an end: of devices, interfaces.
+    fn between(&self, start: &'static str, end: &'static str) -> impl Iterator<Item = &str> {
+        let all = self.values.range(start.to_owned()..).take_while(move |(name, _)| name.starts_with(start));
+        all.filter_map(move |(name, _)| name.strip_prefix(start)?.strip_suffix(end))
+    }
+
+    fn state(&self) -> State {
+        let times = KINDS.map(|kind| self.rate(&format!("machine.stat.cpu.{kind}")));
+        let all: f64 = times.iter().flatten().sum();
+        let shares = KINDS.into_iter().zip(times);
+        let cpu: BTreeMap<&str, f64> = shares
+            .filter_map(|(kind, time)| Some((kind, time? / all.max(1.0))))
+            .filter(|it| it.0 != "idle")
+            .collect();
+        let busy = cpu.iter().filter(|(kind, _)| **kind != "iowait").map(|(_, share)| share).sum();
+        let pressure = ["cpu", "memory", "io"]
+            .into_iter()
+            .filter_map(|what| Some((what, self.rate(&format!("machine.pressure.{what}.some"))? / 1e6)));
+        State {
+            at_unix_ms: 0,
+            cpu_busy: (all > 0.0).then_some(busy),
+            cpus: self.between("machine.stat.cpu", ".user").filter(|cpu| !cpu.is_empty()).count(),
+            cpu,
+            runnable: self.level("machine.stat.procs_running"),
+            blocked: self.level("machine.stat.procs_blocked"),
+            pressure: pressure.collect(),
+            memory_total: self.level("machine.meminfo.MemTotal"),
+            memory_available: self.level("machine.meminfo.MemAvailable"),
+            swapped: self
+                .rate("machine.vmstat.pswpin")
+                .zip(self.rate("machine.vmstat.pswpout"))
+                .map(|(i, o)| i + o),
+            disks: self.disks(),
+            interfaces: self.interfaces(),
+            retransmits: self.rate("snmp.Tcp.RetransSegs"),
+            listen_overflows: self.rate("netstat.TcpExt.ListenOverflows"),
+            backlog_drops: self.rate("machine.softnet.dropped"),
+            group: self.rate("cgroup.cpu.usage_usec").map(|used| Group {
+                cpus: used / 1e6,
+                throttled: self.rate("cgroup.cpu.throttled_usec").unwrap_or(0.0) / 1e6,
+                memory: self.level("cgroup.memory.current"),
+            }),
+            processes: Vec::new(),
+            quiet_seconds: 0,
+            causes: Vec::new(),
+        }
+    }
+
+    fn disks(&self) -> Vec<Disk> {
+        let of =
+            |name: &str, field: &str| self.rate(&format!("machine.diskstats.{name}.{field}")).unwrap_or(0.0);
+        let disks = self.between("machine.diskstats.", ".busy").map(|name| Disk {
+            name: name.to_owned(),
+            busy: of(name, "busy") / 1e6,
+            queue: of(name, "queue_time") / 1e6,
+            read: of(name, "read_bytes"),
+            written: of(name, "written_bytes"),
+        });
+        let mut disks: Vec<Disk> =
+            disks.filter(|disk| disk.busy > 0.0 || disk.read + disk.written > 0.0).collect();
+        disks.sort_by(|a, b| b.busy.total_cmp(&a.busy));
+        disks.truncate(TOLD);
+        disks
+    }
+
+    fn interfaces(&self) -> Vec<Interface> {
+        let of = |name: &str, field: &str| self.rate(&format!("dev.{name}.{field}")).unwrap_or(0.0);
+        let interfaces = self.between("dev.", ".rx_bytes").map(|name| Interface {
+            name: name.to_owned(),
+            received: of(name, "rx_bytes"),
+            sent: of(name, "tx_bytes"),
+            lost: ["rx_dropped", "tx_dropped", "rx_errors", "tx_errors"].iter().map(|it| of(name, it)).sum(),
+        });
+        let mut interfaces: Vec<Interface> =
+            interfaces.filter(|it| it.received + it.sent + it.lost > 0.0).collect();
+        interfaces.sort_by(|a, b| (b.received + b.sent).total_cmp(&(a.received + a.sent)));
+        interfaces.truncate(TOLD);
+        interfaces
+    }
+
+    fn second(&self, state: &State, counters: BTreeMap<String, f64>) -> Second {
+        let of = |kinds: &[&str]| kinds.iter().filter_map(|kind| state.cpu.get(kind)).sum::<f64>();
+        let (user, system) = (of(&["user", "nice"]), of(&["system", "irq", "softirq", "steal"]));
+        let waits = state.pressure.values().copied().fold(0.0, f64::max);
+        let busy = state.cpu_busy.unwrap_or(0.0);
+        Second {
+            run: CommandRun { counters, seconds: self.seconds },
+            cpu: [user, system, (1.0 - user - system).max(0.0)],
+            hardship: busy + waits,
+            quiet: busy < QUIET.0 && waits < QUIET.1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::cause::CauseId;
+
+    use super::*;
+
+    /// A host with two CPUs whose counters move by so much in each second.
+    struct Host {
+        watched: Watched,
+        values: BTreeMap<String, f64>,
+        second: u64,
+    }
+
+    impl Host {
+        fn new() -> Self {
+            Self { watched: Watched::default(), values: BTreeMap::new(), second: 0 }
+        }
+
+        fn goes_on(&mut self, seconds: u64, rates: &[(&str, f64)]) -> State {
+            let mut last = None;
+            for _ in 0..seconds {
+                self.second += 1;
+                for (name, rate) in rates {
+                    *self.values.entry((*name).to_owned()).or_default() += rate;
+                }
+                let at_ns = self.second * 1_000_000_000;
+                let counters = Snapshot { at_ns, values: self.values.clone() };
+                let moment = Moment { at_unix_ms: self.second * 1000, counters, processes: None };
+                last = self.watched.take(&moment).or(last);
+            }
+            last.expect("a state")
+        }
+    }
+
+    const IDLE: [(&str, f64); 4] = [
+        ("machine.stat.cpu.user", 1e5),
+        ("machine.stat.cpu.system", 1e5),
+        ("machine.stat.cpu.idle", 1.8e6),
+        ("netstat.TcpExt.ListenOverflows", 0.0),
+    ];
+    const OVERFLOWING: [(&str, f64); 5] = [
+        ("machine.stat.cpu.user", 2e5),
+        ("machine.stat.cpu.system", 2e5),
+        ("machine.stat.cpu.idle", 1.6e6),
+        ("netstat.TcpExt.ListenOverflows", 40.0),
+        ("netstat.TcpExt.TCPSynRetrans", 30.0),
+    ];
+
+    fn ids(state: &State) -> Vec<CauseId> {
+        state.causes.iter().map(|cause| cause.id).collect()
+    }
+
+    #[test]
+    fn a_listen_queue_that_overflows_is_named_against_the_quiet_time_before_and_gone_when_it_is_over() {
+        let mut host = Host::new();
+        let state = host.goes_on(30, &IDLE);
+        assert!(state.causes.is_empty(), "{:?}", state.causes);
+        assert!((state.cpu_busy.unwrap() - 0.1).abs() < 1e-9);
+        let state = host.goes_on(11, &OVERFLOWING);
+        assert_eq!((ids(&state), state.quiet_seconds), (vec![CauseId::NetListenOverflow], 30));
+        assert_eq!(state.listen_overflows, Some(40.0));
+        let state = host.goes_on(11, &IDLE);
+        assert!(state.causes.is_empty(), "{:?}", state.causes);
+    }
+
+    #[test]
+    fn trouble_that_was_there_first_is_named_without_anything_to_compare_it_with() {
+        let mut host = Host::new();
+        let busy = [
+            ("machine.stat.cpu.user", 1.9e6),
+            ("machine.stat.cpu.system", 0.1e6),
+            ("machine.stat.cpu.idle", 0.0),
+            ("netstat.TcpExt.TCPTimeouts", 0.2),
+        ];
+        let state = host.goes_on(12, &busy);
+        assert_eq!((ids(&state), state.quiet_seconds), (vec![CauseId::CpuUserSaturated], 0));
+        assert!(host.goes_on(3, &OVERFLOWING).quiet_seconds == 0);
+    }
+
+    #[test]
+    fn devices_and_groups_are_told_in_their_units() {
+        let state = Host::new().goes_on(
+            3,
+            &[
+                ("machine.diskstats.sda.busy", 5e5),
+                ("machine.diskstats.sda.queue_time", 2e6),
+                ("machine.diskstats.sda.written_bytes", 4096.0),
+                ("dev.eth0.rx_bytes", 1000.0),
+                ("dev.eth0.tx_bytes", 0.0),
+                ("cgroup.cpu.usage_usec", 1.5e6),
+                ("cgroup.cpu.throttled_usec", 2.5e5),
+                ("machine.stat.cpu0.user", 1.0),
+                ("machine.stat.cpu1.user", 1.0),
+            ],
+        );
+        let disk = &state.disks[0];
+        assert_eq!((disk.name.as_str(), disk.busy, disk.queue, disk.written), ("sda", 0.5, 2.0, 4096.0));
+        assert_eq!((state.interfaces[0].received, state.cpus), (1000.0, 2));
+        assert_eq!(state.group, Some(Group { cpus: 1.5, throttled: 0.25, memory: None }));
+        assert_eq!(state.cpu_busy, None, "what is not counted is absent");
+    }
+}

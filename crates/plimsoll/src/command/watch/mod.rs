@@ -1,0 +1,121 @@
+//! `plimsoll watch`: what holds this host down right now.
+
+mod draw;
+mod lines;
+mod recording;
+mod screen;
+mod target;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_assess::watched::{Moment, State, Watched};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::args::{PlainFormat, WatchArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::full_screen;
+
+use recording::Recording;
+use target::Target;
+
+/// The shortest time between two looks.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// How soon a signal is noticed.
+const NOTICED: Duration = Duration::from_millis(200);
+
+pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
+    if args.every.0 < SHORTEST {
+        return Err(Failure::Usage(format!("--every {}: expected 100ms or more", args.every)));
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    }
+    let whole = !args.no_live
+        && args.format == PlainFormat::Text
+        && io::stdout().is_terminal()
+        && full_screen::is_fit();
+    match &args.replay {
+        Some(path) => {
+            let moments = recording::read(path)?;
+            if whole {
+                screen::replay(&moments, &stop)?;
+            } else {
+                let mut watched = Watched::default();
+                let states = moments.iter().filter_map(|moment| watched.take(moment));
+                let most =
+                    args.count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
+                let mut printed = lines::Lines::new(args.format);
+                for state in states.take(most) {
+                    printed.print(&state)?;
+                }
+            }
+        }
+        None => {
+            let mut live = Live::open(args)?;
+            if whole {
+                screen::live(&mut live, args.count, &stop)?;
+            } else {
+                let mut printed = lines::Lines::new(args.format);
+                let mut left = args.count;
+                while left != Some(0) && live.wait(&stop) {
+                    if let Some(state) = live.look()? {
+                        printed.print(&state)?;
+                        left = left.map(|left| left - 1);
+                    }
+                }
+            }
+        }
+    }
+    Ok(if stop.load(Ordering::Acquire) { Exit::Interrupted } else { Exit::Holds })
+}
+
+/// A host that is looked at while it goes on.
+struct Live {
+    target: Target,
+    recording: Option<Recording>,
+    watched: Watched,
+    every: Duration,
+    due: Instant,
+}
+
+impl Live {
+    fn open(args: &WatchArgs) -> Result<Self, Failure> {
+        let target = Target::open(args)?;
+        let recording = args.record.as_deref().map(Recording::begin).transpose()?;
+        Ok(Self { target, recording, watched: Watched::default(), every: args.every.0, due: Instant::now() })
+    }
+
+    /// Waits until it is time to look again; false when it is to end.
+    fn wait(&self, stop: &AtomicBool) -> bool {
+        loop {
+            if stop.load(Ordering::Acquire) {
+                return false;
+            }
+            match self.due.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => return true,
+                left => thread::sleep(left.min(NOTICED)),
+            }
+        }
+    }
+
+    /// Looks, and tells how the host is; nothing at the first time.
+    fn look(&mut self) -> Result<Option<State>, Failure> {
+        // A look that came late does not put off the next, and one that was missed is left out.
+        let now = Instant::now();
+        while self.due <= now {
+            self.due += self.every;
+        }
+        let moment: Moment = self.target.read();
+        if let Some(recording) = &mut self.recording {
+            recording.write(&moment)?;
+        }
+        Ok(self.watched.take(&moment))
+    }
+}

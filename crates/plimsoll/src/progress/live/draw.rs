@@ -1,0 +1,392 @@
+//! What the screen shows. Labels and figures have columns of their own, so that none is broken; what is left goes to bars and sentences,
+//! which are cut off where it is not enough.
+
+use std::time::Duration;
+
+use plimsoll_model::observation::Arm;
+use plimsoll_report::escape::terminal;
+use plimsoll_report::{figure, seconds};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+
+use super::Choice;
+use crate::progress::spark;
+use crate::progress::view::{CPU_KINDS, View};
+
+/// From so many columns on phases stand beside figures.
+const TWO_COLUMNS: u16 = 100;
+const KEYS: &str = "q end now   e end after this trial   ? help";
+
+struct Styles {
+    title: Style,
+    quiet: Style,
+    treatment: Style,
+    control: Style,
+    wrong: Style,
+}
+
+impl Styles {
+    fn new(colour: bool) -> Self {
+        let of = |color| if colour { Style::new().fg(color) } else { Style::new() };
+        Self {
+            title: Style::new().add_modifier(Modifier::BOLD),
+            quiet: Style::new().add_modifier(Modifier::DIM),
+            treatment: of(Color::Cyan),
+            control: of(Color::Yellow),
+            wrong: of(Color::Red),
+        }
+    }
+}
+
+pub(super) fn draw(frame: &mut Frame<'_>, view: &View, choice: Choice, colour: bool) {
+    let styles = Styles::new(colour);
+    let area = frame.area();
+    let judge = judge(view, &styles, usize::from(area.width));
+    let judge_rows = u16::try_from(judge.len()).unwrap_or(u16::MAX).min(area.height / 4).max(1) + 1;
+    let rows = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Min(7),
+        Constraint::Length(judge_rows),
+        Constraint::Length((area.height / 5).clamp(2, 8)),
+        Constraint::Length(1),
+    ])
+    .split(area);
+    frame.render_widget(Paragraph::new(header(view, &styles, usize::from(area.width))), rows[0]);
+    body(frame, view, &styles, rows[1]);
+    section(frame, "What the judge would say", judge, &styles, rows[2]);
+    happened(frame, view, &styles, rows[3]);
+    let keys = match choice {
+        Choice { ending: true, .. } => {
+            "ending: the hosts are taken down; Ctrl-C once more does not wait".to_owned()
+        }
+        Choice { after_trial: true, .. } => format!("ends after this trial (e takes it back)   {KEYS}"),
+        _ => KEYS.to_owned(),
+    };
+    frame.render_widget(Paragraph::new(Line::styled(keys, styles.quiet)), rows[4]);
+    if choice.help {
+        help(frame, area);
+    }
+}
+
+fn header(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
+    let elapsed = seconds(view.since.elapsed().as_secs_f64());
+    let left = match view.remaining() {
+        Some((least, most)) if most > least + Duration::from_secs(1) => {
+            format!("{} to {} left", told(least), told(most))
+        }
+        Some((least, _)) => format!("about {} left", told(least)),
+        None => "time left not known yet".to_owned(),
+    };
+    let right = format!("{elapsed}, {left}");
+    let name = cut(
+        &format!("{}  run {}", view.experiment, view.run),
+        width.saturating_sub(right.chars().count() + 2),
+    );
+    let gap = width.saturating_sub(name.chars().count() + right.chars().count());
+    vec![
+        Line::from(vec![Span::styled(name, styles.title), Span::raw(" ".repeat(gap)), Span::raw(right)]),
+        Line::styled(cut(&view.question, width), styles.quiet),
+    ]
+}
+
+fn body(frame: &mut Frame<'_>, view: &View, styles: &Styles, area: Rect) {
+    let (left, right) = if area.width >= TWO_COLUMNS {
+        let columns = Layout::horizontal([Constraint::Percentage(38), Constraint::Percentage(62)])
+            .spacing(2)
+            .split(area);
+        (columns[0], columns[1])
+    } else {
+        let rows =
+            Layout::vertical([Constraint::Length((area.height / 3).max(3)), Constraint::Min(4)]).split(area);
+        (rows[0], rows[1])
+    };
+    let title = match view.trial {
+        (0, _) => "Before the first trial".to_owned(),
+        (number, of) => format!("Trial {number} of at most {of}"),
+    };
+    let room = usize::from(left.height.saturating_sub(1));
+    section(frame, &title, phases(view, styles, usize::from(left.width), room), styles, left);
+    let mut lines = figures(view, styles, usize::from(right.width));
+    lines.extend(cpus(view, styles, usize::from(right.width)));
+    section(frame, "Rate, latency, CPU", lines, styles, right);
+}
+
+/// The phases of the trial around the one that is under way.
+fn phases(view: &View, styles: &Styles, width: usize, room: usize) -> Vec<Line<'static>> {
+    let (all, done) = (&view.forecast.all, view.forecast.done);
+    let first = done.saturating_sub(room / 2).min(all.len().saturating_sub(room));
+    let line = |(index, phase): (usize, &crate::progress::forecast::Coming)| {
+        let expected = view.forecast.takes(phase);
+        let (mark, time, style) = match index {
+            _ if index < done => {
+                ("✓", view.over.get(index).map_or(String::new(), |took| told(*took)), styles.quiet)
+            }
+            _ if index == done && view.phase.is_some() => {
+                let elapsed = view.phase.as_ref().map_or(Duration::ZERO, |it| it.since.elapsed());
+                let left = match expected {
+                    Some(all) if all > elapsed => format!(" of ~{}", told(all)),
+                    Some(all) => format!(", usually {}", told(all)),
+                    None => String::new(),
+                };
+                ("▶", format!("{}{left}", told(elapsed)), styles.title)
+            }
+            _ => (" ", expected.map_or(String::new(), |all| format!("~{}", told(all))), Style::new()),
+        };
+        let name = match view.phase.as_ref().filter(|_| index == done) {
+            Some(running) => running.title(),
+            None => phase.name.clone(),
+        };
+        let room = width.saturating_sub(time.chars().count() + 4);
+        Line::styled(format!("{mark} {:room$} {time}", cut(&name, room)), style)
+    };
+    all.iter().enumerate().skip(first).take(room.max(1)).map(line).collect()
+}
+
+fn figures(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
+    let bars = width.saturating_sub(34).max(4);
+    let mut lines = Vec::new();
+    for (arm, rig) in &view.rigs {
+        let (name, style) = match arm {
+            Arm::Treatment => ("treatment", styles.treatment),
+            Arm::Control => ("control", styles.control),
+        };
+        let row = |name: &str, values: &std::collections::VecDeque<f64>, unit: &str| {
+            let now = values.back().map_or("–".to_owned(), |value| figure(*value));
+            let label = format!("{name:<10} {now:>9} {unit:<8} ");
+            Line::from(vec![Span::raw(label), Span::styled(spark(values.iter().copied(), bars), style)])
+        };
+        lines.push(row(name, &rig.rate, "/s"));
+        if !rig.latency.is_empty() {
+            lines.push(row("", &rig.latency, "ms p99"));
+        }
+        if rig.errors > 0 {
+            lines.push(Line::styled(
+                format!("           {:>9} errors", figure(rig.errors as f64)),
+                styles.wrong,
+            ));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::styled("nothing measured yet", styles.quiet));
+    }
+    lines
+}
+
+fn cpus(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for (host, cpu) in view.cpus.iter().filter(|(_, cpu)| !cpu.busy.is_empty()) {
+        let mut kinds: Vec<(&str, f64)> = CPU_KINDS
+            .into_iter()
+            .zip(cpu.now)
+            .filter(|(kind, share)| *kind != "idle" && *share >= 0.005)
+            .collect();
+        kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let busy = cpu.busy.back().map_or(0.0, |busy| 100.0 * busy);
+        let label = format!("{:<10} {busy:>8.0}% CPU      ", cut(host, 10));
+        let bars = (width.saturating_sub(34) / 2).clamp(4, 30);
+        let kinds: Vec<String> =
+            kinds.iter().map(|(kind, share)| format!("{kind} {:.0}%", 100.0 * share)).collect();
+        let kinds = cut(&kinds.join(" "), width.saturating_sub(label.chars().count() + bars + 1));
+        let row = spark(cpu.busy.iter().copied().chain([1.0]), bars + 1);
+        // The full bar at the end only says what a full bar is.
+        let row: String = row.chars().take(row.chars().count() - 1).collect();
+        lines.push(Line::from(vec![
+            Span::raw(label),
+            Span::raw(format!("{row:<bars$} ")),
+            Span::styled(kinds, styles.quiet),
+        ]));
+    }
+    lines
+}
+
+fn judge(view: &View, styles: &Styles, width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if let Some(so_far) = &view.so_far {
+        lines.push(Line::raw(cut(so_far, width)));
+    }
+    for verdict in &view.verdicts {
+        let interval = verdict.interval.map_or_else(String::new, |interval| {
+            format!(" [{}, {}]", figure(interval.lo()), figure(interval.hi()))
+        });
+        let estimate = verdict.estimate.map_or_else(String::new, |estimate| format!(" {}", figure(estimate)));
+        let head = format!(
+            "{} {}: {}{estimate}{interval}, n = {}",
+            verdict.claim,
+            verdict.metric,
+            verdict.outcome.name().replace('_', " "),
+            verdict.n
+        );
+        lines.push(Line::raw(cut(&head, width)));
+        lines.push(Line::styled(cut(&format!("  {}", verdict.reason), width), styles.quiet));
+    }
+    let (fewest, most) = view.limits;
+    let wanted = fewest.saturating_sub(view.trials_done);
+    let needs = match wanted {
+        0 => format!("ends when all claims are decided, at the latest after {most} trials"),
+        trials => {
+            format!("at least {trials} more trial{} before it may end", if trials == 1 { "" } else { "s" })
+        }
+    };
+    lines.push(Line::styled(cut(&needs, width), styles.quiet));
+    lines
+}
+
+fn happened(frame: &mut Frame<'_>, view: &View, styles: &Styles, area: Rect) {
+    let room = usize::from(area.height.saturating_sub(1));
+    let width = usize::from(area.width);
+    let skipped = view.lines.len().saturating_sub(room);
+    let lines = view.lines.iter().skip(skipped).map(|line| {
+        let text = format!("{:>9}  {}", told(line.at), line.text);
+        Line::styled(cut(&text, width), if line.matters { styles.wrong } else { Style::new() })
+    });
+    section(frame, "What happened", lines.collect(), styles, area);
+}
+
+fn section(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'static>>, styles: &Styles, area: Rect) {
+    let title = Line::styled(format!("{title} "), styles.title);
+    let block = Block::new().borders(Borders::TOP).border_style(styles.quiet).title(title);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn help(frame: &mut Frame<'_>, area: Rect) {
+    let lines = [
+        "q       end the run now; what is measured is kept, and",
+        "        `plimsoll run --resume` goes on with it",
+        "Ctrl-C  the same; pressed twice, wait for nothing",
+        "e       end it after this trial",
+        "?       this help; Esc closes it",
+        "",
+        "Bars: the newest value is at the right; a full bar is the",
+        "greatest that is shown. ▶ is the phase that is under way.",
+    ];
+    let (width, height) = (62.min(area.width), 10.min(area.height));
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    frame.render_widget(Clear, place);
+    let text: Vec<Line<'_>> = lines.into_iter().map(Line::raw).collect();
+    frame.render_widget(Paragraph::new(text).block(Block::bordered().title(" Keys ")), place);
+}
+
+fn told(time: Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{:.1} s", time.as_secs_f64()),
+        _ => seconds(time.as_secs_f64().round()),
+    }
+}
+
+/// At most so many columns of a text that comes from anywhere.
+fn cut(text: &str, width: usize) -> String {
+    let text = terminal(text);
+    if text.chars().count() <= width {
+        return text.into_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use plimsoll_model::observation::{PhaseKind, Progress, Sample};
+    use plimsoll_model::plan::{Plan, Settings};
+    use plimsoll_model::verdict::{Outcome, Verdict};
+    use plimsoll_run::Event;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+
+    fn view() -> View {
+        let source = crate::shipped::find("flood-relay").unwrap();
+        let plan = Plan::read("flood-relay", &source.text, &Settings::default()).unwrap();
+        let entry = plimsoll_store::RunEntry {
+            id: "abcdefgh".into(),
+            experiment: "flood-relay".into(),
+            source: source.text,
+            settings: serde_json::Value::Null,
+            seed: 1,
+            started_unix_s: 0,
+            elapsed: Duration::ZERO,
+            status: plimsoll_model::report::RunStatus::Running,
+            notes: Vec::new(),
+        };
+        let mut view = View::new(&plan, &entry, None);
+        view.take(&Event::TrialStarted { number: 2, of: 9 });
+        view.take(&Event::PhaseStarted { name: "flood", kind: PhaseKind::Drive, cycle: 2, cycles: 4 });
+        for arm in [Arm::Treatment, Arm::Control] {
+            for rate in [2000.0, 12_345_678.0, 8_765.4] {
+                let progress = Progress { done: 500, of: Some(1000), errors: 3, rate };
+                view.take(&Event::Progress { arm, progress: &progress });
+            }
+        }
+        let sample = |s: u64| Sample {
+            at_ns: s * 1_000_000_000,
+            values: BTreeMap::from(
+                [("user", 60.0), ("softirq", 20.0), ("idle", 20.0)]
+                    .map(|(kind, value)| (format!("machine.stat.cpu.{kind}"), value * s as f64)),
+            ),
+        };
+        view.take(&Event::Sampled {
+            arm: Arm::Treatment,
+            host: "server",
+            samples: &[sample(1), sample(2), sample(3)],
+        });
+        let verdict = Verdict {
+            estimate: Some(0.9345),
+            interval: Some(plimsoll_model::verdict::Interval(0.91, 0.96)),
+            ..Verdict::bare(
+                "recovery",
+                "connections_per_second",
+                Outcome::Undecided,
+                3,
+                "the interval holds both",
+            )
+        };
+        view.take(&Event::Judged { verdicts: &[verdict] });
+        view
+    }
+
+    fn shown(width: u16, height: u16, choice: Choice) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, &view(), choice, true)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn each_size_shows_phase_rates_cpu_and_verdict_whole() {
+        for (width, height) in [(60, 16), (80, 24), (120, 40), (200, 60)] {
+            let screen = shown(width, height, Choice::default());
+            for text in [
+                "flood-relay",
+                "abcdefgh",
+                "Trial 2 of at most 9",
+                "▶ flood, cycle 2 of 4",
+                "8,765 /s",
+                "80% CPU",
+            ] {
+                assert!(screen.contains(text), "`{text}` at {width}×{height}:\n{screen}");
+            }
+            let verdict = "undecided 0.934 [0.910, 0.960], n = 3";
+            assert!(width < 80 || screen.contains(verdict), "{screen}");
+            assert!(width < 80 || screen.contains("user 60%"), "{screen}");
+        }
+    }
+
+    #[test]
+    fn what_was_chosen_is_shown() {
+        let ends = |choice| shown(80, 24, choice);
+        assert!(ends(Choice { after_trial: true, ..Choice::default() }).contains("ends after this trial"));
+        assert!(ends(Choice { ending: true, ..Choice::default() }).contains("taken down"));
+        assert!(ends(Choice { help: true, ..Choice::default() }).contains("goes on with it"));
+    }
+
+    #[test]
+    fn text_from_outside_is_shown_and_not_obeyed() {
+        assert_eq!(cut("a\u{1b}[2J", 20), r"a\x1b[2J");
+        assert_eq!(cut("abcdef", 4), "abc…");
+    }
+}

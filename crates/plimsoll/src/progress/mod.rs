@@ -1,0 +1,110 @@
+//! How far a run is, for who waits: the whole screen of a terminal, a line where it is small, a line now and then in a log.
+
+pub(crate) mod forecast;
+mod heartbeat;
+mod live;
+mod spark;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use plimsoll_model::plan::Plan;
+use plimsoll_run::{Event, Observer};
+use plimsoll_store::{RunEntry, Times};
+
+use crate::messages;
+use crate::output::LiveLine;
+
+use heartbeat::Heartbeat;
+use live::Screen;
+pub(crate) use spark::spark;
+use view::View;
+
+/// What ends a run before its time.
+#[derive(Clone, Default)]
+pub(crate) struct Ends {
+    /// Set when it is to end at once.
+    pub(crate) now: Arc<AtomicBool>,
+    /// Set when it is to end after the trial that is under way.
+    pub(crate) after_trial: Arc<AtomicBool>,
+}
+
+/// How progress is to be told.
+pub(crate) struct Telling {
+    /// Whether the whole screen may be used.
+    pub(crate) live: bool,
+    /// How often a line is written where there is no terminal.
+    pub(crate) heartbeat: Option<Duration>,
+}
+
+enum Outlet {
+    Screen(Screen),
+    Line(LiveLine),
+    Log(#[expect(dead_code, reason = "it writes for as long as it is there")] Heartbeat),
+    Nobody,
+}
+
+/// Tells how far a run is.
+pub(crate) struct Progress {
+    view: Arc<Mutex<View>>,
+    outlet: Outlet,
+}
+
+impl Progress {
+    pub(crate) fn begin(
+        plan: &Plan,
+        entry: &RunEntry,
+        earlier: Option<Times>,
+        telling: &Telling,
+        ends: &Ends,
+    ) -> Self {
+        let view = Arc::new(Mutex::new(View::new(plan, entry, earlier)));
+        let outlet = if messages::is_quiet() {
+            Outlet::Nobody
+        } else if let Some(screen) = telling.live.then(|| Screen::open(&view, ends)).flatten() {
+            Outlet::Screen(screen)
+        } else if io::stderr().is_terminal() {
+            let line = LiveLine::new(Some(Duration::from_millis(200)));
+            line.say(&format!("run {} of {}: {}", entry.id, entry.experiment, plan.experiment.question));
+            Outlet::Line(line)
+        } else {
+            telling.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
+        };
+        Self { view, outlet }
+    }
+
+    /// Takes away what was drawn. What went wrong meanwhile is said again where it would be gone with the screen.
+    pub(crate) fn clear(&mut self) {
+        match std::mem::replace(&mut self.outlet, Outlet::Nobody) {
+            Outlet::Screen(screen) => {
+                drop(screen);
+                for line in lock(&self.view).to_keep() {
+                    messages::note(line);
+                }
+            }
+            Outlet::Line(mut line) => line.clear(),
+            Outlet::Log(_) | Outlet::Nobody => {}
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn on(&mut self, event: &Event<'_>) {
+        let mut view = lock(&self.view);
+        let said = view.take(event);
+        if let Outlet::Line(line) = &self.outlet {
+            if let Some(said) = said {
+                line.say(&said);
+            }
+            line.show(&view.in_a_line());
+        }
+    }
+}
+
+/// What a thread that panicked has left is still worth showing.
+fn lock(view: &Mutex<View>) -> std::sync::MutexGuard<'_, View> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
+}

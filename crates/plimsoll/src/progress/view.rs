@@ -1,0 +1,325 @@
+//! What is known of a run under way: everything that is shown of it, whatever shows it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use plimsoll_model::experiment::{LoadFacts, Metric, cpus};
+use plimsoll_model::observation::{Arm, PhaseKind, Progress, Sample, Slice};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::verdict::Verdict;
+use plimsoll_report::seconds;
+use plimsoll_run::Event;
+use plimsoll_store::{RunEntry, Times};
+
+use super::forecast::Forecast;
+
+/// So many values of a series are kept: more than a terminal has columns.
+const KEPT: usize = 240;
+/// So many lines of what happened.
+const LINES: usize = 200;
+/// What CPUs do, as `/proc/stat` counts it.
+pub(super) const CPU_KINDS: [&str; 8] =
+    ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
+/// The name of the whole machine among hosts.
+const MACHINE: &str = "machine";
+
+/// What is known of a run.
+pub(super) struct View {
+    pub(super) run: String,
+    pub(super) experiment: String,
+    pub(super) question: String,
+    pub(super) since: Instant,
+    pub(super) trial: (u32, u32),
+    pub(super) trials_done: u32,
+    /// The fewest and the most trials.
+    pub(super) limits: (u32, u32),
+    pub(super) forecast: Forecast,
+    pub(super) phase: Option<Running>,
+    /// How long the phases took that are over in this trial.
+    pub(super) over: Vec<Duration>,
+    pub(super) rigs: BTreeMap<Arm, Rig>,
+    pub(super) cpus: BTreeMap<String, Cpu>,
+    pub(super) verdicts: Vec<Verdict>,
+    pub(super) so_far: Option<String>,
+    pub(super) lines: VecDeque<Line>,
+    /// The CPUs of hosts that have some to themselves.
+    own_cpus: BTreeMap<String, Vec<u32>>,
+    /// Hosts with a kernel of their own.
+    own_kernels: Vec<String>,
+    detail: String,
+}
+
+/// The phase that is under way.
+pub(super) struct Running {
+    pub(super) name: String,
+    pub(super) kind: PhaseKind,
+    pub(super) cycle: u32,
+    pub(super) cycles: u32,
+    pub(super) since: Instant,
+    pub(super) progress: Option<Progress>,
+}
+
+/// What came of a rig.
+#[derive(Default)]
+pub(super) struct Rig {
+    /// Operations per second.
+    pub(super) rate: VecDeque<f64>,
+    /// The 99th percentile of latency, in milliseconds, of each slice that has one.
+    pub(super) latency: VecDeque<f64>,
+    pub(super) errors: u64,
+}
+
+/// What the CPUs of a host do.
+#[derive(Default)]
+pub(super) struct Cpu {
+    counted: BTreeMap<String, f64>,
+    last: Option<(u64, [f64; 8])>,
+    /// Shares of the time, by [`CPU_KINDS`].
+    pub(super) now: [f64; 8],
+    /// The share that is neither idle nor waiting for a disk.
+    pub(super) busy: VecDeque<f64>,
+}
+
+/// Something that happened.
+pub(super) struct Line {
+    pub(super) at: Duration,
+    pub(super) text: String,
+    /// Whether something went wrong, so that it is to be said again when the screen is gone.
+    pub(super) matters: bool,
+}
+
+impl View {
+    pub(super) fn new(plan: &Plan, entry: &RunEntry, earlier: Option<Times>) -> Self {
+        let experiment = &plan.experiment;
+        let cells = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX);
+        let usable = plimsoll_host::usable_cpus().unwrap_or_default();
+        let mut own_cpus = cpus::assign(&experiment.hosts, &usable).unwrap_or_default();
+        own_cpus.retain(|_, cpus| !cpus.is_empty());
+        let with_kernel = experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);
+        Self {
+            run: entry.id.clone(),
+            experiment: entry.experiment.clone(),
+            question: experiment.question.clone(),
+            since: Instant::now(),
+            trial: (0, 0),
+            trials_done: 0,
+            limits: [experiment.run.min_trials, experiment.run.max_trials]
+                .map(|trials| trials.saturating_mul(cells))
+                .into(),
+            forecast: Forecast::new(plan, earlier),
+            phase: None,
+            over: Vec::new(),
+            rigs: BTreeMap::new(),
+            cpus: BTreeMap::new(),
+            verdicts: Vec::new(),
+            so_far: None,
+            lines: VecDeque::new(),
+            own_cpus,
+            own_kernels: with_kernel.map(|(name, _)| name.clone()).collect(),
+            detail: String::new(),
+        }
+    }
+
+    /// Learns of something that happened, and gives what is to be said of it where it is worth a line of its own.
+    pub(super) fn take(&mut self, event: &Event<'_>) -> Option<String> {
+        match event {
+            Event::TrialStarted { number, of } => {
+                self.trial = (*number, *of);
+                self.over.clear();
+                self.phase = None;
+                self.forecast.trial_started();
+                "setting up".clone_into(&mut self.detail);
+            }
+            Event::RigReady { took } => self.detail = format!("ready after {} ms", took.as_millis()),
+            Event::PhaseStarted { name, kind, cycle, cycles } => {
+                self.phase = Some(Running {
+                    name: (*name).to_owned(),
+                    kind: *kind,
+                    cycle: *cycle,
+                    cycles: *cycles,
+                    since: Instant::now(),
+                    progress: None,
+                });
+                (self.so_far, self.detail) = (None, String::new());
+            }
+            Event::Step { name } => return Some(self.say(format!("step: {name}"), false)),
+            Event::Progress { arm, progress } => self.progress(*arm, progress),
+            Event::SliceEnded { slice } => self.slice(slice),
+            Event::Sampled { arm, host, samples } => self.sampled(*arm, host, samples),
+            Event::SoFar { what } => {
+                self.detail = (*what).to_owned();
+                self.so_far = Some((*what).to_owned());
+            }
+            Event::PhaseEnded { phase } => {
+                let took = Duration::from_nanos(phase.end_ns - phase.start_ns);
+                self.forecast.phase_ended(&phase.name, phase.kind, took);
+                self.over.push(took);
+                self.detail.clear();
+            }
+            Event::Remedy { rung } => {
+                let what = rung.name().replace('_', " ");
+                return Some(self.say(format!("not recovered; trying: {what}"), true));
+            }
+            Event::Fault { fault } => {
+                return Some(self.say(format!("in {}: {}", fault.phase, fault.what), true));
+            }
+            Event::TrialEnded { trial } => {
+                self.trials_done += 1;
+                return Some(self.say(format!("trial {} is stored", trial.number), false));
+            }
+            Event::Judged { verdicts } => self.verdicts = verdicts.to_vec(),
+        }
+        None
+    }
+
+    fn say(&mut self, text: String, matters: bool) -> String {
+        if self.lines.len() == LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(Line { at: self.since.elapsed(), text: text.clone(), matters });
+        text
+    }
+
+    fn progress(&mut self, arm: Arm, progress: &Progress) {
+        let of = progress.of.map_or_else(String::new, |of| format!(" of {of}"));
+        let errors =
+            if progress.errors > 0 { format!(", {} errors", progress.errors) } else { String::new() };
+        self.detail = format!("{:.0}/s  {}{of}{errors}", progress.rate, progress.done);
+        keep(&mut self.rigs.entry(arm).or_default().rate, progress.rate);
+        let told = self.phase.as_ref().and_then(|phase| phase.progress).map_or(0, |before| before.errors);
+        if progress.errors > 0 && told == 0 {
+            let phase = self.phase.as_ref().map_or("", |phase| phase.name.as_str());
+            self.say(format!("{phase}: the first errors, {} of {}", progress.errors, progress.done), false);
+        }
+        if let Some(phase) = &mut self.phase {
+            phase.progress = Some(*progress);
+        }
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        let result = &slice.result;
+        let failed = result.failed();
+        let rig = self.rigs.entry(slice.arm).or_default();
+        let rate = [Metric::RequestsPerSecond, Metric::ConnectionsPerSecond];
+        let rate = result.facts.as_ref().and_then(LoadFacts::rate).into_iter().chain(rate);
+        // A load that is over in a moment tells nothing while it runs.
+        if let Some(rate) = rate.into_iter().find_map(|metric| result.figure(metric)) {
+            keep(&mut rig.rate, rate);
+        }
+        if let Some(latency) = result.figure(Metric::P99Ms) {
+            keep(&mut rig.latency, latency);
+        }
+        rig.errors += failed;
+    }
+
+    fn sampled(&mut self, arm: Arm, host: &str, samples: &[Sample]) {
+        let own_kernel = self.own_kernels.iter().any(|name| name == host);
+        let control = if arm == Arm::Control { "'" } else { "" };
+        for sample in samples {
+            if own_kernel {
+                self.cpus.entry(format!("{host}{control}")).or_default().take(sample, &["".to_owned()]);
+            } else if sample.values.keys().any(|name| name.starts_with("machine.stat.cpu")) {
+                // Both rigs stand on the same CPUs.
+                self.cpus.entry(MACHINE.to_owned()).or_default().take(sample, &["".to_owned()]);
+                for (name, cpus) in &self.own_cpus {
+                    let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+                    self.cpus.entry(name.clone()).or_default().take(sample, &cpus);
+                }
+            }
+        }
+    }
+
+    /// Where the run is, in a line.
+    pub(super) fn in_a_line(&self) -> String {
+        let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!("  {}", phase.title()));
+        let left = self
+            .forecast
+            .left()
+            .map_or_else(String::new, |left| format!("  about {} s left", left.as_secs()));
+        format!("trial {} of at most {}{phase}  {}{left}", self.trial.0, self.trial.1, self.detail)
+    }
+
+    /// How much longer it takes: this trial, and the trials that are still to come, at least and at most.
+    pub(super) fn remaining(&self) -> Option<(Duration, Duration)> {
+        let (left, trial) = (self.forecast.left()?, self.forecast.trial()?);
+        let begun = self.trials_done + 1;
+        let coming = |trials: u32| left + trial * trials.saturating_sub(begun);
+        Some((coming(self.limits.0), coming(self.limits.1)))
+    }
+
+    /// What is to be said again when the screen is gone.
+    pub(super) fn to_keep(&self) -> Vec<String> {
+        let told = |line: &Line| format!("after {}: {}", seconds(line.at.as_secs_f64()), line.text);
+        self.lines.iter().filter(|line| line.matters).map(told).collect()
+    }
+}
+
+impl Running {
+    pub(super) fn title(&self) -> String {
+        let warm_up = if self.kind == PhaseKind::WarmUp { " (warm-up)" } else { "" };
+        match self.cycles {
+            0 => format!("{}{warm_up}", self.name),
+            cycles => format!("{}{warm_up}, cycle {} of {cycles}", self.name, self.cycle),
+        }
+    }
+}
+
+impl Cpu {
+    /// Takes a sample, which holds what is new. A share is worth telling after half a second. `cpus` are numbers, or one empty name for all.
+    fn take(&mut self, sample: &Sample, cpus: &[String]) {
+        let named = |kind: &'static str| cpus.iter().map(move |cpu| format!("machine.stat.cpu{cpu}.{kind}"));
+        for name in CPU_KINDS.into_iter().flat_map(named) {
+            if let Some(value) = sample.values.get(&name) {
+                self.counted.insert(name, *value);
+            }
+        }
+        let sum = |kind| named(kind).filter_map(|name| self.counted.get(&name)).sum::<f64>();
+        let sums = CPU_KINDS.map(sum);
+        let Some((at_ns, before)) = self.last else {
+            self.last = Some((sample.at_ns, sums));
+            return;
+        };
+        if sample.at_ns < at_ns + 500_000_000 {
+            return;
+        }
+        let mut changes = sums;
+        for (change, before) in changes.iter_mut().zip(before) {
+            *change = (*change - before).max(0.0);
+        }
+        let all: f64 = changes.iter().sum();
+        if all > 0.0 {
+            self.now = changes.map(|change| change / all);
+            keep(&mut self.busy, 1.0 - self.now[6] - self.now[7]);
+        }
+        self.last = Some((sample.at_ns, sums));
+    }
+}
+
+fn keep(series: &mut VecDeque<f64>, value: f64) {
+    if series.len() == KEPT {
+        series.pop_front();
+    }
+    series.push_back(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_is_told_by_kind_though_samples_hold_only_what_is_new() {
+        let mut cpu = Cpu::default();
+        let sample = |ms: u64, values: &[(&str, f64)]| Sample {
+            at_ns: ms * 1_000_000,
+            values: values.iter().map(|(kind, value)| (format!("machine.stat.cpu.{kind}"), *value)).collect(),
+        };
+        let all = [String::new()];
+        cpu.take(&sample(0, &[("user", 1000.0), ("softirq", 0.0), ("idle", 5000.0)]), &all);
+        cpu.take(&sample(100, &[("user", 1600.0)]), &all);
+        assert!(cpu.busy.is_empty(), "too early to tell");
+        cpu.take(&sample(600, &[("softirq", 200.0), ("idle", 5200.0)]), &all);
+        let of = |kind: &str| cpu.now[CPU_KINDS.iter().position(|it| *it == kind).unwrap()];
+        assert_eq!((of("user"), of("softirq"), of("idle")), (0.6, 0.2, 0.2));
+        assert!((cpu.busy[0] - 0.8).abs() < 1e-9);
+    }
+}

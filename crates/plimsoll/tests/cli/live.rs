@@ -1,0 +1,199 @@
+//! What a terminal shows of a run under way, as tmux sees it.
+
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::lab::{Lab, wait_until};
+
+/// An experiment with a control that goes on for some seconds.
+const SECONDS: &str = r#"
+question = "What does a terminal show?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[control]
+idle_in = []
+[services.web]
+on = "server"
+web = {}
+[loads.some]
+from = "client"
+to = "web"
+http = { duration = "4s", concurrency = 2 }
+[[phases]]
+name = "baseline"
+measure = "some"
+slices = 4
+[[phases]]
+name = "after"
+measure = "some"
+slices = 40
+[[claims]]
+recovery = { baseline = "baseline", after = "after" }
+[run]
+min_trials = 2
+max_trials = 2
+"#;
+
+/// How many terminals were started.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// A terminal of its own, on a server of tmux that nobody else uses.
+pub(crate) struct Terminal<'l> {
+    lab: &'l Lab,
+    socket: String,
+}
+
+impl<'l> Terminal<'l> {
+    pub(crate) fn start(lab: &'l Lab, columns: u32, command: &str) -> Self {
+        // A server that was just told to end may still have its socket.
+        let socket = format!("tmux-{}", STARTED.fetch_add(1, Ordering::Relaxed));
+        let terminal = Self { lab, socket };
+        let command = format!("{command}; echo exit status $?; exec sleep 1000");
+        let size = columns.to_string();
+        let told =
+            terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &size, "-y", "30", &command]);
+        assert!(told.status.success(), "{told:?}");
+        terminal
+    }
+
+    fn tmux(&self, args: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(self.lab.path(&self.socket)).args(args);
+        // Bars and marks are UTF-8, whatever the tests are started with.
+        command
+            .env("LC_ALL", "C.UTF-8")
+            .env("TERM", "xterm-256color")
+            .env_remove("TMUX")
+            .env_remove("NO_COLOR");
+        command.output().expect("tmux starts")
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    pub(crate) fn press(&self, key: &str) {
+        assert!(self.tmux(&["send-keys", key]).status.success());
+    }
+
+    /// The screen, once this is on it.
+    pub(crate) fn wait_for(&self, text: &str) -> String {
+        let mut screen = String::new();
+        wait_until(&format!("`{text}` is on the screen"), || {
+            screen = self.screen();
+            screen.contains(text)
+        });
+        screen
+    }
+
+    /// Whether the terminal is as it was before: no other screen, a cursor, and keys that are shown.
+    pub(crate) fn is_given_back(&self) -> bool {
+        let told = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+        String::from_utf8_lossy(&told.stdout).trim() == "0 1"
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn run(lab: &Lab, more: &str) -> String {
+    let file = lab.file("seconds.toml", SECONDS);
+    format!(
+        "{} run {file} --store {} {more}",
+        env!("CARGO_BIN_EXE_plimsoll"),
+        lab.path("runs.sqlite").display()
+    )
+}
+
+#[test]
+fn a_terminal_of_any_width_shows_phases_rates_and_cpus_while_they_come() {
+    for columns in [60, 80, 120, 200] {
+        let lab = Lab::new();
+        let terminal = Terminal::start(&lab, columns, &run(&lab, "--reps 1"));
+        let screen = terminal.wait_for("▶ after");
+        for text in ["seconds", "Trial 1 of at most 1", "✓ baseline", "treatment", "control", "What happened"]
+        {
+            assert!(screen.contains(text), "`{text}` at {columns} columns:\n{screen}");
+        }
+        let screen = terminal.wait_for("% CPU");
+        assert!(screen.lines().all(|line| line.chars().count() <= columns as usize), "{screen}");
+        terminal.press("?");
+        terminal.wait_for("goes on with it");
+        terminal.press("q");
+        let screen = terminal.wait_for("exit status 130");
+        assert!(terminal.is_given_back(), "{screen}");
+        assert!(screen.contains("plimsoll run --resume"), "{screen}");
+    }
+}
+
+#[test]
+fn the_key_e_ends_a_run_after_its_trial_which_is_stored_whole() {
+    let lab = Lab::new();
+    let terminal = Terminal::start(&lab, 100, &run(&lab, ""));
+    terminal.wait_for("▶ baseline");
+    terminal.press("e");
+    terminal.wait_for("ends after this trial (e takes it back)");
+    terminal.wait_for("exit status 130");
+    let store = lab.path("runs.sqlite").display().to_string();
+    let report = lab.plimsoll(&["show", "--store", &store, "--format", "json"]).json();
+    assert_eq!(report["trials"].as_array().map(Vec::len), Some(1), "{report}");
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back_also_where_it_comes_twice() {
+    for times in [1, 2] {
+        let lab = Lab::new();
+        let terminal = Terminal::start(&lab, 80, &run(&lab, ""));
+        terminal.wait_for("▶ ");
+        let told = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let shell = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+        for _ in 0..times {
+            let killed = Command::new("pkill")
+                .args(["-TERM", "-P", &shell, "plimsoll"])
+                .status()
+                .expect("pkill starts");
+            assert!(times == 2 || killed.success());
+        }
+        terminal.wait_for("exit status 130");
+        assert!(terminal.is_given_back(), "after {times}");
+    }
+}
+
+#[test]
+fn a_small_terminal_and_one_that_asks_for_it_get_a_line() {
+    let lab = Lab::new();
+    let terminal = Terminal::start(&lab, 50, &run(&lab, "--reps 1"));
+    let screen = terminal.wait_for("trial 1 of at most 1  ");
+    assert!(!screen.contains("What happened") && terminal.is_given_back(), "{screen}");
+    drop(terminal);
+    let terminal = Terminal::start(&lab, 120, &run(&lab, "--reps 1 --no-live"));
+    let screen = terminal.wait_for("trial 1 of at most 1  ");
+    assert!(screen.contains("a trial takes about") && !screen.contains("What happened"), "{screen}");
+}
+
+#[test]
+fn a_log_gets_a_line_now_and_then_and_none_where_none_is_wanted() {
+    let lab = Lab::new();
+    let file = lab.file("seconds.toml", SECONDS);
+    let told = lab.plimsoll(&["run", &file, "--reps", "1", "--heartbeat", "2s"]);
+    assert!(told.stderr.matches("trial 1 of at most 1").count() >= 2, "{}", told.stderr);
+    assert!(!told.stderr.contains('\u{1b}'), "{}", told.stderr);
+    let described = lab.plimsoll(&["describe", &file]).exits(0);
+    described.prints("a trial takes about").prints("as in the run");
+    let told = lab.plimsoll(&[
+        "run",
+        &file,
+        "--reps",
+        "1",
+        "--heartbeat",
+        "0s",
+        "--set",
+        "loads.some.http.duration=1s",
+    ]);
+    assert!(!told.stderr.contains("trial 1 of at most"), "{}", told.stderr);
+}

@@ -1,0 +1,119 @@
+//! What `watch` tells of the machine, as lines, as JSON, from a recording, and on a terminal.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use crate::lab::Lab;
+use crate::live::Terminal;
+
+/// A process that keeps a CPU busy until it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        let mut command = Command::new("sh");
+        Self(
+            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().expect("a shell starts"),
+        )
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+#[test]
+fn who_uses_the_cpus_is_told_in_lines_and_a_recording_tells_the_same_again() {
+    let lab = Lab::new();
+    let busy = Busy::start();
+    let file = lab.path("it.jsonl").display().to_string();
+    let json = ["watch", "--format", "json", "--every", "250ms", "--count", "12", "--record", &file];
+    let told = lab.plimsoll(&json).exits(0);
+    let states: Vec<serde_json::Value> =
+        told.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(states.len(), 12);
+    let last = &states[11];
+    assert_eq!(last["schema"], "plimsoll.watch/1");
+    let cpus = last["cpus"].as_f64().unwrap();
+    assert!(last["cpu_busy"].as_f64().unwrap() > 0.3 / cpus, "{last}");
+    let pid = u64::from(busy.0.id());
+    let is_told = |state: &serde_json::Value| {
+        let used = state["processes"].as_array().unwrap().iter().find(|it| it["pid"] == pid);
+        used.is_some_and(|it| it["name"] == "sh" && it["cpus"].as_f64() > Some(0.05))
+    };
+    assert!(states.iter().any(is_told), "{last}");
+    drop(busy);
+
+    let replayed = lab.plimsoll(&["watch", "--replay", &file, "--format", "json"]).exits(0);
+    assert_eq!(replayed.stdout, told.stdout, "all is worked out from what was read");
+    let lines = lab.plimsoll(&["watch", "--replay", &file, "--count", "3"]).exits(0);
+    assert_eq!(lines.stdout.lines().filter(|line| line.contains("  CPU ")).count(), 3, "{}", lines.stdout);
+    let size = fs::metadata(&file).unwrap().len();
+    assert!(size < 2_000_000, "{size} bytes for a dozen moments: only what moved is written");
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_with_what_was_expected() {
+    let lab = Lab::new();
+    lab.plimsoll(&["watch", "--cgroup", "no/such/group"])
+        .exits(2)
+        .says("expected the folder of a control group");
+    lab.plimsoll(&["watch", "--pid", "4194999"]).exits(2).says("no such process");
+    lab.plimsoll(&["watch", "--netns", "nowhere"]).exits(3).says("/run/netns/nowhere");
+    lab.plimsoll(&["watch", "--every", "1ms"]).exits(2).says("expected 100ms or more");
+    let text = lab.file("text", "not a recording\n");
+    lab.plimsoll(&["watch", "--replay", &text]).exits(2).says("is no recording");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_network_namespace_is_told_of_by_its_own_counters() {
+    let lab = Lab::of_root();
+    let talk = "import socket,time\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\nwhile 1: s.sendto(b\"x\",(\"127.0.0.1\",9)); time.sleep(0.01)";
+    let script = format!(
+        "unshare --net sh -c 'ip link set lo up && exec timeout 60 python3 -c \"$0\"' '{talk}' & \
+         sleep 2; $PLIMSOLL watch --netns $! --every 500ms --count 2 --format json; code=$?; kill $!; exit $code"
+    );
+    let told = lab.script(&script).exits(0);
+    let last: serde_json::Value =
+        told.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).last().expect("a state");
+    let names: Vec<&str> =
+        last["interfaces"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, ["lo"], "{last}");
+}
+
+#[test]
+fn a_terminal_shows_the_host_and_a_recording_can_be_gone_through() {
+    let lab = Lab::new();
+    let file = lab.path("it.jsonl").display().to_string();
+    for columns in [60, 120] {
+        let command = format!("{} watch --every 300ms --record {file}", env!("CARGO_BIN_EXE_plimsoll"));
+        let terminal = Terminal::start(&lab, columns, &command);
+        let screen = terminal.wait_for("What holds it down");
+        let wide = screen.lines().filter(|line| line.chars().count() > columns as usize).count();
+        assert!(wide == 0 && screen.contains("CPU") && screen.contains("of a CPU"), "{screen}");
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        terminal.press("q");
+        terminal.wait_for("exit status 0");
+        assert!(terminal.is_given_back());
+        drop(terminal);
+        let terminal = Terminal::start(
+            &lab,
+            columns,
+            &format!("{} watch --replay {file}", env!("CARGO_BIN_EXE_plimsoll")),
+        );
+        terminal.wait_for("●");
+        terminal.press("End");
+        terminal.wait_for("● ");
+        terminal.press("Home");
+        terminal.wait_for(" 1/");
+        terminal.press("Right");
+        terminal.wait_for(" 2/");
+        terminal.press("C-c");
+        terminal.wait_for("exit status 130");
+        assert!(terminal.is_given_back());
+    }
+}
