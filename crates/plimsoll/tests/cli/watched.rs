@@ -79,7 +79,7 @@ fn a_network_namespace_is_told_of_by_its_own_counters() {
     );
     let told = lab.script(&script).exits(0);
     let last: serde_json::Value =
-        told.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).last().expect("a state");
+        told.stdout.lines().rev().find_map(|line| serde_json::from_str(line).ok()).expect("a state");
     let names: Vec<&str> =
         last["interfaces"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["lo"], "{last}");
