@@ -23,7 +23,9 @@ cargo xtask test [--yes]      install what the tests need, then run everything: 
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
-cargo xtask faults [NAME]     inject faults, of this name or over the workload of this name, and write into docs/causes.md what was named (needs root)";
+cargo xtask faults [NAME [PROGRAM]]
+                              inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
+                              FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -45,8 +47,9 @@ fn main() -> ExitCode {
         ["charts"] => charts::make(),
         ["kinds"] => kinds::run(false),
         ["kinds", "--check"] => kinds::run(true),
-        ["faults"] => faults::run(None),
-        ["faults", only] => faults::run(Some(only)),
+        ["faults"] => faults::run(None, None),
+        ["faults", only] => faults::run(Some(only), None),
+        ["faults", only, program] => faults::run(Some(only), Some(program)),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

@@ -3,6 +3,7 @@
 use plimsoll_explain::causes::Measured;
 use plimsoll_explain::profile::{Sampled, contrast};
 use plimsoll_model::observation::Profile;
+use plimsoll_model::report::{GrownWait, WaitFor};
 
 pub use super::evidence::CommandRun;
 use super::{Explained, evidence};
@@ -29,14 +30,21 @@ impl Command {
     }
 }
 
-/// What sets the worse of two commands apart, for each run of it. The whole machine was looked at, so that what else went on belongs to both alike.
+/// What sets the worse of two commands apart, for each run of it. `programs` are those whose work is measured: what others do beside them is a
+/// stranger's doing.
 #[must_use]
-pub fn explain(better: &Command, worse: &Command) -> Explained {
+pub fn explain(better: &Command, worse: &Command, programs: Vec<String>) -> Explained {
     let moved = evidence::of_commands(&better.runs, &worse.runs, RUN);
     let profile = better.sampled().zip(worse.sampled());
     let profile = profile.and_then(|(better, worse)| contrast(&better, &worse, None, RUN));
-    // The commands are not told from others on the machine, so that nobody's flush is somebody else's.
-    Explained::of(moved, profile, &Measured::default())
+    let waits_for_disk = profile.as_ref().is_some_and(|profile| {
+        let own_syncs = profile.calls.iter().any(|call| programs.contains(&call.process));
+        let own_waits =
+            |wait: &GrownWait| wait.wait_for == WaitFor::Disk && programs.contains(&wait.who.process);
+        own_syncs || profile.own_syncs_per_s > 0.0 || profile.waits.iter().any(own_waits)
+    });
+    let hosts = vec![evidence::HERE.to_owned()];
+    Explained::of(moved, profile, &Measured { processes: programs, hosts, waits_for_disk, load: None })
 }
 
 #[cfg(test)]
@@ -62,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_only_the_worse_command_counts_is_told_and_named() {
-        let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0));
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(30.0, 1000.0, 1.0), Vec::new());
         assert_eq!(found.causes[0].id, CauseId::NetListenOverflow);
         let told: Vec<(&str, f64, f64)> =
             found.evidence.iter().map(|it| (it.metric.as_str(), it.before, it.after)).collect();
@@ -77,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_goes_on_all_the_time_is_no_property_of_the_command_that_takes_longer() {
-        let found = explain(&command(0.0, 1000.0, 1.0), &command(0.0, 3000.0, 3.0));
+        let found = explain(&command(0.0, 1000.0, 1.0), &command(0.0, 3000.0, 3.0), Vec::new());
         assert!(found.evidence.is_empty() && found.causes.is_empty(), "{:?}", found.evidence);
     }
 }

@@ -8,6 +8,7 @@ use plimsoll_model::observation::{Arm, DeepSnapshot, ErrorKind, PhaseKind, Phase
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
+use super::derived;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.
@@ -98,16 +99,16 @@ const GAUGES: [&str; 8] = [
     "nf_conntrack.count",
 ];
 /// The host that the counters of the whole machine stand under.
-const MACHINE: &str = "machine";
+pub(super) const MACHINE: &str = "machine";
 /// What the counters of the network namespace that commands are run in stand under.
-const HERE: &str = "here";
+pub(super) const HERE: &str = "here";
 /// What counts as left behind, per connection of the flood.
 const LEAST_GROWTH: f64 = 0.05;
 /// The smallest object of a slab, in bytes.
 const SMALLEST_OBJECT: f64 = 8.0;
 
 /// By host and counter: before or better, after or worse, and the same on the control.
-type Sides = BTreeMap<(String, String), [Vec<f64>; 4]>;
+pub(super) type Sides = BTreeMap<(String, String), [Vec<f64>; 4]>;
 
 /// What counters changed by in each slice.
 #[derive(Default)]
@@ -134,11 +135,13 @@ fn counted(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
         }
     }
     values.pad(windows);
-    values.figures(per)
+    let mut figures = values.figures(per);
+    figures.extend(derived::of(plan, phases));
+    figures
 }
 
 /// Where the values of a slice stand in [`Sides`].
-fn place(slice: &Slice, side: Side) -> usize {
+pub(super) fn place(slice: &Slice, side: Side) -> usize {
     side as usize + if slice.arm == Arm::Treatment { 0 } else { 2 }
 }
 
@@ -208,9 +211,13 @@ fn add(values: &mut Values, slices: &[&Slice], side: Side) {
     }
 }
 
-/// Errors that the system gave by name: these say what ran out.
-const ERRORS: [(ErrorKind, &str); 2] =
-    [(ErrorKind::NoPort, "errors.no_port"), (ErrorKind::NoDescriptor, "errors.no_descriptor")];
+/// Errors that the system gave by name: these say what ran out, or that nobody was there.
+const ERRORS: [(ErrorKind, &str); 4] = [
+    (ErrorKind::NoPort, "errors.no_port"),
+    (ErrorKind::NoDescriptor, "errors.no_descriptor"),
+    (ErrorKind::Refused, "errors.refused"),
+    (ErrorKind::Reset, "errors.reset"),
+];
 
 /// Adds the errors of the load that a phase measures, as shares of what was tried, on the host that it runs on.
 fn add_errors(values: &mut Sides, plan: &Plan, phase: &str, slices: &[&Slice], side: Side) {
@@ -296,7 +303,7 @@ fn flooded(trial: &TrialRecord) -> u64 {
 }
 
 /// Values as figures: divided by the number of connections or operations, or as levels.
-fn figures(values: Sides, per: Option<&str>) -> Vec<Figure> {
+pub(super) fn figures(values: Sides, per: Option<&str>) -> Vec<Figure> {
     let figure = |((host, name), [before, after, control_before, control_after]): (
         (String, String),
         [Vec<f64>; 4],
@@ -315,6 +322,9 @@ fn figures(values: Sides, per: Option<&str>) -> Vec<Figure> {
 
 fn unit(name: &str, per: Option<&str>) -> String {
     let is_time = name.contains("stat.cpu.") || name.contains("pressure.") || name.ends_with("_time");
+    if name.ends_with("_share") {
+        return "%".to_owned();
+    }
     let unit = if is_time {
         "µs"
     } else if name.ends_with("bytes") || name.ends_with("Octets") {

@@ -11,6 +11,7 @@ pub mod commands;
 mod confirm;
 mod contrast;
 mod curve;
+mod derived;
 mod events;
 mod evidence;
 mod figures;

@@ -111,9 +111,10 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
     let experiment = &plan.experiment;
     let load = experiment.measured_load(phase);
     let load = load.and_then(|name| experiment.loads.get(name));
-    let mut processes = Vec::new();
+    let (mut processes, mut hosts) = (Vec::new(), Vec::new());
     if load.is_some_and(|load| matches!(load.kind, LoadKind::Storage(_))) {
         processes.push(AGENT.to_owned());
+        hosts.extend(load.map(|load| load.from.clone()));
     }
     // Connections may be passed on in a circle, which `check` does not know of.
     let mut seen = BTreeSet::new();
@@ -123,10 +124,12 @@ pub(super) fn measured(plan: &Plan, phase: &str, profile: Option<&ProfileReport>
             break;
         }
         processes.extend(service.processes(name));
+        hosts.push(service.on.clone());
         next = service.onward();
     }
     Measured {
         processes,
+        hosts,
         load: load.map(|load| (load.from.clone(), AGENT.to_owned())),
         waits_for_disk: !experiment.volumes.is_empty()
             || profile.is_some_and(|profile| profile.own_syncs_per_s > 0.0),
@@ -176,6 +179,8 @@ mod tests {
             ["haproxy", "a-very-long-nam"]
         );
         assert_eq!(processes(chain, "to = \"beside\"\nhttp = { connections = 10 }"), ["other"]);
+        let wrapped = "[services.pages]\non = \"here\"\nexec = [\"sh\", \"-c\", \"cd /tmp && exec /usr/bin/python3 -m http.server\"]\n";
+        assert_eq!(processes(wrapped, "to = \"pages\"\nhttp = { connections = 10 }"), ["sh", "python3"]);
         let volume = "[volumes.disk]\non = \"here\"\nloop = { size = \"64MiB\" }\n";
         assert_eq!(processes(volume, "to = \"disk\"\nstorage = { duration = \"1s\" }"), ["plimsoll"]);
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile, TracedCall};
+use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile};
 use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
 use crate::seen;
@@ -55,9 +55,8 @@ impl Sampled {
                 (it.owner_kind, &it.owner, &it.process) == (call.owner.kind, &call.owner.name, &call.process)
             })
         };
-        let is_own = |call: &&CallCount| {
-            call.owner.kind == FrameKind::Host && call.call != TracedCall::OomKill && !is_told(call)
-        };
+        let is_own =
+            |call: &&CallCount| call.owner.kind == FrameKind::Host && !call.call.is_end() && !is_told(call);
         let count: u64 = self.profile.calls.iter().filter(is_own).map(|call| call.count).sum();
         if self.seconds > 0.0 { count as f64 / self.seconds } else { 0.0 }
     }
@@ -125,6 +124,7 @@ pub fn contrast(
         block_io: seen::block_io(before, after),
         cpu_use: seen::cpu_use(before, after),
         throttling: seen::throttling(before, after),
+        io_limits: seen::io_limits(before, after),
     })
 }
 
@@ -148,6 +148,7 @@ fn unsampled(before: &Sampled, after: &Sampled, per: &str) -> ProfileReport {
         block_io: Vec::new(),
         cpu_use: Vec::new(),
         throttling: seen::throttling(before, after),
+        io_limits: seen::io_limits(before, after),
     }
 }
 
@@ -167,8 +168,7 @@ fn grown_calls(before: &Sampled, after: &Sampled) -> Vec<GrownCalls> {
             let error = DISPERSION.sqrt()
                 * (was.max(1) as f64).sqrt().mul_add(1.0 / of_before, (call.count as f64).sqrt() / of_after);
             // A single kill is one too many.
-            after >= MORE_CALLS * before
-                && (after - before > SURE * error || call.call == TracedCall::OomKill)
+            after >= MORE_CALLS * before && (after - before > SURE * error || call.call.is_end())
         };
         if more(before.seconds, after.seconds) && more(before.operations as f64, after.operations as f64) {
             grown.push(GrownCalls {
@@ -310,7 +310,7 @@ fn callers<'p>(profile: &'p Profile, function: &Frame) -> Vec<&'p Frame> {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock};
+    use plimsoll_model::observation::{Arm, ProfileBuilder, ProfileClock, TracedCall};
     use proptest::prelude::*;
 
     use super::*;

@@ -4,10 +4,10 @@
 //! one thread at one time is likely to be seen of it again a little later.
 
 use plimsoll_model::observation::{
-    BlockIo, CpuUse, FailedCalls, Frame, FrameKind, Throttled, Wait, WaitSite,
+    BlockIo, CpuUse, FailedCalls, Frame, FrameKind, IoLimit, Throttled, Wait, WaitSite,
 };
 use plimsoll_model::report::{
-    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, WaitFor, Who,
 };
 
 use crate::sampled::Sampled;
@@ -276,6 +276,26 @@ pub(crate) fn throttling(before: &Sampled, after: &Sampled) -> Vec<GrownThrottli
     grown.collect()
 }
 
+/// Limits of what control groups may ask of block devices, that are lower after. Groups of which no process ran on the side before had none there.
+pub(crate) fn io_limits(before: &Sampled, after: &Sampled) -> Vec<LowerIoLimit> {
+    let lower = after.profile.seen.io_limits.iter().filter_map(|limit| {
+        let same = |it: &&IoLimit| {
+            (&it.owner, &it.group, &it.device, &it.what)
+                == (&limit.owner, &limit.group, &limit.device, &limit.what)
+        };
+        let was = before.profile.seen.io_limits.iter().find(same).map(|it| it.most);
+        was.is_none_or(|was| was > limit.most).then(|| LowerIoLimit {
+            host: limit.owner.name.clone(),
+            group: limit.group.clone(),
+            device: limit.device.clone(),
+            what: limit.what.clone(),
+            before: was,
+            after: limit.most,
+        })
+    });
+    lower.collect()
+}
+
 /// Processes that used more of the CPUs, both in each second and for each operation.
 pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     let hertz = f64::from(after.profile.hertz);
@@ -417,6 +437,22 @@ mod tests {
         let grown = throttling(&of(0), &of(80));
         assert_eq!((grown[0].after_share, grown[0].after_us), (0.8, 4800.0));
         assert!(throttling(&of(80), &of(80)).is_empty() && throttling(&of(0), &of(2)).is_empty());
+    }
+
+    #[test]
+    fn a_limit_is_told_where_it_is_lower_than_it_was_or_there_was_none() {
+        let of = |most: Option<u64>| {
+            side(1000, |seen| {
+                if let Some(most) = most {
+                    let (device, what) = ("vda".to_owned(), "wiops".to_owned());
+                    seen.io_limit(IoLimit { owner: owner(), group: "/held".into(), device, what, most });
+                }
+            })
+        };
+        assert_eq!(io_limits(&of(None), &of(Some(50)))[0].after, 50);
+        assert_eq!(io_limits(&of(Some(90)), &of(Some(50)))[0].before, Some(90));
+        assert!(io_limits(&of(Some(50)), &of(Some(50))).is_empty());
+        assert!(io_limits(&of(Some(50)), &of(None)).is_empty());
     }
 
     #[test]

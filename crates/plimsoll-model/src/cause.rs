@@ -71,6 +71,18 @@ macro_rules! each_cause {
             CpuQuotaThrottled: cpu_quota_throttled = "cpu.quota_throttled", "A quota of CPU time stops the service";
             /// Others use the CPUs that what is measured waits for.
             CpuContended: cpu_contended = "cpu.contended", "Another program takes the CPUs";
+            /// One CPU does the network's work for all (softirqs), and is busy with it.
+            CpuSoftirqImbalance: cpu_softirq_imbalance = "cpu.softirq_imbalance", "One CPU does the network's work for all";
+            /// A control group, or the kernel, lets a program ask less of a disk than this could do.
+            DiskThrottled: disk_throttled = "disk.throttled", "Somebody limits what may be asked of the disk";
+            /// A queueing discipline lets no more through than its rate.
+            NetShaped: net_shaped = "net.shaped", "Traffic is held to a rate";
+            /// A service waits for answers to questions for names.
+            NameLookupSlow: name_lookup_slow = "name.lookup_slow", "Looking up names takes long";
+            /// A process of the service ends by a signal.
+            ServiceCrashed: service_crashed = "service.crashed", "A process of the service crashes or is killed";
+            /// The load generator cannot do what it is to do, so that it is measured and not the system.
+            GeneratorSaturated: generator_saturated = "generator.saturated", "The load generator is the bottleneck";
             /// The kernel takes longer for each operation, in a function that no other cause knows.
             KernelPathLonger: kernel_path_longer = "kernel.path_longer", "The kernel takes longer for each operation";
         }

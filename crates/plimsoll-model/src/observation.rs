@@ -18,7 +18,7 @@ pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
-pub use seen::{BlockIo, CpuUse, FailedCalls, Seen, Throttled, Wait, WaitSite};
+pub use seen::{BlockIo, CpuUse, FailedCalls, IoLimit, Seen, Throttled, Wait, WaitSite};
 
 use crate::experiment::load::OfKind;
 pub use crate::experiment::load::bulk::BulkFacts;

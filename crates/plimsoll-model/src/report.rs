@@ -22,7 +22,9 @@ pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatRe
 pub use events::{EventRecovery, EventReport, RecoveryOutcome};
 pub use finding::Finding;
 pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
-pub use seen::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who};
+pub use seen::{
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, WaitFor, Who,
+};
 
 /// The name and version of the JSON form of a run. The number rises when a field changes its meaning or goes away.
 pub const RUN_SCHEMA: &str = "plimsoll.run/2";

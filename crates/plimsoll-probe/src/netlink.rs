@@ -1,5 +1,6 @@
 //! Dumps over netlink (RFC 3549): ask once, and get every object of a kind.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -48,6 +49,59 @@ pub(crate) fn count_route_objects(object: RouteObject) -> io::Result<u64> {
     let mut count = 0;
     dump(SockProtocol::NetlinkRoute, object.request(), &[0; 12], |_| count += 1)?;
     Ok(count)
+}
+
+/// What the queueing disciplines of one kind have counted, over all interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueCounts {
+    /// Packets that were dropped.
+    pub(crate) drops: u64,
+    /// How often a packet had to wait because its rate was used up.
+    pub(crate) overlimits: u64,
+}
+
+/// Attributes of a queueing discipline: linux/rtnetlink.h (TCA_KIND, TCA_STATS2), linux/gen_stats.h (TCA_STATS_QUEUE).
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_QUEUE: u16 = 3;
+/// Bytes of `struct tcmsg`, behind which the attributes stand.
+const TCMSG: usize = 20;
+/// Where `struct gnet_stats_queue` has drops and overlimits.
+const DROPS: usize = 8;
+const OVERLIMITS: usize = 16;
+
+/// What the queueing disciplines of the calling thread's network namespace have counted, by their kinds: `tbf`, `netem`.
+pub(crate) fn queueing_disciplines() -> io::Result<BTreeMap<String, QueueCounts>> {
+    let mut kinds: BTreeMap<String, QueueCounts> = BTreeMap::new();
+    dump(SockProtocol::NetlinkRoute, libc::RTM_GETQDISC, &[0; TCMSG], |message| {
+        let Some((kind, counts)) = message.get(TCMSG..).and_then(discipline) else { return };
+        let known = kinds.entry(kind).or_default();
+        known.drops += counts.drops;
+        known.overlimits += counts.overlimits;
+    })?;
+    Ok(kinds)
+}
+
+/// The kind and the counts of a queueing discipline, from its attributes.
+fn discipline(attributes: &[u8]) -> Option<(String, QueueCounts)> {
+    let kind = attribute(attributes, TCA_KIND)?.split(|byte| *byte == 0).next()?;
+    let queue = attribute(attribute(attributes, TCA_STATS2)?, TCA_STATS_QUEUE)?;
+    let number = |at: usize| Some(u64::from(u32::from_ne_bytes(*queue.get(at..)?.first_chunk()?)));
+    let counts = QueueCounts { drops: number(DROPS)?, overlimits: number(OVERLIMITS)? };
+    Some((String::from_utf8_lossy(kind).into_owned(), counts))
+}
+
+/// The payload of the first attribute of a type (`struct rtattr`: its length with these four bytes, and its type).
+fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    loop {
+        let header: &[u8; 4] = attributes.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let payload = attributes.get(4..length)?;
+        if u16::from_ne_bytes([header[2], header[3]]) == wanted {
+            return Some(payload);
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
 }
 
 /// NFNL_SUBSYS_NFTABLES (linux/netfilter/nfnetlink.h) and NFT_MSG_GETRULE (linux/netfilter/nf_tables.h).
@@ -146,6 +200,26 @@ mod tests {
             take_messages(&message(NLMSG_ERROR, &(-2_i32).to_ne_bytes()), &mut |_| ()).expect_err("ENOENT");
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
         assert!(take_messages(&message(NLMSG_DONE, &0_i32.to_ne_bytes()), &mut |_| ()).expect("the end"));
+    }
+
+    #[test]
+    fn the_counts_of_a_queueing_discipline_are_found_among_its_attributes() {
+        let attribute = |kind: u16, payload: &[u8]| {
+            let mut bytes = ((4 + payload.len()) as u16).to_ne_bytes().to_vec();
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(payload);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes
+        };
+        let queue: Vec<u8> = [0_u32, 0, 7, 0, 900].iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let mut all = attribute(TCA_KIND, b"tbf\0");
+        all.extend(attribute(2, &[0; 5]));
+        all.extend(attribute(TCA_STATS2, &attribute(TCA_STATS_QUEUE, &queue)));
+        let expected = QueueCounts { drops: 7, overlimits: 900 };
+        assert_eq!(discipline(&all), Some(("tbf".to_owned(), expected)));
+        assert_eq!(discipline(&all[..all.len() - 3]), None, "it is cut off");
+        assert_eq!(discipline(&[0; 16]), None, "an attribute without a length");
+        queueing_disciplines().expect("a dump");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod junit;
 mod loads;
 pub mod markdown;
 pub mod postal;
+pub mod pprof;
 pub mod screen;
 pub mod text;
 

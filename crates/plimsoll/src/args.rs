@@ -11,7 +11,7 @@ mod watching;
 pub use environment::parse;
 pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
-pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs};
+pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use watching::WatchArgs;
 

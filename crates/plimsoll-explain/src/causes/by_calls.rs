@@ -22,8 +22,7 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
     let is_own =
         |it: &&GrownCalls| it.owner_kind == FrameKind::Host && known.measured.processes.contains(&it.process);
     // The kernel's own threads do it on behalf of others: a loop device flushes by making its file durable.
-    let by_programs =
-        calls(known).filter(|it| it.call != TracedCall::OomKill && it.owner_kind != FrameKind::Shared);
+    let by_programs = calls(known).filter(|it| !it.call.is_end() && it.owner_kind != FrameKind::Shared);
     let (own, foreign): (Vec<_>, Vec<_>) = by_programs.partition(is_own);
     let foreign = if known.measured.waits_for_disk || !own.is_empty() { foreign } else { Vec::new() };
     Syncs { own, foreign }
@@ -33,6 +32,16 @@ pub(super) fn syncs<'k>(known: &'k Known<'_>) -> Syncs<'k> {
 pub(super) fn killed<'k>(known: &'k Known<'_>) -> (Vec<&'k GrownCalls>, Vec<&'k GrownCalls>) {
     let killed = calls(known).filter(|it| it.call == TracedCall::OomKill);
     killed.partition(|it| it.owner_kind == FrameKind::Host)
+}
+
+/// Processes of the run's hosts that ended by a signal, but for those that memory had run out for.
+pub(super) fn crashed<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCalls> {
+    let (starved, _) = killed(known);
+    let is_other = |it: &&GrownCalls| {
+        !starved.iter().any(|known| (&known.owner, &known.process) == (&it.owner, &it.process))
+    };
+    let crashed = calls(known).filter(|it| it.call == TracedCall::Crash && it.owner_kind == FrameKind::Host);
+    crashed.filter(is_other).collect()
 }
 
 fn calls<'k>(known: &'k Known<'_>) -> impl Iterator<Item = &'k GrownCalls> {

@@ -42,6 +42,11 @@ pub(super) fn grown<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evid
     evidence.iter().filter(is_it).filter(grew).max_by(|a, b| a.after.total_cmp(&b.after))
 }
 
+/// A share that grew, which cannot double where it was large already.
+pub(super) fn raised<'e>(name: &str, evidence: &'e [Evidence]) -> Option<&'e Evidence> {
+    evidence.iter().find(|it| it.metric.split(' ').next() == Some(name) && it.shift > 0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Known, named};

@@ -145,6 +145,7 @@ mod tests {
             block_io: Vec::new(),
             cpu_use: Vec::new(),
             throttling: Vec::new(),
+            io_limits: Vec::new(),
         }
     }
 

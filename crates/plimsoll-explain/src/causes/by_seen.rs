@@ -2,10 +2,14 @@
 
 use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::observation::FrameKind;
-use plimsoll_model::report::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownWait, WaitFor, Who};
+use plimsoll_model::report::{
+    GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, WaitFor, Who,
+};
 
 use super::{Known, QUOTED};
 
+/// A group that is stopped in fewer of its periods is held up by something else.
+const LEAST_STOPPED: f64 = 0.1;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// System calls of processes of the run's hosts that failed with one of these errors.
@@ -31,6 +35,30 @@ pub(super) fn foreign_block_io<'k>(known: &'k Known<'_>) -> Vec<&'k GrownBlockIo
 pub(super) fn foreign_cpu_use<'k>(known: &'k Known<'_>) -> Vec<&'k GrownCpuUse> {
     let all = known.profile.map_or(&[][..], |profile| &profile.cpu_use);
     all.iter().filter(|it| !is_own(known, &it.who)).collect()
+}
+
+/// Control groups that are stopped by their quota in a good part of their periods: in fewer something else holds them up.
+pub(super) fn stopped<'k>(known: &'k Known<'_>) -> Vec<&'k GrownThrottling> {
+    let all = known.profile.map_or(&[][..], |profile| &profile.throttling);
+    all.iter().filter(|it| it.after_share >= LEAST_STOPPED).collect()
+}
+
+/// A group that is stopped, as evidence.
+pub(super) fn told_stopped(known: &Known<'_>, group: &GrownThrottling) -> Vec<CauseEvidence> {
+    let per = known.profile.map_or("operation", |profile| profile.per.as_str());
+    let share = CauseEvidence {
+        metric: format!("periods in which {} on {} was stopped", group.group, group.host),
+        before: 100.0 * group.before_share,
+        after: 100.0 * group.after_share,
+        unit: "%".to_owned(),
+    };
+    let time = CauseEvidence {
+        metric: format!("time that it was stopped (per {per})"),
+        before: group.before_us,
+        after: group.after_us,
+        unit: format!("µs/{per}"),
+    };
+    vec![share, time]
 }
 
 /// Whether it is what is measured, the load that measures it, or the kernel, which works for others.

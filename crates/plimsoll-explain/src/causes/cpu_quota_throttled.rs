@@ -1,9 +1,9 @@
 //! `cpu.quota_throttled`: A control group has used up its quota of CPU time, and is stopped until its next period.
 
-use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
-use plimsoll_model::report::{GrownThrottling, WaitFor};
+use plimsoll_model::cause::{Cause, CauseId};
+use plimsoll_model::report::WaitFor;
 
-use super::{Definition, Known, Page, When, by_hand, by_seen, cause};
+use super::{Definition, Known, Page, When, by_hand, by_seen, cause, generator_saturated};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
@@ -17,33 +17,19 @@ pub(super) const DEFINITION: Definition = Definition {
     change: by_hand,
 };
 
-/// A group that is stopped in fewer of its periods is held up by something else.
-const LEAST_SHARE: f64 = 0.1;
-
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let stopped = known.profile.map_or(&[][..], |profile| &profile.throttling);
-    let stopped: Vec<&GrownThrottling> = stopped.iter().filter(|it| it.after_share >= LEAST_SHARE).collect();
-    let (Some(first), Some(profile)) = (stopped.first(), known.profile) else { return Vec::new() };
-    let share = CauseEvidence {
-        metric: format!("periods in which {} on {} was stopped", first.group, first.host),
-        before: 100.0 * first.before_share,
-        after: 100.0 * first.after_share,
-        unit: "%".to_owned(),
-    };
-    let time = CauseEvidence {
-        metric: format!("time that it was stopped (per {})", profile.per),
-        before: first.before_us,
-        after: first.after_us,
-        unit: format!("µs/{}", profile.per),
-    };
+    let stopped = by_seen::stopped(known);
+    // What holds the generator back stops no service.
+    let first = stopped.into_iter().find(|it| !generator_saturated::of_the_load(known, it));
+    let Some(first) = first else { return Vec::new() };
     let waits = by_seen::told_waits(known, &by_seen::waits(known, WaitFor::Cpu));
-    let evidence = [share, time].into_iter().chain(waits).collect();
+    let evidence = by_seen::told_stopped(known, first).into_iter().chain(waits).collect();
     vec![cause(CauseId::CpuQuotaThrottled, 0.9, evidence)]
 }
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::report::ProfileReport;
+    use plimsoll_model::report::{GrownThrottling, ProfileReport};
 
     use super::super::fixture::profile;
     use super::super::named;

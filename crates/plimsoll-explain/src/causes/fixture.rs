@@ -40,7 +40,12 @@ pub(super) fn flushes() -> Evidence {
 
 /// A relay that waits for a disk.
 pub(super) fn relay() -> Measured {
-    Measured { processes: vec!["relay".into()], waits_for_disk: true, load: None }
+    Measured {
+        processes: vec!["relay".into()],
+        hosts: vec!["relay".into()],
+        waits_for_disk: true,
+        load: Some(("client".into(), "plimsoll".into())),
+    }
 }
 
 /// A profile in which nothing grew.
@@ -70,6 +75,7 @@ pub(super) fn profile() -> ProfileReport {
         block_io: Vec::new(),
         cpu_use: Vec::new(),
         throttling: Vec::new(),
+        io_limits: Vec::new(),
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Known<'a> {
 pub struct Measured {
     /// The names of its processes on the run's hosts: what these call is nobody else's doing.
     pub processes: Vec<String>,
+    /// The hosts that these run on.
+    pub hosts: Vec<String>,
     /// Whether it waits for a disk, which others may keep busy. A web server that writes nothing is not held up by somebody else's flush.
     pub waits_for_disk: bool,
     /// The host that the load comes from, and the process there that makes it.

@@ -59,21 +59,30 @@ pub enum TracedCall {
     FileSystemSync,
     /// A process is killed because memory has run out.
     OomKill,
+    /// A process ends by a signal: it made a mistake that the CPU or itself found (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE), or is killed (SIGKILL).
+    Crash,
 }
 
 impl TracedCall {
-    /// What to call it in front of who called it; who was killed, for the last.
+    /// Whether a process ends by it, which a single one is too many of.
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::OomKill | Self::Crash)
+    }
+
+    /// What to call it in front of who called it; who was killed, for the last two.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::FileSync => "fsync of a file by",
             Self::FileSystemSync => "sync of a file system by",
             Self::OomKill => "killed for want of memory:",
+            Self::Crash => "ended by a signal:",
         }
     }
 }
 
-/// How often a process made a call; for [`TracedCall::OomKill`], how often it was the one that was killed.
+/// How often a process made a call; for [`TracedCall::OomKill`] and [`TracedCall::Crash`], how often it was the one that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
     /// The call.

@@ -29,6 +29,9 @@ pub struct Seen {
     /// How often control groups of the run's hosts were stopped by their quota of CPU time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
+    /// To what control groups of the run's hosts may ask of block devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub io_limits: Vec<IoLimit>,
 }
 
 /// What a thread waits for.
@@ -119,6 +122,21 @@ pub struct Throttled {
     pub us: u64,
 }
 
+/// What the processes of a control group may ask of a block device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLimit {
+    /// The host that its processes are of.
+    pub owner: Frame,
+    /// Its path.
+    pub group: String,
+    /// The device.
+    pub device: String,
+    /// What is limited, as the kernel calls it: `wbps`, `riops` ...
+    pub what: String,
+    /// To how much in each second: bytes or requests.
+    pub most: u64,
+}
+
 impl Seen {
     /// Whether nothing was looked at.
     #[must_use]
@@ -133,6 +151,7 @@ impl Seen {
         other.block_io.iter().for_each(|io| self.block(io.clone()));
         other.cpu_use.iter().for_each(|used| self.cpu(used.clone()));
         other.throttled.iter().for_each(|throttled| self.throttle(throttled.clone()));
+        other.io_limits.iter().for_each(|limit| self.io_limit(limit.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
     }
@@ -187,6 +206,18 @@ impl Seen {
                 known.us += more.us;
             }
             None => self.throttled.push(more),
+        }
+    }
+
+    /// Notes a limit of a control group; of two that it had one after the other, the smaller.
+    pub fn io_limit(&mut self, more: IoLimit) {
+        let is_same = |it: &&mut IoLimit| {
+            (&it.owner, &it.group, &it.device, &it.what)
+                == (&more.owner, &more.group, &more.device, &more.what)
+        };
+        match self.io_limits.iter_mut().find(is_same) {
+            Some(known) => known.most = known.most.min(more.most),
+            None => self.io_limits.push(more),
         }
     }
 

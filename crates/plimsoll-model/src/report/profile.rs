@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait};
+use super::{GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit};
 use crate::observation::{FrameKind, ProfileClock, TracedCall};
 
 /// Where the CPUs' time went, before and after, or on the better side and on the worse.
@@ -50,6 +50,9 @@ pub struct ProfileReport {
     /// Control groups that were stopped more often by their quota of CPU time.
     #[serde(default)]
     pub throttling: Vec<GrownThrottling>,
+    /// Limits of what control groups may ask of block devices, that are lower.
+    #[serde(default)]
+    pub io_limits: Vec<LowerIoLimit>,
 }
 
 impl ProfileReport {

@@ -123,6 +123,23 @@ pub struct GrownThrottling {
     pub after_us: f64,
 }
 
+/// A limit of what a control group may ask of a block device, that is lower on the worse side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LowerIoLimit {
+    /// The host that its processes are of.
+    pub host: String,
+    /// Its path.
+    pub group: String,
+    /// The device.
+    pub device: String,
+    /// What is limited, as the kernel calls it (`io.max`): `rbps`, `wbps`, `riops` or `wiops`.
+    pub what: String,
+    /// The limit before; null where there was none.
+    pub before: Option<u64>,
+    /// The same after.
+    pub after: u64,
+}
+
 impl WaitSite {
     /// Where it is, in words: `jbd2_log_wait_commit in fsync`.
     #[must_use]

@@ -21,6 +21,7 @@
 //! | `nf_conntrack.FIELD` | `net/stat/nf_conntrack` | each second | summed over CPUs: `insert_failed`, `drop`, `early_drop`, `search_restart` ... |
 //! | `netstat.PROTOCOL.FIELD` | `net/netstat` | each second | Linux's own counters: `netstat.TcpExt.ListenDrops` |
 //! | `dev.INTERFACE.FIELD` | `net/dev` | each second | bytes, packets, errors, drops, each way |
+//! | `qdisc.KIND.{drops,overlimits}` | route netlink | each second | of the queueing disciplines that limit a rate (`tc qdisc`): packets dropped; times that one had to wait because the rate was used up |
 //! | `machine.vmstat.FIELD` | `vmstat` | each second | memory management, in pages and events |
 //! | `machine.meminfo.FIELD` | `meminfo` | each second | memory by use |
 //! | `machine.diskstats.DEVICE.FIELD` | `diskstats` | each second | `reads`, `read_bytes`, `read_time`, `busy`, `queue_time`, `flushes` ... |
@@ -73,7 +74,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::raw_now_ns;
 use crate::connections;
-use crate::netlink::{RouteObject, count_nft_rules, count_route_objects};
+use crate::netlink::{RouteObject, count_nft_rules, count_route_objects, queueing_disciplines};
 use source::{Source, Tier};
 use table::Table;
 
@@ -250,6 +251,19 @@ impl Counters {
         if tier >= Tier::Slow && self.scope == Scope::MachineAndHost {
             journals::read(&self.proc, &mut self.table);
         }
+        if tier >= Tier::Slow && self.live {
+            self.read_queueing_disciplines();
+        }
+    }
+
+    /// Without permission, or without any, nothing is told of them.
+    fn read_queueing_disciplines(&mut self) {
+        for (kind, counts) in queueing_disciplines().unwrap_or_default() {
+            if SHAPERS.contains(&kind.as_str()) {
+                self.table.set_named(&format!("qdisc.{kind}.drops"), counts.drops as f64);
+                self.table.set_named(&format!("qdisc.{kind}.overlimits"), counts.overlimits as f64);
+            }
+        }
     }
 
     /// Reads what does not stand in one file.
@@ -316,6 +330,9 @@ impl Counters {
         self.listed.extend_from_slice(&self.absent_state);
     }
 }
+
+/// Queueing disciplines that hold traffic to a rate: net/sched.
+const SHAPERS: [&str; 7] = ["tbf", "htb", "hfsc", "cake", "netem", "cbq", "etf"];
 
 /// Where the network namespace's files are: the calling thread's, since `/proc/net` is the main thread's.
 fn net_directory(proc: &Path) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Who makes files durable, and who is killed because memory has run out: by the kernel's tracepoints.
+//! Who makes files durable, who is killed because memory has run out, and who ends by a signal: by the kernel's tracepoints.
 //!
 //! The tracepoints are those of file systems and not of system calls: tracing even one system call makes every one of all processes go a longer
 //! way.
@@ -11,11 +11,14 @@ use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use plimsoll_model::observation::TracedCall;
 
+use super::failures::set_filter;
 use super::tracefs::TraceFs;
 
-/// What is traced, the most telling first: include/trace/events/oom.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
-const TRACED: [(TracedCall, &str); 9] = [
+/// What is traced, the most telling first: include/trace/events/oom.h, signal.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
+const TRACED: [(TracedCall, &str); 11] = [
     (TracedCall::OomKill, "oom/mark_victim"),
+    (TracedCall::Crash, SENT),
+    (TracedCall::Crash, DELIVERED),
     (TracedCall::FileSync, "ext4/ext4_sync_file_enter"),
     (TracedCall::FileSync, "xfs/xfs_file_fsync"),
     (TracedCall::FileSync, "btrfs/btrfs_sync_file"),
@@ -25,6 +28,15 @@ const TRACED: [(TracedCall, &str); 9] = [
     (TracedCall::FileSystemSync, "btrfs/btrfs_sync_fs"),
     (TracedCall::FileSystemSync, "f2fs/f2fs_sync_fs"),
 ];
+/// A signal is sent: SIGKILL counts here, because every other thread of a process that exits seems to get one when it ends.
+const SENT: &str = "signal/signal_generate";
+/// A signal arrives. Those that tell of a mistake count here, where nobody handles them: SIGILL, SIGABRT, SIGBUS, SIGFPE and SIGSEGV.
+const DELIVERED: &str = "signal/signal_deliver";
+/// What is let through of tracepoints that tell of much else.
+const FILTERS: [(&str, &str); 2] = [
+    (SENT, "sig == 9"),
+    (DELIVERED, "sa_handler == 0 && (sig == 4 || sig == 6 || sig == 7 || sig == 8 || sig == 11)"),
+];
 /// The part of the descriptors that a process may have which is used: each tracepoint takes one on each CPU.
 const PART_OF_DESCRIPTORS: usize = 2;
 /// The size of a buffer in bytes, of which there is one for each tracepoint and CPU: room for some hundred calls between two looks.
@@ -32,10 +44,13 @@ const BUFFER: usize = 1 << 13;
 /// Where the id of the victim stands in what `oom/mark_victim` writes: behind the fields that all tracepoints have (type, flags, preempt count and
 /// process: 8 bytes).
 const VICTIM: usize = 8;
+/// Where the name and the id of whom a signal is sent to stand in what `signal/signal_generate` writes, and how long the name may be: behind the signal,
+/// its errno and its code.
+const SENT_TO: (usize, usize, usize) = (20, 36, 16);
 
 /// Counters on tracepoints, on each CPU. There are none of those that this kernel does not have.
 pub(super) struct CallRings {
-    samplers: Vec<(TracedCall, Sampler)>,
+    samplers: Vec<(TracedCall, &'static str, Sampler)>,
     untraced: Vec<&'static str>,
 }
 
@@ -45,10 +60,11 @@ impl CallRings {
         let known = TRACED.iter().filter_map(|(call, name)| Some((*call, *name, files.id(name)?)));
         let mut traced: Vec<(TracedCall, &'static str, u64)> = known.collect();
         let without_room = traced.split_off(traced.len().min(room_for(descriptors(), cpus.len())));
-        let each =
-            traced.iter().flat_map(|(call, _, id)| cpus.iter().map(move |cpu| (*call, sampler(*id, *cpu))));
+        let each = traced.iter().flat_map(|(call, name, id)| {
+            cpus.iter().map(move |cpu| (*call, *name, sampler(*id, name, *cpu)))
+        });
         // Without one of them the others tell less, not wrongly.
-        let samplers = each.filter_map(|(call, sampler)| Some((call, sampler.ok()?))).collect();
+        let samplers = each.filter_map(|(call, name, sampler)| Some((call, name, sampler.ok()?))).collect();
         Self { samplers, untraced: without_room.into_iter().map(|(_, name, _)| name).collect() }
     }
 
@@ -58,27 +74,27 @@ impl CallRings {
     }
 
     pub(super) fn enable(&mut self) {
-        for (_, sampler) in &mut self.samplers {
+        for (.., sampler) in &mut self.samplers {
             let _ = sampler.enable();
         }
     }
 
     pub(super) fn disable(&mut self) {
-        for (_, sampler) in &mut self.samplers {
+        for (.., sampler) in &mut self.samplers {
             let _ = sampler.disable();
         }
     }
 
     /// Takes everything out of the buffers: when which call was made, and by which process; with its name where the kernel gives it.
     pub(super) fn empty_into(&mut self, mut tell: impl FnMut(u64, TracedCall, u32, Option<String>)) {
-        for (call, sampler) in &mut self.samplers {
+        for (call, tracepoint, sampler) in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
                 let Ok(Record::Sample(sample)) = record.parse_record() else { continue };
-                let pid = match call {
-                    TracedCall::OomKill => victim(sample.raw()),
-                    TracedCall::FileSync | TracedCall::FileSystemSync => sample.pid(),
+                let (pid, name) = match (*call, *tracepoint) {
+                    (TracedCall::OomKill, _) => (victim(sample.raw()), sample.raw().and_then(victims_name)),
+                    (TracedCall::Crash, SENT) => sample.raw().and_then(sent_to).unzip(),
+                    _ => (sample.pid(), None),
                 };
-                let name = sample.raw().filter(|_| *call == TracedCall::OomKill).and_then(victims_name);
                 if let (Some(at), Some(pid)) = (sample.time(), pid) {
                     tell(at, *call, pid, name);
                 }
@@ -111,8 +127,16 @@ fn victims_name(raw: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
-fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
-    Builder::new(Tracepoint::with_id(tracepoint))
+/// Whom a signal is sent to.
+fn sent_to(raw: &[u8]) -> Option<(u32, String)> {
+    let (name_at, id_at, length) = SENT_TO;
+    let id = u32::from_ne_bytes(*raw.get(id_at..)?.first_chunk()?);
+    let name = raw.get(name_at..name_at + length)?.split(|byte| *byte == 0).next()?;
+    Some((id, String::from_utf8_lossy(name).into_owned()))
+}
+
+fn sampler(tracepoint: u64, name: &str, cpu: usize) -> io::Result<Sampler> {
+    let sampler = Builder::new(Tracepoint::with_id(tracepoint))
         .any_pid()
         .one_cpu(cpu)
         .include_kernel()
@@ -121,7 +145,11 @@ fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
         .sample_period(1)
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
         .build()?
-        .sampled(BUFFER)
+        .sampled(BUFFER)?;
+    if let Some((_, filter)) = FILTERS.iter().find(|(tracepoint, _)| *tracepoint == name) {
+        set_filter(&sampler, filter)?;
+    }
+    Ok(sampler)
 }
 
 #[cfg(test)]
@@ -134,6 +162,33 @@ mod tests {
         assert_eq!(room_for(1024, 128), 3);
         assert_eq!(room_for(1024, 512), 0);
         assert!((room_for(1024, 100) + 1) * 100 <= 512);
+    }
+
+    #[test]
+    fn whom_a_signal_is_sent_to_is_read_from_its_place() {
+        let mut raw = vec![0_u8; 20];
+        raw.extend(b"nginx\0\0\0\0\0\0\0\0\0\0\0");
+        raw.extend(42_u32.to_ne_bytes());
+        assert_eq!(sent_to(&raw), Some((42, "nginx".to_owned())));
+        assert_eq!(sent_to(&raw[..38]), None, "it is cut off");
+    }
+
+    #[test]
+    fn a_process_that_is_killed_and_one_that_aborts_are_told_and_one_that_exits_is_not() {
+        let cpus = super::super::rings::cpus().unwrap();
+        let mut rings = CallRings::open(&cpus);
+        rings.enable();
+        let end = |command: &str| {
+            let mut child = std::process::Command::new("sh").args(["-c", command]).spawn().unwrap();
+            child.wait().unwrap();
+            child.id()
+        };
+        let ids = ["kill -9 $$", "kill -ABRT $$", "exit 1"].map(end);
+        rings.disable();
+        let mut told = Vec::new();
+        rings.empty_into(|_, call, pid, _| told.push((call, pid)));
+        let crashed = ids.map(|id| told.contains(&(TracedCall::Crash, id)));
+        assert_eq!(crashed, [true, true, false], "{told:?}");
     }
 
     #[test]

@@ -154,7 +154,7 @@ fn sampler(tracepoint: u64, cpu: usize) -> io::Result<Sampler> {
 }
 
 /// Lets through what the kernel finds this to be true of.
-fn set_filter(sampler: &Sampler, filter: &str) -> io::Result<()> {
+pub(super) fn set_filter(sampler: &Sampler, filter: &str) -> io::Result<()> {
     let filter = CString::new(filter)?;
     #[expect(unsafe_code, reason = "ioctl(2) has no safe form")]
     // SAFETY: the descriptor is that of a perf event, and the filter a string that ends with a zero and outlives the call, which copies it.

@@ -10,6 +10,8 @@
 mod blocks;
 mod calls;
 mod failures;
+mod io_limits;
+mod jit;
 mod processes;
 mod quotas;
 mod rings;

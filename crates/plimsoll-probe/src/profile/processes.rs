@@ -1,10 +1,13 @@
 //! Which process a sample belongs to, and which files its code comes from.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use super::jit;
 
 /// Code that a process has mapped from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ impl Processes {
         let process = self.known.entry(pid).or_insert_with(|| read(pid));
         process.mappings.get_or_insert_with(|| {
             let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-            Arc::new(parse(&maps))
+            Arc::new(parse(&maps, || jit::map_of(pid)))
         });
         process
     }
@@ -112,24 +115,27 @@ fn read(pid: u32) -> Process {
         namespace: fs::metadata(format!("/proc/{pid}/ns/net")).ok().map(|inode| inode.ino()),
         kind: if is_of_kernel { ProcessKind::KernelThread } else { ProcessKind::Program },
     };
-    Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps))) }
+    Process { identity, mappings: maps.ok().map(|maps| Arc::new(parse(&maps, || jit::map_of(pid)))) }
 }
 
-/// The code among the mappings of `/proc/PID/maps`.
-fn parse(maps: &str) -> Vec<Mapping> {
+/// The code among the mappings of `/proc/PID/maps`. What belongs to no file the program has compiled itself: its names stand in `compiled`, by their
+/// addresses.
+fn parse(maps: &str, compiled: impl FnOnce() -> PathBuf) -> Vec<Mapping> {
+    let compiled: LazyCell<Arc<Path>, _> = LazyCell::new(|| compiled().into());
     let line = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
         let runs = words.next()?.contains('x');
         let offset = words.next()?;
-        let file = line.find('/').map(|at| &line[at..]).filter(|_| runs)?;
         let number = |hex| u64::from_str_radix(hex, 16).ok();
-        Some(Mapping {
-            start: number(start)?,
-            end: number(end)?,
-            offset: number(offset)?,
-            file: Path::new(file).into(),
-        })
+        let (start, end) = (number(start)?, number(end)?);
+        let is_nameless = words.nth(2).is_none();
+        let (file, offset) = match line.find('/').map(|at| &line[at..]) {
+            Some(file) => (Path::new(file).into(), number(offset)?),
+            None if is_nameless && runs => (Arc::clone(&compiled), start),
+            None => return None,
+        };
+        runs.then_some(Mapping { start, end, offset, file })
     };
     maps.lines().filter_map(line).collect()
 }
@@ -142,10 +148,16 @@ mod tests {
     fn code_is_found_by_its_file_and_data_is_not() {
         let maps = "00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus daemon\n\
                     00651000-00652000 r--p 00051000 08:02 173521      /usr/bin/dbus daemon\n\
+                    7f0000000000-7f0000001000 rwxp 00000000 00:00 0\n\
+                    7f0000001000-7f0000002000 rw-p 00000000 00:00 0\n\
                     7ffd5a000000-7ffd5a001000 r-xp 00000000 00:00 0   [vdso]\n";
-        let process = Process { mappings: Some(Arc::new(parse(maps))), ..Process::default() };
+        let map = Path::new("/tmp/perf-1.map");
+        let process = Process { mappings: Some(Arc::new(parse(maps, || map.to_owned()))), ..Process::default() };
         let (file, offset) = process.locate(0x0040_0123).expect("it is mapped");
         assert_eq!((&*file, offset), (Path::new("/usr/bin/dbus daemon"), 0x1123));
+        let compiled = process.locate(0x7f00_0000_0010).expect("it is mapped");
+        assert_eq!((&*compiled.0, compiled.1), (map, 0x7f00_0000_0010));
+        assert!(process.locate(0x7f00_0000_1010).is_none() && process.locate(0x7ffd_5a00_0010).is_none());
         assert!(process.locate(0x0045_2000).is_none() && process.locate(0x0065_1000).is_none());
     }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Where hierarchies are mounted, mostly; those of version 2 at the top or beside those of version 1.
-const MOUNTED: &str = "/sys/fs/cgroup";
+pub(super) const MOUNTED: &str = "/sys/fs/cgroup";
 
 /// How often a group was stopped because its quota was used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,20 +78,29 @@ impl Quotas {
 
 /// The group that has the controller of CPU time, from `/proc/PID/cgroup` (cgroups(7)): its path, and its folder. None for a root group.
 fn group_of_cpu(mounted: &Path, text: &str) -> Option<(String, PathBuf)> {
+    group_of(mounted, text, "cpu", |folder| folder.join("cpu.stat").exists())
+}
+
+/// The group that has a controller of version 1, or of version 2 where its folder is one that is wanted.
+pub(super) fn group_of(
+    mounted: &Path,
+    text: &str,
+    controller: &str,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Option<(String, PathBuf)> {
     let groups = text.lines().filter_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let inside = path.strip_prefix('/').filter(|inside| !inside.is_empty() && !inside.contains(".."))?;
-        let is_cpu = controllers.split(',').any(|name| name == "cpu");
+        let is_own = controllers.split(',').any(|name| name == controller);
         let mounts = match controllers {
             "" => vec![mounted.to_owned(), mounted.join("unified")],
-            _ if is_cpu => vec![mounted.join(controllers), mounted.join("cpu")],
+            _ if is_own => vec![mounted.join(controllers), mounted.join(controller)],
             _ => return None,
         };
-        let folder =
-            mounts.into_iter().map(|mount| mount.join(inside)).find(|it| it.join("cpu.stat").exists())?;
-        Some((is_cpu, path.to_owned(), folder))
+        let folder = mounts.into_iter().map(|mount| mount.join(inside)).find(|it| is_wanted(it))?;
+        Some((is_own, path.to_owned(), folder))
     });
-    groups.max_by_key(|(is_cpu, ..)| *is_cpu).map(|(_, path, folder)| (path, folder))
+    groups.max_by_key(|(is_own, ..)| *is_own).map(|(_, path, folder)| (path, folder))
 }
 
 fn read(stat: &File) -> Option<Throttled> {

@@ -15,11 +15,12 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
 use nix::unistd::Uid;
 use plimsoll_model::observation::{
-    BlockIo, CallCount, FailedCalls, Frame, FrameKind, Profile, ProfileBuilder, Seen, Throttled, Wait,
-    WaitSite,
+    BlockIo, CallCount, FailedCalls, Frame, FrameKind, IoLimit, Profile, ProfileBuilder, Seen, Throttled,
+    Wait, WaitSite,
 };
 use syscalls::Sysno;
 
+use super::jit::{self, JitMap};
 use super::processes::{Identity, ProcessKind};
 use super::rings::Sampled;
 use super::{HostNamespaces, waits};
@@ -55,6 +56,8 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 const MACHINE: &str = "machine";
 /// What threads of the kernel, and interrupts of idle CPUs, belong to.
 const KERNEL: &str = "kernel";
+/// What a function is called that a program has compiled itself, and given no name to.
+const COMPILED: &str = "[compiled]";
 /// What softirqs belong to that follow an interrupt.
 const SOFTIRQ: &str = "softirq";
 
@@ -64,6 +67,8 @@ pub(super) struct Symbols {
     kernel: Source<'static>,
     /// The file that has the names of each program: itself, or one beside it.
     programs: HashMap<(Arc<Path>, bool), Option<Program>>,
+    /// The names of what programs have compiled themselves, by the files that they write them to.
+    compiled: HashMap<Arc<Path>, JitMap>,
     known: HashMap<Place, Frame>,
 }
 
@@ -79,6 +84,7 @@ impl Symbols {
             symbolizer: Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).build(),
             kernel: Source::Kernel(kernel),
             programs: HashMap::new(),
+            compiled: HashMap::new(),
             known: HashMap::new(),
         }
     }
@@ -144,6 +150,14 @@ impl Symbols {
                 let name = found.ok().and_then(Symbolized::into_sym).map(|it| it.name.into_owned());
                 Frame::new(FrameKind::Kernel, name.as_deref().map_or("[kernel]", as_in_the_source))
             }
+            Place::Program { file, offset, is_of_the_run } if jit::is_map(file) => {
+                let map = self.compiled.entry(Arc::clone(file)).or_default();
+                match map.name(file, *offset, *is_of_the_run) {
+                    Some(name) => Frame::new(FrameKind::User, name),
+                    // It may get a name later.
+                    None => return Frame::new(FrameKind::User, COMPILED),
+                }
+            }
             Place::Program { file, offset, is_of_the_run } => {
                 let known = self.programs.len();
                 let program = self.programs.entry((Arc::clone(file), *is_of_the_run)).or_insert_with(|| {
@@ -170,20 +184,23 @@ fn as_in_the_source(name: &str) -> &str {
 /// mapped may be a pipe, or be cut short while it is read, which ends the reader. Processes of the run may bring their own files; of others only
 /// what nobody but their owner can write is read, and that owner is root or whoever runs this.
 fn program(file: &Path, is_of_the_run: bool) -> Option<Program> {
-    let opened =
-        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
-    let metadata = opened.metadata().ok()?;
-    let is_owned = metadata.uid() == 0 || metadata.uid() == Uid::effective().as_raw();
-    let is_safe = is_of_the_run || is_owned && metadata.mode() & WRITABLE_BY_OTHERS == 0;
-    if !metadata.is_file() || !is_safe {
-        return None;
-    }
+    let (opened, _) = open_safely(file, is_of_the_run)?;
     let itself = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
     let split_off =
         read_elf_build_id(&itself).ok().flatten().map(|id| split_off(&id)).filter(|path| path.exists());
     let mut elf = Elf::new(split_off.unwrap_or(itself));
     elf.debug_syms = false;
     Some(Program { source: Source::Elf(elf), _file: opened })
+}
+
+/// A file with names, and its length, where it may be read; see [`program`].
+pub(super) fn open_safely(file: &Path, is_of_the_run: bool) -> Option<(File, u64)> {
+    let opened =
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
+    let metadata = opened.metadata().ok()?;
+    let is_owned = metadata.uid() == 0 || metadata.uid() == Uid::effective().as_raw();
+    let is_safe = is_of_the_run || is_owned && metadata.mode() & WRITABLE_BY_OTHERS == 0;
+    (metadata.is_file() && is_safe).then_some((opened, metadata.len()))
 }
 
 fn split_off(build_id: &[u8]) -> PathBuf {
@@ -238,6 +255,19 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
             us: throttled.us,
         });
     }
+    for ((namespace, group, device, what), most) in &sampled.waiting.io_limits {
+        let Some(host) = hosts.get(namespace) else { continue };
+        let number = device.split_once(':').and_then(|(major, minor)| {
+            Some(major.parse::<u32>().ok()? << MINOR_BITS | minor.parse::<u32>().ok()?)
+        });
+        seen.io_limit(IoLimit {
+            owner: Frame::new(FrameKind::Host, host),
+            group: group.clone(),
+            device: number.map_or_else(|| device.clone(), block_device),
+            what: (*what).to_owned(),
+            most: *most,
+        });
+    }
     seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);
     seen
 }
@@ -256,9 +286,12 @@ fn system_call(number: i64) -> String {
     known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())
 }
 
-/// The name of a block device by its number, of which 20 bits are the minor part (include/linux/kdev_t.h).
+/// So many bits of the number of a device are the minor part (include/linux/kdev_t.h).
+const MINOR_BITS: u32 = 20;
+
+/// The name of a block device by its number.
 fn block_device(number: u32) -> String {
-    let (major, minor) = (number >> 20, number & 0xf_ffff);
+    let (major, minor) = (number >> MINOR_BITS, number & ((1 << MINOR_BITS) - 1));
     let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
     let name = link.ok().and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
     name.unwrap_or_else(|| format!("{major}:{minor}"))

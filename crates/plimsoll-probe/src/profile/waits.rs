@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 
 use super::HostNamespaces;
+use super::io_limits::{IoLimits, Limits};
 use super::processes::{Identity, ProcessKind};
 use super::quotas::{Groups, Quotas};
 
@@ -60,6 +61,8 @@ pub(super) struct Waiting {
     pub(super) looks: u64,
     /// How often control groups were stopped by their quota of CPU time.
     pub(super) groups: Groups,
+    /// What control groups may ask of block devices.
+    pub(super) io_limits: Limits,
 }
 
 impl Waiting {
@@ -76,6 +79,10 @@ impl Waiting {
             known.throttled += throttled.throttled;
             known.us += throttled.us;
         }
+        for (limit, most) in other.io_limits {
+            let known = self.io_limits.entry(limit).or_insert(most);
+            *known = most.min(*known);
+        }
     }
 }
 
@@ -85,6 +92,7 @@ pub(super) struct Looker {
     processes: HashMap<u32, Seen>,
     names: HashMap<String, Arc<str>>,
     quotas: Quotas,
+    io_limits: IoLimits,
     last: Instant,
     due: Instant,
     looks: u64,
@@ -124,6 +132,7 @@ impl Looker {
             processes: HashMap::new(),
             names: HashMap::new(),
             quotas: Quotas::default(),
+            io_limits: IoLimits::default(),
             last: now,
             due: now,
             looks: 0,
@@ -147,6 +156,7 @@ impl Looker {
 
     /// Ends it, with a last look where the one before is some time ago.
     pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
+        self.io_limits.look(|host| hosts.contains_key(&host), &mut waiting.io_limits);
         if self.last.elapsed() >= EVERY.0 {
             self.look(hosts, waiting);
         } else {
@@ -222,6 +232,7 @@ impl Looker {
                     if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = &new
                     {
                         self.quotas.watch(*host, pid);
+                        self.io_limits.watch(*host, pid);
                     }
                     new
                 }

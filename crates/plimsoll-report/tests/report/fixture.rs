@@ -679,6 +679,7 @@ fn profile() -> ProfileReport {
         block_io: Vec::new(),
         cpu_use: Vec::new(),
         throttling: Vec::new(),
+        io_limits: Vec::new(),
     }
 }
 

@@ -93,6 +93,8 @@ pub enum ExportFormat {
     Parquet,
     /// Sampled stacks, one on each line, for tools that draw flame graphs.
     Folded,
+    /// Sampled stacks as a gzipped profile of pprof, with the two sides of a comparison as its sample types `before` and `after`.
+    Pprof,
     /// Latencies as HdrHistogram's percentile distribution, a block for each cell, phase and arm.
     Hdr,
 }

@@ -84,6 +84,14 @@ pub struct CompareArgs {
     /// Say why one of two commands is worse: from the kernel's counters and from samples of the stacks of all CPUs, while either runs.
     #[arg(long, requires = "a")]
     pub explain: bool,
+    /// What to look at for that: `host`, this network namespace; `namespace=WHICH`, another one, by the number of a process in it, the name that `ip netns`
+    /// gave it, or its path; `cgroup=PATH`, the network of a control group's processes, which are then what is measured.
+    #[arg(long, value_name = "WHAT", requires = "explain", default_value = "host", value_parser = Observe::parse)]
+    pub observe: Observe,
+    /// The name of a program whose work is measured, as the kernel knows it (`ps -o comm`); may be given several times. Whatever others do is a stranger's
+    /// doing [default: what the two commands begin with, and the programs of the control group].
+    #[arg(long, value_name = "NAME", requires = "explain")]
+    pub program: Vec<String>,
     /// The seed of the random order [default: a random one].
     #[arg(long, value_name = "N", env = "PLIMSOLL_SEED")]
     pub seed: Option<u64>,
@@ -93,6 +101,28 @@ pub struct CompareArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// What is looked at while commands run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observe {
+    /// The network namespace that `plimsoll` runs in.
+    Host,
+    /// A network namespace.
+    Namespace(String),
+    /// The network namespace of a control group's processes.
+    Group(String),
+}
+
+impl Observe {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            None if text == "host" => Ok(Self::Host),
+            Some(("namespace", which)) if !which.is_empty() => Ok(Self::Namespace(which.to_owned())),
+            Some(("cgroup", which)) if !which.is_empty() => Ok(Self::Group(which.to_owned())),
+            _ => Err("expected host, namespace=WHICH or cgroup=PATH".to_owned()),
+        }
+    }
 }
 
 /// Arguments of `bisect`.

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         }
         ExportFormat::Parquet => output::document(|out| export::parquet(out, &report, &trials, &wanted)),
         ExportFormat::Folded => show::folded(&plan, &report, &trials),
+        ExportFormat::Pprof => show::pprof(&plan, &report, &trials),
         ExportFormat::Hdr => output::document(|out| export::hdr(out, &trials, &wanted)),
     }?;
     Ok(Exit::Holds)

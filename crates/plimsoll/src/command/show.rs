@@ -1,9 +1,9 @@
 //! `plimsoll show`.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use plimsoll_model::cause::CauseId;
-use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
 use plimsoll_model::verdict::Outcome;
@@ -100,19 +100,47 @@ pub(crate) fn page(
     plimsoll_report::html::run(out, report, trials, &drawn)
 }
 
-/// Prints the stacks of a run: of the two sides that its verdict compares, else all of them.
+/// Prints the stacks of a run as text: of the two sides that its verdict compares, else all of them.
 pub(crate) fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
+    match stacks(plan, report, trials)? {
+        Stacks::Sides(stacks, operations) => {
+            output::document(|out| plimsoll_report::folded::difference(out, &stacks, operations))
+        }
+        Stacks::All(profile) => output::document(|out| plimsoll_report::folded::all(out, &profile)),
+    }
+}
+
+/// The same for pprof.
+pub(crate) fn pprof(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(Failure::Usage("a profile of pprof is no text: send it into a file (> run.pb.gz)".into()));
+    }
+    match stacks(plan, report, trials)? {
+        Stacks::Sides(stacks, operations) => {
+            output::document(|out| plimsoll_report::pprof::difference(out, &stacks, operations))
+        }
+        Stacks::All(profile) => output::document(|out| plimsoll_report::pprof::all(out, &profile)),
+    }
+}
+
+/// The stacks of a run.
+enum Stacks {
+    /// Of the two sides that its verdict compares, and how many operations these had.
+    Sides(Box<[Profile; 2]>, [u64; 2]),
+    All(Box<Profile>),
+}
+
+fn stacks(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<Stacks, Failure> {
     if let Some((stacks, profile)) = plimsoll_assess::stacks(plan, trials).zip(report.profile.as_ref()) {
         let operations = [profile.before.operations, profile.after.operations];
-        return output::document(|out| plimsoll_report::folded::difference(out, &stacks, operations));
+        return Ok(Stacks::Sides(Box::new(stacks), operations));
     }
-    match plimsoll_assess::all_stacks(trials) {
-        Some(profile) => output::document(|out| plimsoll_report::folded::all(out, &profile)),
-        None => Err(Failure::Usage(format!(
+    plimsoll_assess::all_stacks(trials).map(|profile| Stacks::All(Box::new(profile))).ok_or_else(|| {
+        Failure::Usage(format!(
             "run {} has no samples of stacks; a run with probes that may profile has (`plimsoll doctor` says whether)",
             report.run
-        ))),
-    }
+        ))
+    })
 }
 
 /// Prints a run to stdout.

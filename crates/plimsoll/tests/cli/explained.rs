@@ -275,6 +275,86 @@ fn of_two_commands_the_worse_one_is_explained() {
     lab.plimsoll(&["compare", "--explain", "latest", "latest"]).exits(2).says("--a <COMMAND>");
 }
 
+#[test]
+fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
+    let lab = Lab::of_root();
+    // What is compared is the same work, of `gzip`; in the second command somebody else uses the CPUs meanwhile.
+    let work = "head -c 3000000 /dev/urandom | gzip -1 > /dev/null";
+    let quiet = format!("sh -c '{work}'");
+    let crowded = format!(
+        "sh -c 'for i in 1 2 3 4 5 6; do sha256sum /dev/zero & all=\"$all $!\"; done; {work}; kill $all'"
+    );
+    let mut args = vec!["compare", "--explain", "--observe", "host", "--program", "gzip"];
+    args.extend(["--a", &quiet, "--b", &crowded, "--min-pairs", "8", "--format", "json"]);
+    let told = lab.plimsoll(&args).exits(1).json();
+    assert_eq!(told["outcome"], "slower", "{told}");
+    let cause = &told["causes"][0];
+    assert_eq!(cause["id"], "cpu.contended", "{} {}", told["causes"], told["profile"]["cpu_use"]);
+    assert_eq!(cause["evidence"][0]["metric"], "CPUs that host/sha256sum used");
+    let args = ["compare", "--explain", "--a", "true", "--b", "true", "--observe"];
+    for (what, says) in [("all", "expected host"), ("cgroup=/no/such", "expected a control group")] {
+        lab.plimsoll(&[&args[..], &[what]].concat()).exits(2).says(says);
+    }
+}
+
+/// A server in Python that waits a little for each answer, and may have only so many files and sockets open.
+const FEW_DESCRIPTORS: &str = r#"
+question = "Which side is worse, and why?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.web]
+on = "server"
+exec = ["python3", "-c", """
+import http.server, os, resource, sys, time
+limit = int(os.environ['DESCRIPTORS'])
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.004)
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+Server(('', int(sys.argv[1])), Page).serve_forever()
+""", "{port}"]
+env = { DESCRIPTORS = "256" }
+[loads.visitors]
+from = "client"
+to = "web"
+http = { duration = "1s", concurrency = 20, close_first = "server" }
+[[phases]]
+name = "visits"
+measure = "visitors"
+[factors.release]
+set = "services.web.env.DESCRIPTORS"
+levels = ["256", "8"]
+[[claims]]
+difference = { phase = "visits", factor = "release", metric = "connections_per_second", expect = "slower" }
+[run]
+min_trials = 6
+max_trials = 6
+"#;
+
+#[test]
+fn a_server_that_may_open_few_files_is_named_with_the_call_that_failed() {
+    let lab = Lab::of_root();
+    let file = lab.file("few.toml", FEW_DESCRIPTORS);
+    let report = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0).json();
+    let cause = &report["causes"][0];
+    assert_eq!(
+        cause["id"], "limit.file_descriptors",
+        "{} {}",
+        report["causes"], report["profile"]["failures"]
+    );
+    assert_eq!(cause["evidence"][0]["metric"], "accept4 failed with EMFILE in server/python3");
+    let run = report["run"].as_str().expect("an id");
+    lab.plimsoll(&["export", run, "--format", "pprof"]).exits(0);
+}
+
 /// Somebody who holds the server's processes to a quota of CPU time, in one of two releases.
 const QUOTA: &str = r#"
 [services.quota]

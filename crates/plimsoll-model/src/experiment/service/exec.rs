@@ -43,7 +43,10 @@ impl ServiceType for ExecService {
 
     fn programs(&self) -> Vec<&str> {
         let program = self.argv.first().map_or("", String::as_str);
-        vec![program.rsplit('/').next().unwrap_or(program)]
+        // A shell or a wrapper runs another program in its place: what stands behind the last `exec`.
+        let replaced =
+            self.argv.iter().filter_map(|word| word.rsplit_once("exec ")?.1.split_whitespace().next());
+        std::iter::once(program).chain(replaced).map(|name| name.rsplit('/').next().unwrap_or(name)).collect()
     }
 
     fn takes_mail(&self) -> bool {

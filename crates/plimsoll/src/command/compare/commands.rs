@@ -131,7 +131,7 @@ impl<'a> Commands<'a> {
             runner: Runner::new(interrupts, args.figure.ignore_failure)?.guarded(Guard::start()?),
             prepare: args.prepare.as_deref(),
             place: Place::default(),
-            observer: args.explain.then(Observer::open).transpose()?,
+            observer: args.explain.then(|| Observer::open(args, cells)).transpose()?,
         })
     }
 

@@ -5,6 +5,7 @@ mod cells;
 mod commands;
 mod json;
 mod observe;
+mod observed;
 mod progress;
 pub(crate) mod runs;
 mod text;

@@ -1,6 +1,6 @@
 //! Looks at the machine while either of two commands runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
@@ -9,9 +9,11 @@ use plimsoll_assess::commands::{self, Command, CommandRun};
 use plimsoll_judge::compare::Comparison;
 use plimsoll_model::observation::Arm;
 use plimsoll_model::verdict::Outcome;
-use plimsoll_probe::counters::{Counters, Depth};
-use plimsoll_probe::profile::{HostNamespaces, Profiler};
+use plimsoll_probe::profile::Profiler;
 
+use super::cells::Cell;
+use super::observed::Observed;
+use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::profiler::missing;
 
@@ -20,7 +22,9 @@ const SIDES: [Arm; 2] = [Arm::Control, Arm::Treatment];
 
 /// The counters and the stacks of the machine, by the command that ran meanwhile.
 pub(super) struct Observer {
-    counters: Counters,
+    observed: Observed,
+    /// The programs whose work is measured.
+    programs: BTreeSet<String>,
     profiler: Option<Profiler>,
     /// Why there are no stacks.
     missing: Vec<String>,
@@ -28,10 +32,13 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    pub(super) fn open() -> Result<Self, Failure> {
-        let counters = Counters::open(Path::new("/")).map_err(|error| {
-            Failure::could_not(format!("the counters of this machine cannot be read: {error}"))
-        })?;
+    pub(super) fn open(args: &CompareArgs, cells: &[Cell]) -> Result<Self, Failure> {
+        let observed = Observed::open(&args.observe)?;
+        let programs: BTreeSet<String> = if args.program.is_empty() {
+            cells.iter().filter_map(|cell| program(&cell.command)).chain(observed.programs()).collect()
+        } else {
+            args.program.iter().cloned().collect()
+        };
         let (profiler, missing) = match Profiler::open() {
             Ok(profiler) => {
                 let missing = missing(&profiler).map(|what| format!("Not seen: {what}."));
@@ -39,14 +46,14 @@ impl Observer {
             }
             Err(error) => (None, vec![format!("No profile was taken: {error}.")]),
         };
-        Ok(Self { counters, profiler, missing, runs: Default::default() })
+        Ok(Self { observed, programs, profiler, missing, runs: Default::default() })
     }
 
     /// Looks at the machine while something runs that is of the first command (0) or the second (1).
     pub(super) fn during<T>(&mut self, which: usize, run: impl FnOnce() -> T) -> T {
-        let before = self.counters.read(Depth::Light);
+        let before = self.observed.read();
         if let Some(profiler) = &self.profiler {
-            profiler.start(HostNamespaces::new());
+            profiler.start(self.observed.namespaces.clone());
         }
         let start = Instant::now();
         let ended = run();
@@ -54,7 +61,7 @@ impl Observer {
         if let Some(profiler) = &self.profiler {
             profiler.stop(SIDES[which]);
         }
-        let counters: BTreeMap<String, f64> = before.change(&self.counters.read(Depth::Light));
+        let counters: BTreeMap<String, f64> = before.change(&self.observed.read());
         self.runs[which].push(CommandRun { counters, seconds });
         ended
     }
@@ -80,6 +87,30 @@ impl Observer {
                 .map(|at| profiles.swap_remove(at)),
         };
         let (better, worse) = (side(1 - worse), side(worse));
-        (Some(commands::explain(&better, &worse)), std::mem::take(&mut self.missing))
+        let programs = self.programs.iter().cloned().collect();
+        (Some(commands::explain(&better, &worse, programs)), std::mem::take(&mut self.missing))
+    }
+}
+
+/// The program that a command begins with, by the name that the kernel gives it: its first 15 bytes.
+fn program(command: &str) -> Option<String> {
+    let is_setting = |word: &&str| word.contains('=') && !word.contains('/');
+    let word = command.split_whitespace().find(|word| !is_setting(word))?;
+    let name = Path::new(word).file_name()?.to_string_lossy();
+    Some(name.chars().take(LONGEST_NAME).collect())
+}
+
+/// The longest name that the kernel keeps of a process (TASK_COMM_LEN without its zero).
+const LONGEST_NAME: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_known_by_its_first_word_that_is_no_setting() {
+        assert_eq!(program("LC_ALL=C /usr/bin/sort -n file").as_deref(), Some("sort"));
+        assert_eq!(program("a-very-long-program-name x").as_deref(), Some("a-very-long-pro"));
+        assert_eq!(program("  "), None);
     }
 }

@@ -1,0 +1,150 @@
+//! Figures of each slice that no single counter tells: shares of the busiest CPU, of the generator's threads, and questions that nobody answered.
+
+use std::collections::BTreeMap;
+
+use plimsoll_explain::evidence::Figure;
+use plimsoll_model::observation::{PhaseRecord, Slice};
+use plimsoll_model::plan::Plan;
+
+use super::evidence::{MACHINE, Sides, figures, operations, place};
+use super::sides::Side;
+
+/// Softirqs that take less than this of one CPU's time are spread by chance, in per cent.
+const LEAST_SOFTIRQ: f64 = 5.0;
+
+/// The figures of phases, each with its side.
+pub(super) fn of(plan: &Plan, phases: &[(&PhaseRecord, Side)]) -> Vec<Figure> {
+    let (mut levels, mut of_one) = (Sides::new(), Sides::new());
+    for (phase, side) in phases {
+        let load = plan.experiment.measured_load(&phase.name);
+        let load = load.and_then(|name| plan.experiment.loads.get(name));
+        for slice in &phase.slices {
+            let place = place(slice, *side);
+            let mut level = |host: &str, name: &str, value: f64| {
+                levels.entry((host.to_owned(), name.to_owned())).or_default()[place].push(value);
+            };
+            let machine = slice.counters.get(MACHINE);
+            for (name, share) in machine.into_iter().flat_map(|counters| busiest(counters, slice)) {
+                level(MACHINE, name, share);
+            }
+            if let (Some(load), Some(busy)) = (load, generators_share(slice)) {
+                level(&load.from, "generator.busy_share", busy);
+            }
+            for (host, counters) in &slice.counters {
+                if let Some((unanswered, number)) = unanswered(counters).zip(operations(slice)) {
+                    let key = (host.clone(), "datagrams.unanswered".to_owned());
+                    of_one.entry(key).or_default()[place].push(unanswered / number as f64);
+                }
+            }
+        }
+    }
+    let mut all = figures(levels, None);
+    all.extend(figures(of_one, Some("operation")));
+    all
+}
+
+/// What part of all softirqs' time the CPU took that took most of it, which part of all received packets the CPU that received most, and for which part of
+/// the time the first was busy; nothing where there is one CPU, or hardly any such time.
+fn busiest(counters: &BTreeMap<String, f64>, slice: &Slice) -> Vec<(&'static str, f64)> {
+    let of_cpus = |start: &str, field: &str| -> Vec<(String, f64)> {
+        let each = counters.iter().filter_map(|(name, value)| {
+            let cpu = name.strip_prefix(start)?.strip_suffix(field)?.strip_suffix('.')?;
+            cpu.bytes().all(|byte| byte.is_ascii_digit()).then(|| (cpu.to_owned(), *value))
+        });
+        each.filter(|(cpu, _)| !cpu.is_empty()).collect()
+    };
+    let share = |of: &[(String, f64)]| {
+        let most = of.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let all: f64 = of.iter().map(|(_, value)| value).sum();
+        (all > 0.0).then(|| (most.0.clone(), 100.0 * most.1 / all))
+    };
+    let us = slice.result.elapsed_ns as f64 / 1e3;
+    let softirq = of_cpus("machine.stat.cpu", "softirq");
+    let packets = of_cpus("machine.softnet.cpu", "processed");
+    let cpus = of_cpus("machine.stat.cpu", "user").len();
+    let time: f64 = softirq.iter().map(|(_, us)| us).sum();
+    if cpus < 2 || 100.0 * time < LEAST_SOFTIRQ * us {
+        return Vec::new();
+    }
+    let (Some((cpu, of_time)), Some((_, of_packets))) = (share(&softirq), share(&packets)) else {
+        return Vec::new();
+    };
+    let idle = counters.get(&format!("machine.stat.cpu{cpu}.idle")).copied().unwrap_or(0.0);
+    vec![
+        ("softirq.busiest_share", of_time),
+        ("softnet.busiest_share", of_packets),
+        ("softirq.busiest_busy_share", 100.0 * (1.0 - idle / us).clamp(0.0, 1.0)),
+    ]
+}
+
+/// For which part of the measured time the threads of the load used a CPU; nothing where their work is what is measured.
+fn generators_share(slice: &Slice) -> Option<f64> {
+    let result = &slice.result;
+    if result.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()) {
+        return None;
+    }
+    let had = result.elapsed_ns as f64 / 1e3 * f64::from(result.threads);
+    (had > 0.0).then(|| 100.0 * (result.user_us + result.system_us) as f64 / had)
+}
+
+/// Datagrams that a host sent beyond those that it got. Who asks for names sends one and gets one; who only receives sends none.
+fn unanswered(counters: &BTreeMap<String, f64>) -> Option<f64> {
+    let of = |name: &str| counters.get(name).copied().unwrap_or(0.0);
+    let sent = of("snmp.Udp.OutDatagrams");
+    counters
+        .keys()
+        .any(|name| name.starts_with("snmp."))
+        .then(|| (sent - of("snmp.Udp.InDatagrams")).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::LoadResult;
+
+    use super::*;
+
+    fn slice(user_us: u64) -> Slice {
+        let result = LoadResult { elapsed_ns: 1_000_000_000, user_us, threads: 2, ..LoadResult::default() };
+        crate::fixture::slice(result)
+    }
+
+    fn counters(all: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        all.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    #[test]
+    fn the_cpu_that_does_most_of_the_softirqs_is_told_with_its_share() {
+        let of = |second: f64| {
+            let all = counters(&[
+                ("machine.stat.cpu0.user", 1.0),
+                ("machine.stat.cpu1.user", 1.0),
+                ("machine.stat.cpu.softirq", 400_000.0),
+                ("machine.stat.cpu0.softirq", 400_000.0 - second),
+                ("machine.stat.cpu1.softirq", second),
+                ("machine.stat.cpu0.idle", 100_000.0),
+                ("machine.softnet.cpu0.processed", 9000.0),
+                ("machine.softnet.cpu1.processed", 1000.0),
+            ]);
+            busiest(&all, &slice(0))
+        };
+        assert_eq!(
+            of(40_000.0),
+            [
+                ("softirq.busiest_share", 90.0),
+                ("softnet.busiest_share", 90.0),
+                ("softirq.busiest_busy_share", 90.0)
+            ]
+        );
+        assert!(busiest(&counters(&[("machine.stat.cpu0.softirq", 4e5)]), &slice(0)).is_empty(), "one CPU");
+    }
+
+    #[test]
+    fn threads_that_are_always_busy_and_questions_without_answers_are_counted() {
+        assert_eq!(generators_share(&slice(1_800_000)), Some(90.0));
+        let of = |sent, got| {
+            unanswered(&counters(&[("snmp.Udp.OutDatagrams", sent), ("snmp.Udp.InDatagrams", got)]))
+        };
+        assert_eq!((of(50.0, 20.0), of(20.0, 20.0), of(0.0, 90.0)), (Some(30.0), Some(0.0), Some(0.0)));
+        assert_eq!(unanswered(&counters(&[("machine.stat.ctxt", 1.0)])), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! `service.crashed`: A process of the service ends by a signal.
+
+use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+
+use super::{Definition, Known, Page, When, by_calls, by_counters, by_hand, cause, quoted};
+
+pub(super) const DEFINITION: Definition = Definition {
+    page: Page {
+        evidence_for: "processes of a host of the run end by a signal that nobody handles (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) or by SIGKILL, and connections are refused or reset",
+        evidence_against: "memory has run out, and the kernel chose them (memory.oom); they end by themselves, with a status",
+        test: "keep whoever kills them from doing so, or go back to the version that did not crash, and measure again",
+        remedy: "read the process's log and its core dump (coredumpctl); find who sends the signal (trace signal:signal_generate)",
+    },
+    when: When::Always,
+    find,
+    change: by_hand,
+};
+
+const ID: CauseId = CauseId::ServiceCrashed;
+/// What clients get of it.
+const ERRORS: [&str; 2] = ["errors.refused", "errors.reset"];
+
+fn find(known: &Known<'_>) -> Vec<Cause> {
+    let crashed = by_calls::crashed(known);
+    let Some(first) = crashed.first() else { return Vec::new() };
+    let errors: Vec<CauseEvidence> =
+        ERRORS.iter().filter_map(|name| by_counters::grown(name, known.evidence)).map(quoted).collect();
+    let is_measured = known.measured.processes.contains(&first.process);
+    // A process that nothing is known of may have been of no use to what is measured.
+    let sure = match (is_measured, errors.is_empty()) {
+        (true, false) => 0.95,
+        (true, true) => 0.9,
+        (false, false) => 0.75,
+        (false, true) => 0.5,
+    };
+    let title = format!("{}: `{}` on {}", ID.title(), first.process, first.owner);
+    let evidence = by_calls::told(&crashed).chain(errors).collect();
+    vec![Cause { title, ..cause(ID, sure, evidence) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::observation::{FrameKind, TracedCall};
+    use plimsoll_model::report::ProfileReport;
+
+    use super::super::fixture::{calls, grew, profile, relay};
+    use super::super::named;
+    use super::*;
+
+    #[test]
+    fn a_process_of_the_service_that_is_killed_is_named_unless_memory_had_run_out() {
+        let of = |ended: &[TracedCall], process: &str| {
+            let calls = ended.iter().map(|call| calls(*call, FrameKind::Host, process)).collect();
+            let profile = ProfileReport { calls, ..profile() };
+            let evidence = [grew("client", "errors.refused (per connection)", 0.0, 0.2)];
+            named(&Known {
+                profile: Some(&profile),
+                measured: relay(),
+                evidence: &evidence,
+                ..Known::default()
+            })
+        };
+        let crashed = of(&[TracedCall::Crash], "relay");
+        assert_eq!((crashed[0].id, crashed[0].evidence.len()), (ID, 2));
+        assert_eq!(crashed[0].evidence[0].metric, "ended by a signal: relay/relay");
+        assert!(of(&[TracedCall::Crash], "helper")[0].confidence < crashed[0].confidence);
+        let starved = of(&[TracedCall::Crash, TracedCall::OomKill], "relay");
+        assert!(starved.iter().all(|cause| cause.id == CauseId::MemoryOom), "{starved:?}");
+    }
+}

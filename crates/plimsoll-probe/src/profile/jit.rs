@@ -1,0 +1,100 @@
+//! Names of functions that a program has compiled while it runs: those that runtimes write to `/tmp/perf-PID.map` (Linux,
+//! tools/perf/Documentation/jit-interface.txt), one on each line: where it begins, how long it is, both in hexadecimal, and its name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::symbols::open_safely;
+
+/// The most that is read of a map, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// The map of a process, by the id that it has itself, in the file system that it sees.
+pub(super) fn map_of(pid: u32) -> PathBuf {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let own = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().last());
+    let own = own.and_then(|id| id.parse().ok()).unwrap_or(pid);
+    PathBuf::from(format!("/proc/{pid}/root/tmp/perf-{own}.map"))
+}
+
+/// Whether a file is such a map.
+pub(super) fn is_map(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let number = name.strip_prefix("perf-").and_then(|rest| rest.strip_suffix(".map"));
+    number.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The names of a map, by where the functions begin, with where they end.
+#[derive(Debug, Default)]
+pub(super) struct JitMap {
+    functions: BTreeMap<u64, (u64, String)>,
+    read: u64,
+}
+
+impl JitMap {
+    /// The name of the function at an address. A map grows while its program runs: it is read again where it has.
+    pub(super) fn name(&mut self, file: &Path, address: u64, is_of_the_run: bool) -> Option<&str> {
+        if self.find(address).is_none() {
+            self.read_again(file, is_of_the_run);
+        }
+        self.find(address)
+    }
+
+    fn find(&self, address: u64) -> Option<&str> {
+        let (_, (end, name)) = self.functions.range(..=address).next_back()?;
+        (address < *end).then_some(name)
+    }
+
+    fn read_again(&mut self, file: &Path, is_of_the_run: bool) {
+        let Some((opened, length)) = open_safely(file, is_of_the_run) else { return };
+        if length == self.read {
+            return;
+        }
+        let mut bytes = Vec::new();
+        // What cannot be read has no names.
+        let _ = opened.take(LARGEST).read_to_end(&mut bytes);
+        self.read = length;
+        self.functions.extend(parse(&String::from_utf8_lossy(&bytes)));
+    }
+}
+
+fn parse(text: &str) -> impl Iterator<Item = (u64, (u64, String))> {
+    text.lines().filter_map(|line| {
+        let mut words = line.trim().splitn(3, ' ');
+        let mut number = || {
+            let word = words.next()?;
+            u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
+        };
+        let (start, size) = (number()?, number()?);
+        Some((start, (start.checked_add(size)?, words.next()?.trim().to_owned())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_by_any_of_their_addresses_also_those_that_come_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("perf-7.map");
+        fs::write(&file, "7f00 20 LazyCompile:~answer /app.js:1\n0x8000 10 stub\nnonsense\n").unwrap();
+        let mut map = JitMap::default();
+        assert_eq!(map.name(&file, 0x7f1f, true), Some("LazyCompile:~answer /app.js:1"));
+        assert_eq!(map.name(&file, 0x7f20, true), None);
+        assert_eq!(map.name(&file, 0x8000, true), Some("stub"));
+        let mut grown = fs::read_to_string(&file).unwrap();
+        grown.push_str("9000 40 later\n");
+        fs::write(&file, grown).unwrap();
+        assert_eq!(map.name(&file, 0x9001, true), Some("later"));
+    }
+
+    #[test]
+    fn a_map_is_known_by_its_name() {
+        assert!(is_map(Path::new("/proc/9/root/tmp/perf-9.map")));
+        assert!(!is_map(Path::new("/tmp/perf-.map")) && !is_map(Path::new("/usr/bin/perf")));
+        assert!(is_map(&map_of(std::process::id())));
+    }
+}

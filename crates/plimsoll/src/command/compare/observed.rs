@@ -1,0 +1,154 @@
+//! What is looked at while commands run: the whole machine, one network namespace of it, or a control group.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns};
+use plimsoll_model::observation::Snapshot;
+use plimsoll_probe::counters::{Counters, Depth};
+use plimsoll_probe::profile::HostNamespaces;
+
+use crate::args::Observe;
+use crate::failure::Failure;
+
+/// Where `ip netns` keeps namespaces by name.
+const NAMED: &str = "/run/netns";
+/// Where control groups are mounted, those of version 2 or the hierarchies of version 1.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// What is looked at.
+pub(super) struct Observed {
+    /// The network namespace, by its inode, and its name for a reader.
+    pub(super) namespaces: HostNamespaces,
+    /// The folder of a control group, whose processes are what is measured.
+    group: Option<PathBuf>,
+    counters: NamespaceCounters,
+}
+
+impl Observed {
+    pub(super) fn open(what: &Observe) -> Result<Self, Failure> {
+        let (namespace, name, group) = match what {
+            Observe::Host => (PathBuf::from("/proc/self/ns/net"), "host".to_owned(), None),
+            Observe::Namespace(which) => (namespace(which), which.clone(), None),
+            Observe::Group(which) => {
+                let folder = group(which)?;
+                let pid = processes(&folder).into_iter().next().ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "--observe: the control group {} has no process whose network could be looked at",
+                        folder.display()
+                    ))
+                })?;
+                (PathBuf::from(format!("/proc/{pid}/ns/net")), which.clone(), Some(folder))
+            }
+        };
+        let cannot = |error: &dyn std::fmt::Display| {
+            Failure::could_not(format!("--observe: {}: {error}", namespace.display()))
+        };
+        let file = File::open(&namespace).map_err(|error| cannot(&error))?;
+        let inode = file.metadata().map_err(|error| cannot(&error))?.ino();
+        let counters = NamespaceCounters::open(file).map_err(|error| cannot(&error))?;
+        Ok(Self { namespaces: BTreeMap::from([(inode, name)]), group, counters })
+    }
+
+    /// What the kernel has counted until now.
+    pub(super) fn read(&self) -> Snapshot {
+        self.counters.read()
+    }
+
+    /// The names of the programs in the control group that is looked at now.
+    pub(super) fn programs(&self) -> Vec<String> {
+        let pids = self.group.iter().flat_map(|folder| processes(folder));
+        let names = pids.filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok());
+        names.map(|name| name.trim_end().to_owned()).collect()
+    }
+}
+
+/// The file of a network namespace: of a process by its number, of a name that `ip netns` gave, or by its path.
+fn namespace(which: &str) -> PathBuf {
+    if which.bytes().all(|byte| byte.is_ascii_digit()) {
+        return PathBuf::from(format!("/proc/{which}/ns/net"));
+    }
+    if which.contains('/') { PathBuf::from(which) } else { Path::new(NAMED).join(which) }
+}
+
+/// The folder of a control group by its path, from the root of the file system or of the hierarchies.
+fn group(which: &str) -> Result<PathBuf, Failure> {
+    let inside = which.trim_start_matches('/');
+    let hierarchies = ["", "unified", "cpu", "memory", "systemd"];
+    let of_hierarchies = hierarchies.iter().map(|name| Path::new(GROUPS).join(name).join(inside));
+    let known = std::iter::once(PathBuf::from(which)).chain(of_hierarchies);
+    let mut existing = known.filter(|folder| folder.join("cgroup.procs").is_file());
+    existing.next().ok_or_else(|| {
+        Failure::Usage(format!("--observe: expected a control group below {GROUPS}, got `{which}`"))
+    })
+}
+
+/// The processes of a control group.
+fn processes(folder: &Path) -> Vec<u32> {
+    let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+/// Counters of a network namespace, read by a thread that lives in it.
+struct NamespaceCounters {
+    asked: Sender<()>,
+    told: Receiver<Snapshot>,
+}
+
+impl NamespaceCounters {
+    fn open(namespace: File) -> Result<Self, String> {
+        let (asked, questions) = channel::<()>();
+        let (answers, told) = channel();
+        let (opened, is_open) = channel();
+        thread::Builder::new()
+            .name("counters".into())
+            .spawn(move || {
+                let own = fs::metadata("/proc/thread-self/ns/net").map(|own| own.ino()).ok();
+                let is_own = own.is_some() && own == namespace.metadata().map(|other| other.ino()).ok();
+                let entered = if is_own { Ok(()) } else { setns(&namespace, CloneFlags::CLONE_NEWNET) };
+                let counters = entered
+                    .map_err(|error| error.to_string())
+                    .and_then(|()| Counters::open(Path::new("/")).map_err(|error| error.to_string()));
+                match counters {
+                    Ok(mut counters) => {
+                        let _ = opened.send(Ok(()));
+                        // Until nobody asks any more.
+                        while questions.recv().is_ok() && answers.send(counters.read(Depth::Light)).is_ok() {}
+                    }
+                    Err(error) => drop(opened.send(Err(error))),
+                }
+            })
+            .map_err(|error| error.to_string())?;
+        is_open.recv().map_err(|_| "the thread that reads counters has ended".to_owned())??;
+        Ok(Self { asked, told })
+    }
+
+    fn read(&self) -> Snapshot {
+        self.asked.send(()).ok().and_then(|()| self.told.recv().ok()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespaces_are_named_by_process_by_name_and_by_path() {
+        assert_eq!(namespace("42"), Path::new("/proc/42/ns/net"));
+        assert_eq!(namespace("blue"), Path::new("/run/netns/blue"));
+        assert_eq!(namespace("/proc/7/ns/net"), Path::new("/proc/7/ns/net"));
+    }
+
+    #[test]
+    fn the_counters_of_the_own_namespace_are_read_without_privilege() {
+        let observed = Observed::open(&Observe::Host).unwrap();
+        let values = observed.read().values;
+        assert!(values.contains_key("machine.stat.ctxt") && values.contains_key("snmp.Tcp.ActiveOpens"));
+        assert!(observed.programs().is_empty());
+        assert!(Observed::open(&Observe::Namespace("/no/such".into())).is_err());
+    }
+}
