@@ -23,7 +23,7 @@ pub struct Command {
 impl Command {
     fn sampled(&self) -> Option<Sampled> {
         Some(Sampled {
-            profile: self.profile.clone()?,
+            profile: self.profile.as_ref()?.of_the_run(),
             operations: self.runs.len() as u64,
             seconds: self.runs.iter().map(|run| run.seconds).sum(),
         })

@@ -249,10 +249,8 @@ mod tests {
         let mut bytes = Vec::new();
         GzDecoder::new(&*packed).read_to_end(&mut bytes).unwrap();
         let all = fields(&bytes);
-        let strings: Vec<String> = parts(&all, field::STRING)
-            .into_iter()
-            .map(|bytes| String::from_utf8(bytes).unwrap())
-            .collect();
+        let strings: Vec<String> =
+            parts(&all, field::STRING).into_iter().map(|bytes| String::from_utf8(bytes).unwrap()).collect();
         assert_eq!(strings[0], "");
         assert_eq!(parts(&all, field::SAMPLE_TYPE).len(), 2);
         let name_of = |id: u64| {

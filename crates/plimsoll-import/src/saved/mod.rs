@@ -46,7 +46,7 @@ pub enum Saved {
     /// Figures over time.
     Table(Table),
     /// Samples of stacks.
-    Stacks(Stacks),
+    Stacks(Box<Stacks>),
 }
 
 impl Saved {
@@ -70,7 +70,7 @@ pub fn read(text: &str) -> Result<Saved, SavedError> {
     } else if sar::is_banner(text) {
         sar::read(text).map(Saved::Table)
     } else if stacks::is_it(text) {
-        stacks::read(text).map(Saved::Stacks)
+        stacks::read(text).map(|stacks| Saved::Stacks(Box::new(stacks)))
     } else {
         Err(SavedError::Unknown)
     }

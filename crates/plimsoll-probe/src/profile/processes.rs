@@ -152,7 +152,8 @@ mod tests {
                     7f0000001000-7f0000002000 rw-p 00000000 00:00 0\n\
                     7ffd5a000000-7ffd5a001000 r-xp 00000000 00:00 0   [vdso]\n";
         let map = Path::new("/tmp/perf-1.map");
-        let process = Process { mappings: Some(Arc::new(parse(maps, || map.to_owned()))), ..Process::default() };
+        let process =
+            Process { mappings: Some(Arc::new(parse(maps, || map.to_owned()))), ..Process::default() };
         let (file, offset) = process.locate(0x0040_0123).expect("it is mapped");
         assert_eq!((&*file, offset), (Path::new("/usr/bin/dbus daemon"), 0x1123));
         let compiled = process.locate(0x7f00_0000_0010).expect("it is mapped");

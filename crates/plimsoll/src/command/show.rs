@@ -113,7 +113,9 @@ pub(crate) fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) ->
 /// The same for pprof.
 pub(crate) fn pprof(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
     if io::stdout().is_terminal() {
-        return Err(Failure::Usage("a profile of pprof is no text: send it into a file (> run.pb.gz)".into()));
+        return Err(Failure::Usage(
+            "a profile of pprof is no text: send it into a file (> run.pb.gz)".into(),
+        ));
     }
     match stacks(plan, report, trials)? {
         Stacks::Sides(stacks, operations) => {
