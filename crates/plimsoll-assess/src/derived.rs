@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_explain::evidence::Figure;
+use plimsoll_model::experiment::LoadFacts;
 use plimsoll_model::observation::{PhaseRecord, Slice};
 use plimsoll_model::plan::Plan;
 
@@ -80,7 +81,7 @@ fn busiest(counters: &BTreeMap<String, f64>, slice: &Slice) -> Vec<(&'static str
 /// For which part of the measured time the threads of the load used a CPU; nothing where their work is what is measured.
 fn generators_share(slice: &Slice) -> Option<f64> {
     let result = &slice.result;
-    if result.facts.as_ref().is_some_and(|facts| facts.measures_its_own_work()) {
+    if result.facts.as_ref().is_some_and(LoadFacts::measures_its_own_work) {
         return None;
     }
     let had = result.elapsed_ns as f64 / 1e3 * f64::from(result.threads);

@@ -82,13 +82,14 @@ pub(super) fn better_and_worse(findings: &[Finding]) -> Option<Difference<'_>> {
         Outcome::Slower => [&details.a, &details.b],
         _ => [&details.b, &details.a],
     };
-    Some(Difference { phase: &details.phase, metric: Metric::named(&finding.verdict.metric)?, sides })
+    Some(Difference { phase: &details.phase, metric: Metric::named(&finding.verdict.metric), sides })
 }
 
 /// A difference that is sure.
 pub(super) struct Difference<'f> {
     pub(super) phase: &'f str,
-    pub(super) metric: Metric,
+    /// Nothing where it is a figure that a program prints.
+    pub(super) metric: Option<Metric>,
     /// The levels of the better side, and of the worse one.
     pub(super) sides: [&'f BTreeMap<String, String>; 2],
 }

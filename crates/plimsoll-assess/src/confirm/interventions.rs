@@ -51,7 +51,7 @@ fn compared(plan: &Plan, trials: &[TrialRecord]) -> Option<Compared> {
     let findings = claims::findings(plan, trials);
     let Difference { phase, metric, sides: [better, worse] } = sides::better_and_worse(&findings)?;
     let (better, worse) = (better.clone(), worse.clone());
-    Some(Compared::Sides { phase: phase.to_owned(), metric, better, worse })
+    Some(Compared::Sides { phase: phase.to_owned(), metric: metric?, better, worse })
 }
 
 #[cfg(test)]

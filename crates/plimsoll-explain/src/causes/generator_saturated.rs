@@ -36,10 +36,13 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     vec![cause(ID, sure, first.into_iter().chain(by_seen::told_waits(known, &waits)).collect())]
 }
 
-/// Whether a group is on the host of the load, and nothing that is measured is there.
+/// Whether a group is on the host of the load alone: one that stops what is measured as well is no generator's.
 pub(super) fn of_the_load(known: &Known<'_>, group: &GrownThrottling) -> bool {
     let of_load = known.measured.load.as_ref().is_some_and(|(host, _)| *host == group.host);
-    of_load && !known.measured.hosts.contains(&group.host)
+    let stops_service = by_seen::stopped(known)
+        .iter()
+        .any(|it| it.group == group.group && known.measured.hosts.contains(&it.host));
+    of_load && !stops_service
 }
 
 #[cfg(test)]
@@ -73,6 +76,9 @@ mod tests {
     fn a_quota_on_the_host_of_the_load_is_the_generators_and_one_on_the_services_is_not() {
         assert_eq!(ids(&stopped("client"), &[]), [ID]);
         assert_eq!(ids(&stopped("relay"), &[]), [CauseId::CpuQuotaThrottled]);
+        let throttling = [stopped("client"), stopped("relay")].map(|of| of.throttling).concat();
+        let both = ProfileReport { throttling, ..profile() };
+        assert_eq!(ids(&both, &[]), [CauseId::CpuQuotaThrottled]);
     }
 
     #[test]
