@@ -1,5 +1,7 @@
 //! From slices to figures per connection, for the explainer to rank.
 
+mod derived;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::evidence::{Figure, rank};
@@ -8,7 +10,6 @@ use plimsoll_model::observation::{Arm, DeepSnapshot, ErrorKind, PhaseKind, Phase
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Evidence;
 
-use super::derived;
 use super::sides::{Compared, Side};
 
 /// What the deep snapshots tell as a level and not per connection, by the start of the name.

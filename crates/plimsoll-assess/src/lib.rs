@@ -11,7 +11,6 @@ pub mod commands;
 mod confirm;
 mod contrast;
 mod curve;
-mod derived;
 mod events;
 mod evidence;
 mod figures;

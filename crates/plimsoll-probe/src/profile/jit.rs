@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::symbols::open_safely;
+use super::files::open_safely;
 
 /// The most that is read of a map, in bytes.
 const LARGEST: u64 = 64 << 20;

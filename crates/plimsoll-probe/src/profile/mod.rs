@@ -10,6 +10,7 @@
 mod blocks;
 mod calls;
 mod failures;
+mod files;
 mod io_limits;
 mod jit;
 mod processes;

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,13 +12,13 @@ use blazesym::helper::read_elf_build_id;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use nix::errno::Errno;
-use nix::unistd::Uid;
 use plimsoll_model::observation::{
     BlockIo, CallCount, FailedCalls, Frame, FrameKind, IoLimit, Profile, ProfileBuilder, Seen, Throttled,
     Wait, WaitSite,
 };
 use syscalls::Sysno;
 
+use super::files::open_safely;
 use super::jit::{self, JitMap};
 use super::processes::{Identity, ProcessKind};
 use super::rings::Sampled;
@@ -50,8 +49,6 @@ struct Program {
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 /// The most programs whose names are read; each keeps a file open.
 const MOST_PROGRAMS: usize = 200;
-/// Who else may write a file, in its mode: its group, and all others.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// What the processes of no host belong to.
 const MACHINE: &str = "machine";
 /// What threads of the kernel, and interrupts of idle CPUs, belong to.
@@ -191,16 +188,6 @@ fn program(file: &Path, is_of_the_run: bool) -> Option<Program> {
     let mut elf = Elf::new(split_off.unwrap_or(itself));
     elf.debug_syms = false;
     Some(Program { source: Source::Elf(elf), _file: opened })
-}
-
-/// A file with names, and its length, where it may be read; see [`program`].
-pub(super) fn open_safely(file: &Path, is_of_the_run: bool) -> Option<(File, u64)> {
-    let opened =
-        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
-    let metadata = opened.metadata().ok()?;
-    let is_owned = metadata.uid() == 0 || metadata.uid() == Uid::effective().as_raw();
-    let is_safe = is_of_the_run || is_owned && metadata.mode() & WRITABLE_BY_OTHERS == 0;
-    (metadata.is_file() && is_safe).then_some((opened, metadata.len()))
 }
 
 fn split_off(build_id: &[u8]) -> PathBuf {

@@ -7,8 +7,8 @@ use plimsoll_model::experiment::LoadFacts;
 use plimsoll_model::observation::{PhaseRecord, Slice};
 use plimsoll_model::plan::Plan;
 
-use super::evidence::{MACHINE, Sides, figures, operations, place};
-use super::sides::Side;
+use super::{MACHINE, Sides, figures, operations, place};
+use crate::sides::Side;
 
 /// Softirqs that take less than this of one CPU's time are spread by chance, in per cent.
 const LEAST_SOFTIRQ: f64 = 5.0;
