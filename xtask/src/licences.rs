@@ -9,6 +9,7 @@ const ACCEPTED: &[&str] = &[
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
+    "CC0-1.0",
     "ISC",
     "MIT",
     "MPL-2.0",
