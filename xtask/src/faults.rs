@@ -147,7 +147,7 @@ fn measure(program: &str, fault: &Fault<'_>, workload: &str) -> Result<Measured,
 
 /// Removes the control groups that faults have made; a process that is killed cannot.
 fn forget_groups() {
-    for hierarchy in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"] {
+    for hierarchy in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup"] {
         for group in fs::read_dir(hierarchy).into_iter().flatten().flatten() {
             if group.file_name().to_string_lossy().starts_with(GROUPS) {
                 // Where a process of it still lives, the next case tries again.
