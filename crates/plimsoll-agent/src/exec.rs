@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode};
 use plimsoll_model::frame::{Failure, ServiceSpec};
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
+use crate::program::write_certificate;
 use crate::{child, memory, other};
 
 /// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.
@@ -70,6 +71,7 @@ pub(crate) fn command(
         }
         None => String::new(),
     };
+    write_certificate(spec, scratch, !spec.privileged)?;
     let word = |word: &String| fill(word, listen, &spec.to, scratch).replace("{config}", &config);
     let argv: Vec<String> = argv.iter().map(word).collect();
     let mut command = confined(&argv, spec.privileged, &spec.pass_env, scratch)?;

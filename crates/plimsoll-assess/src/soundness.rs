@@ -193,6 +193,9 @@ fn next(kind: Option<ErrorKind>, load: &str, service: &str) -> String {
         Some(ErrorKind::Timeout | ErrorKind::ConnectTimeout | ErrorKind::NoConnection) => format!(
             "a smaller load or a longer `timeout` of `{load}`; where nothing is answered at all, look for rules that drop packets"
         ),
+        Some(ErrorKind::Handshake) => format!(
+            "see what the first failure says, and that `{service}` shows the certificate that was made for it (`{{{{tls.certificate}}}}`) and speaks TLS 1.3"
+        ),
         Some(ErrorKind::NoPort) => {
             format!("a wider `net.ipv4.ip_local_port_range`, or more `addresses`, on the host of `{load}`")
         }

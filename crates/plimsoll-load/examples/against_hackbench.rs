@@ -55,6 +55,7 @@ fn our_time(load: &MessagingLoad) -> Answer<f64> {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
+        authority: None,
         volume: None,
         kind: LoadKind::Messaging(load.clone()),
     };

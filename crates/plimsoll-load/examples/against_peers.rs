@@ -1,11 +1,12 @@
 //! Measures the HTTP generator against its peers, in turns, on one server:
 //!
-//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [PEER...]`
+//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [secure] [PEER...]`
 //!
-//! Peers are `wrk`, `ab` and `oha`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
+//! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
 //! 1, and what counts is how much it gets done in a second of its own CPU time (user and system, wait4(2)). A round runs each generator
 //! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round. Kept connections are measured
-//! twice, with one request at a time on each and with `pipeline`; peers that can only do the first do it both times.
+//! twice, with one request at a time on each and with `pipeline`; peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
+//! HTTP/1.1, and of HTTP/2 with one stream and with 10. The generator checks the server's certificate, the others do not.
 
 use std::error::Error;
 use std::io::Read;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use plimsoll_model::frame::CERTIFIED_NAME;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use wait4::Wait4;
 
 type Failed = Box<dyn Error>;
@@ -32,6 +35,10 @@ enum Way {
     Kept(u32),
     /// Each on a connection of its own.
     Alone,
+    /// One at a time on connections that are kept, over TLS.
+    Secure,
+    /// So many at a time on connections of HTTP/2 that are kept, over TLS.
+    Streams(u32),
 }
 
 /// A generator, and how it is told what to do.
@@ -41,6 +48,7 @@ enum Tool {
     Wrk,
     Ab,
     Oha,
+    H2load,
 }
 
 impl Tool {
@@ -50,13 +58,25 @@ impl Tool {
             Self::Wrk => "wrk",
             Self::Ab => "ab",
             Self::Oha => "oha",
+            Self::H2load => "h2load",
         }
     }
 
-    /// The command line for so many seconds with so many connections. What wrk sends at a time is written to `script`.
-    fn command(self, way: Way, seconds: u64, connections: u32, script: &Path) -> Result<Command, Failed> {
+    /// Whether it can send requests in this way.
+    fn can(self, way: Way) -> bool {
+        match self {
+            Self::Ours | Self::Oha => true,
+            Self::Wrk | Self::Ab => matches!(way, Way::Kept(_) | Way::Alone),
+            Self::H2load => matches!(way, Way::Secure | Way::Streams(_)),
+        }
+    }
+
+    /// The command line for so many seconds with so many connections. What wrk sends at a time is written into `folder`.
+    fn command(self, way: Way, seconds: u64, connections: u32, folder: &Path) -> Result<Command, Failed> {
         let kept = way != Way::Alone;
-        let (url, c, s) = (format!("http://127.0.0.1:{PORT}/"), connections.to_string(), seconds.to_string());
+        let scheme = if matches!(way, Way::Secure | Way::Streams(_)) { "https" } else { "http" };
+        let (url, c, s) =
+            (format!("{scheme}://127.0.0.1:{PORT}/"), connections.to_string(), seconds.to_string());
         let mut command = Command::new(self.name());
         match self {
             Self::Ours => {
@@ -66,13 +86,19 @@ impl Tool {
                 match way {
                     Way::Kept(pipeline) => command.arg("requests=0").arg(format!("pipeline={pipeline}")),
                     Way::Alone => command.arg("requests=1"),
+                    Way::Secure => command.arg("requests=0").arg(authority(folder)),
+                    Way::Streams(streams) => command
+                        .args(["requests=0", "version=http2"])
+                        .arg(format!("streams={streams}"))
+                        .arg(authority(folder)),
                 };
             }
             Self::Wrk => {
                 command.args(["-t1", &format!("-c{c}"), &format!("-d{s}s")]);
                 command.args(if kept { &[][..] } else { &["-H", "Connection: close"] }).arg(url);
                 if let Way::Kept(pipeline @ 2..) = way {
-                    std::fs::write(script, several(pipeline))?;
+                    let script = folder.join("several.lua");
+                    std::fs::write(&script, several(pipeline))?;
                     command.arg("-s").arg(script);
                 }
             }
@@ -82,7 +108,23 @@ impl Tool {
             }
             Self::Oha => {
                 command.args(["--no-tui", "-z", &format!("{s}s"), "-c", &c]);
-                command.args(if kept { &[][..] } else { &["--disable-keepalive"] }).arg(url);
+                command.args(if kept { &[][..] } else { &["--disable-keepalive"] });
+                match way {
+                    Way::Secure => drop(command.arg("--insecure")),
+                    Way::Streams(streams) => {
+                        command.args(["--insecure", "--http2", "-p", &streams.to_string()]);
+                    }
+                    Way::Kept(_) | Way::Alone => {}
+                }
+                command.arg(url);
+            }
+            Self::H2load => {
+                command.args(["-t", "1", "-D", &s, "-c", &c]);
+                match way {
+                    Way::Streams(streams) => command.args(["-m", &streams.to_string()]),
+                    _ => command.arg("--h1"),
+                };
+                command.arg(url);
             }
         }
         Ok(command)
@@ -97,6 +139,7 @@ impl Tool {
             Self::Wrk => found("requests in"),
             Self::Ab => found("Complete requests:"),
             Self::Oha => found("[200]"),
+            Self::H2load => found("requests: "),
         }
     }
 
@@ -104,6 +147,27 @@ impl Tool {
         let path = std::env::var_os("PATH").unwrap_or_default();
         self == Self::Ours || std::env::split_paths(&path).any(|folder| folder.join(self.name()).exists())
     }
+}
+
+/// Where the generator finds what it trusts.
+fn authority(folder: &Path) -> String {
+    format!("authority={}", folder.join("authority.pem").display())
+}
+
+/// Makes a certificate for nginx, and an authority that the generator trusts; gives what nginx is told about it.
+fn certify(folder: &Path) -> Result<String, Failed> {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate()?;
+    std::fs::write(folder.join("authority.pem"), authority.self_signed(&key)?.pem())?;
+    let issuer = Issuer::new(authority, key);
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::new([CERTIFIED_NAME.to_owned()])?.signed_by(&key, &issuer)?;
+    let (file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
+    std::fs::write(&file, certificate.pem())?;
+    std::fs::write(&key_file, key.serialize_pem())?;
+    let (file, key_file) = (file.display(), key_file.display());
+    Ok(format!("ssl_protocols TLSv1.3; ssl_certificate {file}; ssl_certificate_key {key_file};"))
 }
 
 /// What has wrk send so many requests at a time.
@@ -115,8 +179,8 @@ fn several(pipeline: u32) -> String {
 }
 
 /// What a generator gets done in a second of its own CPU time.
-fn measure(tool: Tool, way: Way, settings: &Settings, script: &Path) -> Result<f64, Failed> {
-    let mut command = tool.command(way, settings.seconds, settings.connections, script)?;
+fn measure(tool: Tool, way: Way, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
+    let mut command = tool.command(way, settings.seconds, settings.connections, folder)?;
     pin(&mut command, CLIENT_CPU);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut printed = String::new();
@@ -143,12 +207,13 @@ fn pin(command: &mut Command, cpu: usize) {
 struct Server(Child);
 
 impl Server {
-    fn start(nginx: &str, folder: &Path) -> Result<Self, Failed> {
+    fn start(nginx: &str, secure: bool, folder: &Path) -> Result<Self, Failed> {
+        let (ssl, certificate) = if secure { (" ssl http2", certify(folder)?) } else { ("", String::new()) };
         let configuration = format!(
             "daemon off; master_process off; worker_processes 1; pid {0}/pid; error_log /dev/null;\n\
              events {{ worker_connections 4096; }}\n\
              http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 60s;\n\
-             server {{ listen 127.0.0.1:{PORT} backlog=4096; location / {{ return 200 \"{1}\"; }} }} }}\n",
+             server {{ listen 127.0.0.1:{PORT} backlog=4096{ssl}; {certificate} location / {{ return 200 \"{1}\"; }} }} }}\n",
             folder.display(),
             "a".repeat(100)
         );
@@ -182,6 +247,7 @@ struct Settings {
     seconds: u64,
     connections: u32,
     pipeline: u32,
+    secure: bool,
     nginx: String,
     peers: Vec<Tool>,
 }
@@ -192,10 +258,11 @@ fn settings() -> Result<Settings, Failed> {
         seconds: 3,
         connections: 50,
         pipeline: 16,
+        secure: false,
         nginx: "nginx".into(),
         peers: Vec::new(),
     };
-    let all = [Tool::Wrk, Tool::Ab, Tool::Oha];
+    let all = [Tool::Wrk, Tool::Ab, Tool::Oha, Tool::H2load];
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("rounds", value)) => settings.rounds = value.parse()?,
@@ -204,6 +271,7 @@ fn settings() -> Result<Settings, Failed> {
             Some(("pipeline", value)) => settings.pipeline = value.parse()?,
             Some(("nginx", value)) => settings.nginx = value.into(),
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
+            None if argument == "secure" => settings.secure = true,
             None => {
                 let peer = all.into_iter().find(|tool| tool.name() == argument);
                 settings.peers.push(peer.ok_or_else(|| format!("there is no peer `{argument}`"))?);
@@ -219,27 +287,33 @@ fn settings() -> Result<Settings, Failed> {
 fn main() -> Result<(), Failed> {
     let settings = settings()?;
     let folder: PathBuf = tempfile::tempdir()?.keep();
-    let server = Server::start(&settings.nginx, &folder)?;
+    let server = Server::start(&settings.nginx, settings.secure, &folder)?;
     println!("| what | peer | peer, per CPU second | ours, per CPU second | ours / peer |");
     println!("| --- | --- | --- | --- | --- |");
     let at_a_time = format!("requests, kept alive, {} at a time", settings.pipeline);
-    let ways = [
+    let secure = [
+        (Way::Secure, "HTTP/1.1 over TLS, kept alive"),
+        (Way::Streams(1), "HTTP/2 over TLS, kept alive, one stream"),
+        (Way::Streams(10), "HTTP/2 over TLS, kept alive, 10 streams"),
+    ];
+    let plain = [
         (Way::Kept(1), "requests, kept alive"),
         (Way::Kept(settings.pipeline), &at_a_time),
         (Way::Alone, "connections, one request each"),
     ];
-    for (way, what) in ways {
-        let mut tools = settings.peers.clone();
+    for (way, what) in if settings.secure { secure } else { plain } {
+        let peers: Vec<Tool> = settings.peers.iter().copied().filter(|peer| peer.can(way)).collect();
+        let mut tools = peers.clone();
         tools.push(Tool::Ours);
         let mut found: Vec<Vec<f64>> = vec![Vec::new(); tools.len()];
         for round in 0..settings.rounds {
             for place in 0..tools.len() {
                 let nth = (round + place) % tools.len();
-                found[nth].push(measure(tools[nth], way, &settings, &folder.join("several.lua"))?);
+                found[nth].push(measure(tools[nth], way, &settings, &folder)?);
             }
         }
         let ours = found.pop().unwrap_or_default();
-        for (tool, theirs) in settings.peers.iter().zip(&found) {
+        for (tool, theirs) in peers.iter().zip(&found) {
             let ratios = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
             let (theirs, ours, ratio) = (median(theirs.clone()), median(ours.clone()), median(ratios));
             println!("| {what} | `{}` | {theirs:.0} | {ours:.0} | {ratio:.2} |", tool.name());

@@ -78,6 +78,7 @@ fn load(place: &Path, load: StorageLoad) -> Answer<LoadResult> {
         name: "load".into(),
         targets: Vec::new(),
         sources: Vec::new(),
+        authority: None,
         volume: Some(VolumePlace { name: "place".into(), path: place.into(), writable }),
         kind: LoadKind::Storage(load),
     };

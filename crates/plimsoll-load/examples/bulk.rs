@@ -37,7 +37,7 @@ fn main() -> Outcome<()> {
         Ok(true)
     })?;
     (bulk.duration, udp.duration) = (Some(span), span);
-    carry_out(if is_udp { LoadKind::Udp(udp) } else { LoadKind::Bulk(bulk) }, targets, show)
+    carry_out(if is_udp { LoadKind::Udp(udp) } else { LoadKind::Bulk(bulk) }, targets, None, show)
 }
 
 fn show(result: &LoadResult) {

@@ -1,16 +1,18 @@
 //! Runs an HTTP load from flags, and prints what it found and what it cost:
 //!
 //! `generate ADDRESS... [connections=N | seconds=S] [concurrency=N] [generators=N] [requests=N] [pipeline=N] [close_first=server|client] [path=/] [timeout=10s]
-//! [rate=N] [arrivals=constant|poisson] [ramp_to=N] [steps=N,N,..] [mix=RATE] [seed=N]`
+//! [rate=N] [arrivals=constant|poisson] [ramp_to=N] [steps=N,N,..] [mix=RATE] [seed=N]
+//! [version=http1|http2] [streams=N] [authority=FILE [resume=true]]`
 //!
-//! `requests` is the number of requests per connection; 0 keeps connections for good. `rate` or `steps` make it an open loop.
+//! `requests` is the number of requests per connection; 0 keeps connections for good. `rate` or `steps` make it an open loop. With the
+//! certificate of an authority (PEM) it is over TLS.
 
 mod shared;
 
 use std::time::Duration;
 
 use plimsoll_model::experiment::HttpLoad;
-use plimsoll_model::experiment::load::http::Mix;
+use plimsoll_model::experiment::load::http::{HttpFacts, Mix};
 use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::LoadKind;
 use plimsoll_model::observation::LoadResult;
@@ -20,6 +22,7 @@ use shared::{Outcome, addresses, carry_out, named};
 fn main() -> Outcome<()> {
     let mut load = HttpLoad::default();
     let mut open = OpenLoop::default();
+    let mut authority = None;
     let targets = addresses(
         |_| false,
         |name, value| {
@@ -36,6 +39,13 @@ fn main() -> Outcome<()> {
                 "ramp_to" => open.ramp_to = Some(value.parse()?),
                 "steps" => open.steps = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
                 "mix" => load.mix = Some(Mix { rate: Some(value.parse()?) }),
+                "version" => load.version = named(value)?,
+                "streams" => load.streams = value.parse()?,
+                "resume" => load.resume = value.parse()?,
+                "authority" => {
+                    load.tls = true;
+                    authority = Some(std::fs::read_to_string(value)?);
+                }
                 "seed" => load.seed = Some(value.parse()?),
                 "path" => load.path = value.into(),
                 "timeout" => load.timeout = value.parse()?,
@@ -48,7 +58,7 @@ fn main() -> Outcome<()> {
         return Err("give either `connections=` or `seconds=`".into());
     }
     load.open = (open != OpenLoop::default()).then_some(open);
-    carry_out(LoadKind::Http(load), targets, show)
+    carry_out(LoadKind::Http(load), targets, authority, show)
 }
 
 fn show(result: &LoadResult) {
@@ -73,6 +83,11 @@ fn show(result: &LoadResult) {
         "latency      p50 {} us, p90 {} us, p99 {} us, max {} us",
         latency.p50, latency.p90, latency.p99, latency.max
     );
+    if let Some(facts) = result.found::<HttpFacts>() {
+        let at = |share| facts.handshakes.value_at_quantile(share);
+        let (number, resumed) = (facts.handshakes.len(), facts.resumed);
+        println!("handshakes   {number}, {resumed} resumed, p50 {} us, p99 {} us", at(0.5), at(0.99));
+    }
     if let Some(offer) = &result.offer {
         let late = &offer.send_lag_us;
         println!(

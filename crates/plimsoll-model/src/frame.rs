@@ -396,6 +396,9 @@ pub struct ServiceSpec {
     /// The configuration file of a program, as its author wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<ServiceTemplate>,
+    /// The certificate that it shows, where it may speak TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certificate>,
     /// Whether it keeps the agent's rights, where it is a program of its own.
     pub privileged: bool,
     /// Where it may keep files that outlive a restart of it. The agent chooses the place.
@@ -409,6 +412,26 @@ pub struct ServiceSpec {
     pub approaches: Vec<Approach>,
 }
 
+/// The name for which a [`Certificate`] is: addresses of hosts are chosen anew for each trial, and a connection may pass through others.
+pub const CERTIFIED_NAME: &str = "service.plimsoll.test";
+
+/// A certificate that was made for a trial, and what belongs to it, in PEM.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The certificate of the authority that signed it. Its key is not kept.
+    pub authority: String,
+    /// The certificate itself.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+impl std::fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Certificate").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
 /// A configuration file as its author wrote it, and what the names in it stand for, beside the addresses of the service itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceTemplate {
@@ -420,6 +443,58 @@ pub struct ServiceTemplate {
     pub values: BTreeMap<String, String>,
     /// Where further services are reached.
     pub peers: BTreeMap<String, Vec<SocketAddr>>,
+}
+
+/// A file with a certificate or what belongs to it, as programs want them, in the folder of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateFile {
+    /// The certificate.
+    Certificate,
+    /// Its private key.
+    Key,
+    /// Both in one file.
+    Pair,
+    /// The certificate of the authority that signed it.
+    Authority,
+}
+
+impl CertificateFile {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Certificate, Self::Key, Self::Pair, Self::Authority];
+
+    /// By what `{{tls.NAME}}` has for it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|file| file.name().strip_suffix(".pem") == Some(name))
+    }
+
+    /// The name of the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Certificate => "certificate.pem",
+            Self::Key => "key.pem",
+            Self::Pair => "pair.pem",
+            Self::Authority => "authority.pem",
+        }
+    }
+
+    /// Whether nobody else may read it.
+    #[must_use]
+    pub fn is_secret(self) -> bool {
+        matches!(self, Self::Key | Self::Pair)
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn text(self, of: &Certificate) -> String {
+        match self {
+            Self::Certificate => of.certificate.clone(),
+            Self::Key => of.key.clone(),
+            Self::Pair => format!("{}{}", of.certificate, of.key),
+            Self::Authority => of.authority.clone(),
+        }
+    }
 }
 
 impl ServiceTemplate {
@@ -443,6 +518,10 @@ impl ServiceTemplate {
                 "port" => Some(listen.port().to_string()),
                 "address" => Some(listen.ip().to_string()),
                 "scratch" => Some(scratch.to_owned()),
+                "tls" => {
+                    let file = CertificateFile::named(parts.next()?)?;
+                    Some(format!("{scratch}/{}", file.name()))
+                }
                 "to" => at(to, parts.next()),
                 "values" => self.values.get(parts.next()?).cloned(),
                 "peers" => at(self.peers.get(parts.next()?)?, parts.next()),
@@ -472,6 +551,9 @@ pub struct LoadSpec {
     pub targets: Vec<SocketAddr>,
     /// The addresses to connect from, in turn; none to leave the choice to the kernel.
     pub sources: Vec<IpAddr>,
+    /// The certificate of the run's own authority, in PEM, where the load may speak TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
     /// The volume that a storage load aims at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumePlace>,

@@ -41,6 +41,8 @@ pub enum ErrorKind {
     Refused,
     /// The connection was not made in time.
     ConnectTimeout,
+    /// The TLS handshake failed.
+    Handshake,
     /// The answer did not come in time.
     Timeout,
     /// The connection was reset.
@@ -82,6 +84,7 @@ impl ErrorKind {
         match self {
             Self::Refused => "refused",
             Self::ConnectTimeout => "connect timed out",
+            Self::Handshake => "TLS handshake failed",
             Self::Timeout => "answer timed out",
             Self::Reset => "reset",
             Self::Truncated => "closed half-way",

@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use plimsoll_model::experiment::{ChangeLink, Experiment, LinkState, Load, Service, Target};
 use plimsoll_model::frame::{
-    Approach, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ServiceTemplate, ToAgent,
-    VolumePlace,
+    Approach, Certificate, FromAgent, Id, LoadKind, LoadSpec, ServiceKind, ServiceSpec, ServiceTemplate,
+    ToAgent, VolumePlace,
 };
 use plimsoll_model::observation::{Arm, FlushFacts, MailLedger};
 
 use crate::agent_pool::{AgentPool, Key, off_the_mark};
+use crate::certificate;
 use crate::error::{RunError, TrialStop};
 use crate::host_provider::{Hosts, LinkTrouble, ShapedLink};
 
@@ -31,6 +32,8 @@ pub(crate) struct Deployment<'e> {
     links: BTreeMap<usize, LinkState>,
     /// The CPUs of each host.
     cpus: BTreeMap<String, Vec<u32>>,
+    /// What services show, where any speaks TLS.
+    certificate: Option<Certificate>,
 }
 
 impl<'e> Deployment<'e> {
@@ -39,8 +42,11 @@ impl<'e> Deployment<'e> {
         experiment: &'e Experiment,
         hosts: Box<dyn Hosts>,
         cpus: BTreeMap<String, Vec<u32>>,
-    ) -> Self {
-        Self { arm, experiment, hosts, services: BTreeMap::new(), links: BTreeMap::new(), cpus }
+    ) -> Result<Self, RunError> {
+        let wanted = experiment.services.values().any(Service::has_certificate);
+        let certificate = wanted.then(certificate::make).transpose()?;
+        let (services, links) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { arm, experiment, hosts, services, links, cpus, certificate })
     }
 
     pub(crate) fn key(&self, host: &str) -> Key {
@@ -281,7 +287,8 @@ impl<'e> Deployment<'e> {
             Target::Nothing => (None, Vec::new()),
             Target::Service => (None, self.reach(from, &load.to)?),
         };
-        Ok(LoadSpec { name: name.to_owned(), targets, sources, volume, kind })
+        let authority = self.certificate.as_ref().map(|certificate| certificate.authority.clone());
+        Ok(LoadSpec { name: name.to_owned(), targets, sources, authority, volume, kind })
     }
 
     /// What a sink for mail has taken until now.
@@ -360,6 +367,7 @@ impl<'e> Deployment<'e> {
             env: service.env.clone(),
             pass_env: service.pass_env.clone(),
             template: self.template(service)?,
+            certificate: self.certificate.clone().filter(|_| service.has_certificate()),
             privileged: service.privileged,
             folder: None,
             ready: service.ready.clone(),

@@ -16,6 +16,9 @@ pub enum RunError {
     /// A host wants CPUs that are not there.
     #[error(transparent)]
     Cpus(#[from] NoSuchCpus),
+    /// The certificate of a trial could not be made.
+    #[error("make a certificate for the services: {0}")]
+    Certificate(String),
     /// A service could not be started.
     #[error("the service `{service}` on `{host}`: {why}")]
     Service {

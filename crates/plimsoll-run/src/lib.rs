@@ -8,6 +8,7 @@
 mod agent_pool;
 mod background;
 mod capture;
+mod certificate;
 mod deployment;
 mod error;
 mod event;

@@ -159,7 +159,7 @@ impl<'t> Trial<'t> {
             cpus::assign(&self.experiment.hosts, &self.provider.usable_cpus()?).map_err(RunError::from)?;
         for &arm in arms {
             let hosts = self.provider.build(self.experiment)?;
-            self.deployments.push(Deployment::new(arm, self.experiment, hosts, cpus.clone()));
+            self.deployments.push(Deployment::new(arm, self.experiment, hosts, cpus.clone())?);
         }
         let agents = &mut self.agents;
         for deployment in &mut self.deployments {

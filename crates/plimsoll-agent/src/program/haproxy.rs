@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use plimsoll_model::experiment::{HaproxyService, ProxyMode};
-use plimsoll_model::frame::Failure;
+use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
@@ -30,6 +30,14 @@ impl Program for HaproxyService {
             (ProxyMode::Http, false) => ("http", "    option http-server-close\n"),
         };
         let listen = place.listen;
+        let tls = match self.tls {
+            true => {
+                let (pair, alpn) =
+                    (CertificateFile::Pair.name(), if self.http2 { "h2,http/1.1" } else { "http/1.1" });
+                format!(" ssl crt {}/{pair} ssl-min-ver TLSv1.3 alpn {alpn}", place.path())
+            }
+            false => String::new(),
+        };
         // An ordinary user's limit of descriptors may be lower than what that many connections could need; haproxy then takes fewer.
         let mut configuration = format!(
             "global
@@ -44,7 +52,7 @@ defaults
     timeout client 60s
     timeout server 60s
 frontend in
-    bind {listen}
+    bind {listen}{tls}
     default_backend out
 backend out
     balance roundrobin

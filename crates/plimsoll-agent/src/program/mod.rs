@@ -7,12 +7,13 @@ mod version;
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
+use plimsoll_model::frame::{CertificateFile, Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
 use tempfile::TempDir;
 
@@ -127,10 +128,30 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     if recipe.identity == Identity::Nobody && !spec.privileged {
         give_to_nobody(folder.path())?;
     }
+    write_certificate(spec, folder.path(), recipe.identity == Identity::Nobody && !spec.privileged)?;
     let (identity, visible) = (recipe.identity, recipe.visible.into_iter().collect());
     let confinement = Confinement { identity, writable, visible, opened: Vec::new() };
     let confinement = Some(confinement).filter(|_| !spec.privileged);
     Ok(Prepared { command: exec::stage(confinement.as_ref(), &program, args)?, folder })
+}
+
+/// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
+pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
+    let Some(certificate) = &spec.certificate else { return Ok(()) };
+    for file in CertificateFile::ALL {
+        let path = folder.join(file.name());
+        // A service that is started again has the same certificate; its files may be another user's by now.
+        fs::remove_file(&path).ok();
+        let mode = if file.is_secret() { 0o600 } else { 0o644 };
+        let mut options = fs::OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(mode).open(&path);
+        made.and_then(|mut made| made.write_all(file.text(certificate).as_bytes()))
+            .map_err(|error| other(format!("write {}", path.display()), error))?;
+        if for_nobody {
+            give_to_nobody(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
@@ -238,6 +259,8 @@ mod tests {
             threads: 2,
             connections: 100,
             backlog: 64,
+            tls: false,
+            http2: false,
             keep_alive: true,
         };
         let recipe = options.recipe(&place(Path::new("/x"), &to)).unwrap();
@@ -246,6 +269,23 @@ mod tests {
             assert!(recipe.configuration.contains(line), "{line} in {}", recipe.configuration);
         }
         assert!(!recipe.configuration.contains("http"), "{}", recipe.configuration);
+    }
+
+    #[test]
+    fn programs_that_speak_tls_are_pointed_at_what_lies_in_their_folder() {
+        let folder = make_folder().unwrap();
+        let nginx = NginxService { tls: true, http2: true, ..NginxService::default() };
+        let text = nginx.recipe(&place(folder.path(), &[])).unwrap().configuration;
+        assert!(text.contains("listen 0.0.0.0:8080 backlog=511 ssl http2;"), "{text}");
+        assert!(
+            text.contains(&format!("ssl_certificate_key {}/key.pem;", folder.path().display())),
+            "{text}"
+        );
+        let haproxy = serde_json::json!({ "to": "web", "tls": true, "http2": true });
+        let haproxy: HaproxyService = serde_json::from_value(haproxy).unwrap();
+        let text = haproxy.recipe(&place(Path::new("/x"), &[])).unwrap().configuration;
+        let bind = "bind 0.0.0.0:8080 ssl crt /x/pair.pem ssl-min-ver TLSv1.3 alpn h2,http/1.1\n";
+        assert!(text.contains(bind), "{text}");
     }
 
     #[test]

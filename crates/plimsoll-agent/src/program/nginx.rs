@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use plimsoll_model::experiment::NginxService;
-use plimsoll_model::frame::Failure;
+use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
 use crate::confine::Identity;
@@ -40,6 +40,20 @@ impl Program for NginxService {
         // A connection has a socket and a file.
         let descriptors = 2 * connections + OTHER_DESCRIPTORS;
         let (folder, listen) = (place.path(), place.listen);
+        let ssl = if self.tls { " ssl" } else { "" };
+        let http2 = if self.http2 { " http2" } else { "" };
+        // Tickets are sealed with a key of this start, which all workers have; a cache would be no use beside them.
+        let certificate = match self.tls {
+            true => format!(
+                "ssl_certificate {folder}/{};
+        ssl_certificate_key {folder}/{};
+        ssl_protocols TLSv1.3;
+        ",
+                CertificateFile::Certificate.name(),
+                CertificateFile::Key.name()
+            ),
+            false => String::new(),
+        };
         let configuration = format!(
             "daemon off;
 {user}worker_processes {workers};
@@ -61,8 +75,8 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen {listen} backlog={backlog}{reuseport};
-        root {root};
+        listen {listen} backlog={backlog}{reuseport}{ssl}{http2};
+        {certificate}root {root};
     }}
 }}
 "

@@ -36,13 +36,14 @@ pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Outcome<T> {
     Ok(serde_json::from_value(name.into())?)
 }
 
-/// Carries the load out, prints what every load has, and lets `show` print the rest.
+/// Carries the load out, trusting an authority where it has TLS, prints what every load has, and lets `show` print the rest.
 pub(crate) fn carry_out(
     kind: LoadKind,
     targets: Vec<SocketAddr>,
+    authority: Option<String>,
     show: impl FnOnce(&LoadResult),
 ) -> Outcome<()> {
-    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), volume: None, kind };
+    let spec = LoadSpec { name: "load".into(), targets, sources: Vec::new(), authority, volume: None, kind };
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
     let result = run(&spec, &control)?;

@@ -8,10 +8,13 @@ use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, s
 
 use super::low_water::LowWater;
 use super::protocol::{Batch, Pieces, Protocol};
+use super::secure::Session;
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
     pub(super) fd: OwnedFd,
+    /// What is agreed on with the server, where it speaks TLS.
+    pub(super) session: Option<Box<Session>>,
     /// The index of its target.
     pub(super) target: usize,
     pub(super) phase: Phase,
@@ -58,9 +61,16 @@ pub(super) enum Phase {
 
 impl<P: Protocol> Connection<P> {
     /// A connection that was to begin at `begun`, and is not established yet.
-    pub(super) fn new(fd: OwnedFd, target: usize, asked: P::Asked, begun: u64) -> Self {
+    pub(super) fn new(
+        fd: OwnedFd,
+        session: Option<Box<Session>>,
+        target: usize,
+        asked: P::Asked,
+        begun: u64,
+    ) -> Self {
         Self {
             fd,
+            session,
             target,
             phase: Phase::Connecting,
             asked,
@@ -86,8 +96,15 @@ impl<P: Protocol> Connection<P> {
     }
 
     /// Becomes another connection, with the socket of one that is over.
-    pub(super) fn renew(&mut self, target: usize, asked: P::Asked, begun: u64) {
+    pub(super) fn renew(
+        &mut self,
+        session: Option<Box<Session>>,
+        target: usize,
+        asked: P::Asked,
+        begun: u64,
+    ) {
         self.ask_again(asked, begun);
+        self.session = session;
         self.answer = P::Answer::default();
         (self.target, self.phase, self.requests, self.faulty) = (target, Phase::Connecting, 0, false);
     }
@@ -125,20 +142,54 @@ impl<P: Protocol> Connection<P> {
         self.phase != Phase::Connecting
     }
 
-    /// Sends as much as the kernel takes at once.
-    pub(super) fn send(&self, pieces: Pieces<'_>) -> Result<usize, Errno> {
-        let fd = self.fd.as_raw_fd();
-        if let Some(bytes) = pieces.single() {
-            return repeat(|| send(fd, bytes, MsgFlags::MSG_NOSIGNAL));
+    /// Sends its request from this byte on, as much as the kernel takes at once; says how many bytes that were, and how many there are.
+    pub(super) fn say(&mut self, protocol: &mut P, from: usize) -> Result<(usize, usize), Errno> {
+        let request = protocol.request(self.asked, &self.answer, self.target, self.batch);
+        let taken = transmit(&self.fd, self.session.as_deref_mut(), request.from(from))?;
+        Ok((taken, request.len()))
+    }
+
+    /// Says that it will be closed: in these words, where there are any, and in those of TLS.
+    pub(super) fn say_goodbye(&mut self, words: &[u8]) {
+        if !words.is_empty() {
+            transmit(&self.fd, self.session.as_deref_mut(), Pieces([words, &[], &[]])).ok();
         }
-        let slices = pieces.0.map(IoSlice::new);
-        repeat(|| sendmsg::<()>(fd, &slices, &[], MsgFlags::MSG_NOSIGNAL, None))
+        if let Some(session) = &mut self.session {
+            session.farewell(&self.fd);
+        }
     }
 
     /// Receives what is there.
-    pub(super) fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
-        repeat(|| recv(self.fd.as_raw_fd(), into, MsgFlags::empty()))
+    pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
+        match &mut self.session {
+            Some(session) => session.receive(&self.fd, into),
+            None => repeat(|| recv(self.fd.as_raw_fd(), into, MsgFlags::empty())),
+        }
     }
+
+    /// Whether the kernel had no more than the `length` bytes that were received last, where there was room for `room`: it then reports what
+    /// comes (epoll(7)).
+    pub(super) fn is_drained(&self, length: usize, room: usize) -> bool {
+        self.session.as_ref().map_or(length < room, |session| session.is_drained())
+    }
+
+    /// How many bytes the socket gave for the `length` bytes that were received last.
+    pub(super) fn wire(&self, length: usize) -> usize {
+        self.session.as_ref().map_or(length, |session| session.wire())
+    }
+}
+
+/// Sends as much as the kernel takes at once.
+fn transmit(fd: &OwnedFd, session: Option<&mut Session>, pieces: Pieces<'_>) -> Result<usize, Errno> {
+    if let Some(session) = session {
+        return session.send(fd, pieces);
+    }
+    let fd = fd.as_raw_fd();
+    if let Some(bytes) = pieces.single() {
+        return repeat(|| send(fd, bytes, MsgFlags::MSG_NOSIGNAL));
+    }
+    let slices = pieces.0.map(IoSlice::new);
+    repeat(|| sendmsg::<()>(fd, &slices, &[], MsgFlags::MSG_NOSIGNAL, None))
 }
 
 /// Does it again as long as a signal interrupts it.

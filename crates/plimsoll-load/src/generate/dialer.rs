@@ -106,6 +106,8 @@ pub(super) fn kind_of(error: Errno, established: bool) -> ErrorKind {
         Errno::ECONNREFUSED => ErrorKind::Refused,
         Errno::ETIMEDOUT if established => ErrorKind::Timeout,
         Errno::ETIMEDOUT => ErrorKind::ConnectTimeout,
+        Errno::EPROTO if established => ErrorKind::Garbage,
+        Errno::EPROTO => ErrorKind::Handshake,
         Errno::ECONNRESET | Errno::EPIPE | Errno::ECONNABORTED => ErrorKind::Reset,
         Errno::EADDRNOTAVAIL | Errno::EADDRINUSE => ErrorKind::NoPort,
         Errno::EMFILE | Errno::ENFILE => ErrorKind::NoDescriptor,

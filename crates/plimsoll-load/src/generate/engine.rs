@@ -28,7 +28,8 @@ use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
 use super::low_water::{Answers, Patience};
 use super::pacing::{Afterwards, Pacing, Start};
-use super::protocol::{Pieces, Protocol, Turn};
+use super::protocol::{Protocol, Turn};
+use super::secure::Secure;
 use super::tally::Tally;
 use crate::clock::{self, CpuTime};
 use crate::failure::refused;
@@ -50,6 +51,8 @@ const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).u
 pub(super) struct Engine<'a, P: Protocol> {
     protocol: P,
     dialer: Dialer,
+    /// What its connections have in common where they speak TLS.
+    secure: Option<Secure>,
     /// After how many requests a connection is closed, if ever.
     requests_per_connection: u64,
     pipeline: u32,
@@ -104,6 +107,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     pub(super) fn new(
         protocol: P,
         dialer: Dialer,
+        secure: Option<Secure>,
         course: &Course,
         shared: &'a Shared<'a>,
     ) -> Result<Self, Failure> {
@@ -113,6 +117,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         Ok(Self {
             protocol,
             dialer,
+            secure,
             requests_per_connection: match course.requests_per_connection {
                 0 => u64::MAX,
                 number => number,
@@ -221,6 +226,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         connection.ask_again(asked, intended);
         connection.begin_batch(self.pipeline, self.requests_per_connection);
         self.protocol.begin(asked, &mut connection.answer, false);
+        self.protocol.batch(asked, &mut connection.answer, connection.target, connection.batch);
         self.deadlines.start(key, now);
         let outcome = match self.send(key, now) {
             Outcome::Waits => self.watch(key),
@@ -264,19 +270,21 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// A socket for a connection to a target: one that is left over, or a new one.
     fn socket(&mut self, target: usize, begun: u64) -> Result<usize, Errno> {
         let asked = self.protocol.choose();
+        let session = self.secure.as_ref().map(Secure::session).transpose()?;
         let key = match self.spare.pop() {
             Some(key) => {
-                self.connections[key].renew(target, asked, begun);
+                self.connections[key].renew(session, target, asked, begun);
                 key
             }
             None => {
                 let fd = self.dialer.open(target)?;
-                self.connections.insert(Connection::new(fd, target, asked, begun))
+                self.connections.insert(Connection::new(fd, session, target, asked, begun))
             }
         };
         let connection = &mut self.connections[key];
         connection.begin_batch(self.pipeline, self.requests_per_connection);
         self.protocol.begin(asked, &mut connection.answer, true);
+        self.protocol.batch(asked, &mut connection.answer, target, connection.batch);
         Ok(key)
     }
 
@@ -332,14 +340,17 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Sends the request, or what is left of it.
     fn send(&mut self, key: usize, now: u64) -> Outcome {
         let connection = &mut self.connections[key];
-        let request =
-            self.protocol.request(connection.asked, &connection.answer, connection.target, connection.batch);
         let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
-        let length = request.len();
-        match connection.send(request.from(from)) {
-            Ok(taken) => {
+        match connection.say(&mut self.protocol, from) {
+            Ok((taken, length)) => {
                 if connection.phase == Phase::Connecting {
-                    self.tally.connected(connection.begun, now);
+                    match connection.session.as_ref().and_then(|session| session.handshake()) {
+                        None => self.tally.connected(connection.begun, now),
+                        Some((began, resumed)) => {
+                            self.tally.connected(connection.begun, began);
+                            self.tally.shook_hands(began, clock::now(), resumed);
+                        }
+                    }
                 }
                 if from == 0 {
                     self.protocol.spoke(&mut connection.answer, now);
@@ -349,7 +360,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 }
                 let sent = from + taken;
                 connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
-                if sent == length && self.pipeline > 1 {
+                // Where something was to be said before the answers were complete, they are awaited already.
+                if sent == length && self.pipeline > 1 && connection.first_byte.is_none() {
                     self.await_answers(key, now);
                 }
                 Outcome::Waits
@@ -397,7 +409,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
                     self.tally.bytes += length as u64;
                 }
                 connection.first_byte.get_or_insert(now);
-                connection.water.take(length);
+                connection.water.take(connection.wire(length));
                 self.understand(key, length, now)
             };
             if self.connections[key].water.waits() {
@@ -411,16 +423,21 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 Ok(Turn::OursAgain) => {
                     self.connections[key].phase = Phase::Sending(0);
                     match self.send(key, clock::now()) {
-                        Outcome::Waits if length < self.inbox.len() && !hung_up => return self.watch(key),
+                        Outcome::Waits if self.has_drained(key, length) && !hung_up => {
+                            return self.watch(key);
+                        }
                         Outcome::Waits => {}
                         other => return other,
                     }
                 }
-                // Less than there was room for: the kernel has no more, and will report what comes (epoll(7)).
-                Ok(Turn::Theirs) if length < self.inbox.len() && !hung_up => return Outcome::Waits,
+                Ok(Turn::Theirs) if self.has_drained(key, length) && !hung_up => return Outcome::Waits,
                 Ok(Turn::Theirs) => {}
             }
         }
+    }
+
+    fn has_drained(&self, key: usize, length: usize) -> bool {
+        self.connections[key].is_drained(length, self.inbox.len())
     }
 
     /// Takes what has come into the inbox at `now`, so many bytes. Answers before the last of a batch are counted; says whose turn it is then.
@@ -477,7 +494,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
         self.protocol.abandoned(connection.asked, &connection.answer);
         let address = self.dialer.address(connection.target);
         for _ in 0..connection.at_stake() {
-            self.tally.error_told(kind, now, || format!("{address}: {}", kind.title()));
+            let fault = connection.session.as_ref().and_then(|session| session.fault());
+            self.tally.error_told(kind, now, || format!("{address}: {}", fault.unwrap_or(kind.title())));
         }
     }
 
@@ -493,7 +511,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
         self.count_answer(key, fault, now);
         let connection = &mut self.connections[key];
         if self.pipeline > 1 {
-            connection.water.end(stays && connection.batch.requests == self.pipeline);
+            // With the first answers on a connection may come what does not come again.
+            let first = connection.requests == u64::from(connection.batch.requests);
+            connection.water.end(stays && !first && connection.batch.requests == self.pipeline);
             if connection.water.answers != Answers::GivenUp {
                 self.awaited.set_timeout(self.patience.learn(now.saturating_sub(connection.sent)));
             }
@@ -501,6 +521,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
         if !stays {
             // What was asked beyond the last answer that a server gives was not asked (RFC 9112, section 9.6).
             connection.unanswered = 0;
+            if P::CLOSES {
+                return self.take_leave(key);
+            }
             connection.phase = Phase::Closing;
             return Outcome::Waits;
         }
@@ -551,11 +574,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
     /// Ends a connection that could carry another request: in the words of the protocol, where it has any. They fit into a send buffer
     /// that is empty; where they do not go out, the connection has ended, and that is seen next.
     fn take_leave(&mut self, key: usize) -> Outcome {
+        let connection = &mut self.connections[key];
+        connection.say_goodbye(P::GOODBYE);
         if P::GOODBYE.is_empty() {
             return Outcome::Done;
         }
-        let connection = &mut self.connections[key];
-        connection.send(Pieces([P::GOODBYE, &[], &[]])).ok();
         connection.phase = Phase::Closing;
         self.listen_to_the_end(key)
     }
@@ -594,27 +617,31 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// Something has happened on a connection that rests: most often that the server has closed it.
     fn disturbed(&mut self, key: usize, now: u64) {
-        let received = self.connections[key].receive(&mut self.inbox);
-        if received == Err(Errno::EAGAIN) {
-            return;
-        }
+        let why = loop {
+            let connection = &mut self.connections[key];
+            match connection.receive(&mut self.inbox) {
+                Err(Errno::EAGAIN) => return,
+                Err(error) => break Some(kind_of(error, true)),
+                Ok(0) => break None,
+                Ok(length) => match self.protocol.unasked(&mut connection.answer, &self.inbox[..length]) {
+                    Ok(()) => {}
+                    Err(kind) => break Some(kind),
+                },
+            }
+        };
         self.resting.retain(|&resting| resting != key);
         let connection = self.connections.remove(key);
-        match received {
-            Ok(0) => self.count(connection.faulty, now),
-            // Nothing was asked that this could answer.
-            Ok(_) => self.tally.error(ErrorKind::Garbage, now),
-            Err(error) => self.tally.error(kind_of(error, true), now),
+        match why {
+            None => self.count(connection.faulty, now),
+            Some(kind) => self.tally.error(kind, now),
         }
     }
 
     /// Closes the connections that rest: nothing will be due any more.
     fn close_resting(&mut self, now: u64) {
         for key in std::mem::take(&mut self.resting) {
-            let connection = self.connections.remove(key);
-            if !P::GOODBYE.is_empty() {
-                connection.send(Pieces([P::GOODBYE, &[], &[]])).ok();
-            }
+            let mut connection = self.connections.remove(key);
+            connection.say_goodbye(P::GOODBYE);
             self.count(connection.faulty, now);
         }
     }

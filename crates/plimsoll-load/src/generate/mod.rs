@@ -10,6 +10,7 @@ mod deadlines;
 mod dialer;
 mod engine;
 mod habit;
+mod http2;
 mod intervals;
 pub(crate) mod latency;
 mod low_water;
@@ -18,6 +19,7 @@ mod offering;
 mod pacing;
 mod progress;
 mod protocol;
+mod secure;
 pub(crate) mod tally;
 
 use std::sync::OnceLock;
@@ -36,6 +38,7 @@ use self::offering::Offering;
 use self::pacing::{ClosedLoop, OpenLoop};
 use self::progress::ProgressReporter;
 use self::protocol::Protocol;
+use self::secure::Secure;
 use self::tally::Tally;
 use crate::failure::other;
 use crate::{clock, descriptors};
@@ -109,6 +112,20 @@ where
     P::Answer: Send,
     P::Asked: Send,
 {
+    run_loop_over(spec, course, control, |seed| Ok((protocol(seed), None)))
+}
+
+/// The same, with TLS beneath each protocol that comes with any.
+fn run_loop_over<P: Protocol + Send>(
+    spec: &LoadSpec,
+    course: &Course,
+    control: &Control<'_>,
+    protocol: impl Fn(u64) -> Result<(P, Option<Secure>), Failure>,
+) -> Result<LoadResult, Failure>
+where
+    P::Answer: Send,
+    P::Asked: Send,
+{
     let threads = course.generators;
     descriptors::make_room(u64::from(threads) * (u64::from(course.concurrency) + DESCRIPTORS))?;
     let shared = Shared {
@@ -121,9 +138,9 @@ where
     };
     let seed = course.seed.unwrap_or_else(clock::now);
     let engine = |nth| {
-        let protocol = protocol(seed.wrapping_add(u64::from(nth)));
+        let (protocol, secure) = protocol(seed.wrapping_add(u64::from(nth)))?;
         let dialer = Dialer::new(&spec.targets, &spec.sources, nth as usize)?;
-        Engine::new(protocol, dialer, course, &shared)
+        Engine::new(protocol, dialer, secure, course, &shared)
     };
     let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
     thread::scope(|scope| {

@@ -14,11 +14,17 @@ pub(super) trait Protocol: Sized {
     /// What is said before a connection is closed; the server then closes it. Nothing where the protocol has no such word.
     const GOODBYE: &'static [u8] = b"";
 
+    /// Whether the client closes a connection on which the server takes no further request; else the server does.
+    const CLOSES: bool = false;
+
     /// What the next request asks for.
     fn choose(&mut self) -> Self::Asked;
 
     /// A request begins: on a `fresh` connection, or on one on which others were answered.
     fn begin(&self, asked: Self::Asked, answer: &mut Self::Answer, fresh: bool);
+
+    /// A batch of requests begins, to the target with this index.
+    fn batch(&self, _asked: Self::Asked, _answer: &mut Self::Answer, _target: usize, _batch: Batch) {}
 
     /// The bytes to send to the target with this index, the same until the server has answered; nothing where the server speaks first.
     fn request<'p>(
@@ -49,6 +55,14 @@ pub(super) trait Protocol: Sized {
     /// # Errors
     /// When the answer was not complete.
     fn end_of_stream(&self, answer: &Self::Answer) -> Result<Turn, ErrorKind>;
+
+    /// Takes bytes that came while nothing was asked.
+    ///
+    /// # Errors
+    /// Where the protocol knows no such bytes.
+    fn unasked(&self, _answer: &mut Self::Answer, _bytes: &[u8]) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Garbage)
+    }
 
     /// A request will never be answered.
     fn abandoned(&mut self, _asked: Self::Asked, _answer: &Self::Answer) {}

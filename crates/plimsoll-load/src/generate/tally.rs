@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use plimsoll_model::experiment::load::http::HttpFacts;
 use plimsoll_model::observation::{ErrorKind, Histogram as Recorded, Latencies, LoadResult};
 
 use super::intervals::Intervals;
@@ -28,6 +29,10 @@ pub(super) struct Tally {
     offering: Option<Offering>,
     /// What a load of mail has counted beside.
     pub(super) mail: Option<MailTally>,
+    /// How long TLS handshakes took.
+    handshakes: Histogram<u64>,
+    /// How many of them resumed an earlier session.
+    resumed: u64,
     /// When the last connection ended.
     pub(super) end: u64,
 }
@@ -48,6 +53,8 @@ impl Tally {
             cpu: CpuTime::default(),
             offering,
             mail: None,
+            handshakes: histogram(),
+            resumed: 0,
             end: start,
         }
     }
@@ -121,6 +128,12 @@ impl Tally {
         record(&mut self.connect, begun, now);
     }
 
+    /// A TLS handshake that was begun at `began` was over at `now`.
+    pub(super) fn shook_hands(&mut self, began: u64, now: u64, resumed: bool) {
+        record(&mut self.handshakes, began, now);
+        self.resumed += u64::from(resumed);
+    }
+
     /// Something failed at `now`.
     pub(super) fn error(&mut self, kind: ErrorKind, now: u64) {
         *self.errors.entry(kind).or_default() += 1;
@@ -157,10 +170,12 @@ impl Tally {
             (&mut self.connect, other.connect),
             (&mut self.first_byte, other.first_byte),
             (&mut self.total, other.total),
+            (&mut self.handshakes, other.handshakes),
         ];
         for (mine, theirs) in pairs {
             mine.add(theirs).expect("histograms of the same bounds can be added");
         }
+        self.resumed += other.resumed;
         self.intervals.merge(other.intervals);
         self.cpu = self.cpu.plus(other.cpu);
         self.end = self.end.max(other.end);
@@ -176,6 +191,9 @@ impl Tally {
     /// The result of a load that began at `start` and had so many threads.
     pub(super) fn into_result(self, start: u64, threads: u32) -> LoadResult {
         let elapsed_ns = self.end.saturating_sub(start);
+        let handshakes = (!self.handshakes.is_empty()).then(|| {
+            HttpFacts { handshakes: Recorded::from(&self.handshakes), resumed: self.resumed }.into()
+        });
         let total = Recorded::from(&self.total);
         let latency = Latencies {
             connect: Recorded::from(&self.connect),
@@ -198,7 +216,7 @@ impl Tally {
             system_us: self.cpu.system_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
-            facts: self.mail.map(|mail| mail.into_facts().into()),
+            facts: self.mail.map(|mail| mail.into_facts().into()).or(handshakes),
         }
     }
 }

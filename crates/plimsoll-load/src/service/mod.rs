@@ -50,7 +50,7 @@ pub fn serve(
         on_listening(addresses).map_err(|error| other("say where the service listens", &error))
     };
     match &spec.kind {
-        ServiceKind::Web(options) => web::serve(options, listeners, tell),
+        ServiceKind::Web(options) => web::serve(options, spec.certificate.as_ref(), listeners, tell),
         ServiceKind::Relay(options) => relay::serve(options, &spec.to, listeners, tell),
         ServiceKind::Bulk(options) => bulk::serve(options, listeners, tell),
         ServiceKind::TcpProxy(options) => tcp_proxy::serve(options, &spec.to, listeners, tell),

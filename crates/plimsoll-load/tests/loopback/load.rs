@@ -22,6 +22,7 @@ pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
         name: "load".into(),
         targets: targets.to_vec(),
         sources: Vec::new(),
+        authority: None,
         volume: None,
         kind: LoadKind::Http(load),
     }
@@ -31,8 +32,14 @@ pub(crate) fn spec(targets: &[SocketAddr], load: HttpLoad) -> LoadSpec {
 pub(crate) fn run_kind(targets: &[SocketAddr], kind: LoadKind) -> LoadResult {
     let abort = AtomicBool::new(false);
     let control = Control { abort: &abort, progress: &|_| {}, every: Duration::from_secs(1) };
-    let spec =
-        LoadSpec { name: "load".into(), targets: targets.to_vec(), sources: Vec::new(), volume: None, kind };
+    let spec = LoadSpec {
+        name: "load".into(),
+        targets: targets.to_vec(),
+        sources: Vec::new(),
+        authority: None,
+        volume: None,
+        kind,
+    };
     run(&spec, &control).unwrap()
 }
 

@@ -11,6 +11,7 @@ mod mail;
 mod models;
 mod open_loop;
 mod relay;
+mod secure;
 mod service;
 mod tcp_proxy;
 mod udp;

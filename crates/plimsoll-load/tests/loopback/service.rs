@@ -93,6 +93,7 @@ pub(crate) fn spec(
         env: Default::default(),
         pass_env: Vec::new(),
         template: None,
+        certificate: None,
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

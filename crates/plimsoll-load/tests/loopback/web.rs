@@ -151,6 +151,7 @@ fn an_address_in_use_is_named() {
         env: Default::default(),
         pass_env: Vec::new(),
         template: None,
+        certificate: None,
         privileged: false,
         ready: Ready::default(),
         approaches: Vec::new(),

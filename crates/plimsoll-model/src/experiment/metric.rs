@@ -55,6 +55,15 @@ pub enum Metric {
     DeviceShare,
     /// The share of requests (or connections, where each carries one) that failed, in whatever way.
     ErrorShare,
+    /// TLS handshakes per second.
+    HandshakesPerSecond,
+    /// The median time of a TLS handshake, in milliseconds.
+    HandshakeMedianMs,
+    /// The 99th percentile of the time of a TLS handshake, in milliseconds.
+    #[serde(rename = "handshake_p99_ms")]
+    HandshakeP99Ms,
+    /// The share of TLS handshakes that resumed an earlier session.
+    ResumedShare,
     /// A figure that only a program of the user's own gives, by the name that its load has for it.
     #[serde(untagged)]
     Named(Named),
@@ -118,7 +127,7 @@ impl JsonSchema for Named {
 
 impl Metric {
     /// Every metric but those that programs of the user's own give.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::ConnectionsPerSecond,
         Self::RequestsPerSecond,
         Self::MessagesPerMinute,
@@ -138,6 +147,10 @@ impl Metric {
         Self::MaxMs,
         Self::CpuUsPerRequest,
         Self::DeviceShare,
+        Self::HandshakesPerSecond,
+        Self::HandshakeMedianMs,
+        Self::HandshakeP99Ms,
+        Self::ResumedShare,
     ];
 
     /// The public name.
@@ -163,6 +176,10 @@ impl Metric {
             Self::CpuUsPerRequest => "cpu_us_per_request",
             Self::DeviceShare => "device_share",
             Self::ErrorShare => "error_share",
+            Self::HandshakesPerSecond => "handshakes_per_second",
+            Self::HandshakeMedianMs => "handshake_median_ms",
+            Self::HandshakeP99Ms => "handshake_p99_ms",
+            Self::ResumedShare => "resumed_share",
             Self::Named(Named(metric)) => &metric.name,
         }
     }
@@ -192,12 +209,21 @@ impl Metric {
             | Self::P999Ms
             | Self::JitterMs
             | Self::MeanMs
-            | Self::MaxMs => Unit::Milliseconds,
+            | Self::MaxMs
+            | Self::HandshakeMedianMs
+            | Self::HandshakeP99Ms => Unit::Milliseconds,
             Self::CpuUsPerRequest => Unit::Microseconds,
-            Self::LossShare | Self::StallShare | Self::DeviceShare | Self::ErrorShare => Unit::Share,
+            Self::LossShare
+            | Self::StallShare
+            | Self::DeviceShare
+            | Self::ErrorShare
+            | Self::ResumedShare => Unit::Share,
             Self::BitsPerSecond => Unit::BitsPerSecond,
             Self::MegabytesPerSecond => Unit::MegabytesPerSecond,
-            Self::ConnectionsPerSecond | Self::RequestsPerSecond | Self::PacketsPerSecond => Unit::PerSecond,
+            Self::ConnectionsPerSecond
+            | Self::RequestsPerSecond
+            | Self::PacketsPerSecond
+            | Self::HandshakesPerSecond => Unit::PerSecond,
             Self::MessagesPerMinute => Unit::PerMinute,
             Self::Named(Named(metric)) => Unit::named(&metric.unit),
         }
@@ -244,13 +270,17 @@ impl Metric {
             | Self::MaxMs
             | Self::CpuUsPerRequest
             | Self::DeviceShare
+            | Self::HandshakeMedianMs
+            | Self::HandshakeP99Ms
             | Self::StallShare => true,
             Self::ConnectionsPerSecond
             | Self::RequestsPerSecond
             | Self::BitsPerSecond
             | Self::PacketsPerSecond
             | Self::MessagesPerMinute
-            | Self::MegabytesPerSecond => false,
+            | Self::MegabytesPerSecond
+            | Self::HandshakesPerSecond
+            | Self::ResumedShare => false,
             Self::Named(Named(metric)) => metric.better == Better::Lower,
         }
     }

@@ -54,6 +54,10 @@ impl Metric {
             | Self::JitterMs
             | Self::DeviceShare
             | Self::StallShare
+            | Self::HandshakesPerSecond
+            | Self::HandshakeMedianMs
+            | Self::HandshakeP99Ms
+            | Self::ResumedShare
             | Self::Named(_) => None,
         }
     }

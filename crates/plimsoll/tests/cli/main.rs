@@ -41,6 +41,7 @@ mod planted;
 mod programs;
 mod programs_as_loads;
 mod scarce;
+mod secure;
 mod settings;
 mod steps;
 mod storage;

@@ -169,3 +169,41 @@ exec = { command = ["sh", "-c", "echo a@x.example > {scratch}/users; exec postal
     let phase = &report["trials"][0]["phases"][0];
     assert_eq!(phase["errors"], serde_json::json!({}), "{report}");
 }
+
+/// The figures of each phase of a shipped experiment, cut short to two trials of each of its cells, for an ordinary user.
+fn shipped(name: &str, cut: &[&str]) -> Vec<Value> {
+    let settings = [cut, &["run.min_trials=2", "run.max_trials=2"]].concat();
+    let mut arguments = vec!["run", name, "--quick", "--format", "json"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    // Two trials decide nothing about a difference.
+    let report = Lab::of_ordinary_user().plimsoll(&arguments).exits(4).json();
+    let trials = report["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 4, "{report}");
+    let phases = trials.iter().flat_map(|trial| trial["phases"].as_array().expect("phases"));
+    let told = phases.map(|phase| {
+        assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
+        phase["figures"].clone()
+    });
+    told.collect()
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn postgresql_is_made_filled_and_served_by_an_ordinary_user_and_pgbench_tells_its_rate() {
+    let cut = ["loads.transactions.exec.duration=\"5s\""];
+    for figures in shipped("db/pgbench", &cut) {
+        assert!(figures["rate"].as_f64().is_some_and(|rate| rate > 1.0), "{figures}");
+        assert!(figures["latency_mean"].as_f64().is_some_and(|mean| mean > 0.0), "{figures}");
+    }
+}
+
+#[test]
+#[ignore = "needs unbound and dnsperf"]
+fn unbound_answers_an_ordinary_user_over_udp_and_tcp_and_says_what_is_not_there() {
+    for figures in shipped("name/resolver", &["loads.questions.exec.duration=\"5s\""]) {
+        assert!(figures["rate"].as_f64().is_some_and(|rate| rate > 10.0), "{figures}");
+        let not_there = figures["not_there"].as_f64().expect("a share");
+        assert!((20.0..30.0).contains(&not_there), "one of four names: {figures}");
+        assert_eq!(figures["lost"], 0.0, "{figures}");
+    }
+}

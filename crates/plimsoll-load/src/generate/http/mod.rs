@@ -2,14 +2,14 @@
 
 mod answer;
 mod chunked;
-mod mix;
+pub(super) mod mix;
 
 use std::io::Write;
 use std::net::SocketAddr;
 
 use plimsoll_model::documents::{Document, directories};
 use plimsoll_model::experiment::HttpLoad;
-use plimsoll_model::experiment::load::http::Side;
+use plimsoll_model::experiment::load::http::{HttpVersion, Side};
 use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
@@ -18,7 +18,10 @@ use self::answer::Answer;
 use self::mix::Mix;
 use super::course::Course;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
-use super::{Control, run_loop};
+use super::http2::Http2;
+use super::secure::Secure;
+use super::{Control, run_loop_over};
+use crate::failure::other;
 
 /// What a request has after the name of its host.
 const HEADERS: &str = "\r\nUser-Agent: plimsoll\r\nAccept: */*\r\n";
@@ -30,7 +33,20 @@ const CLOSE: &str = "Connection: close\r\n";
 /// # Errors
 /// When it cannot start.
 pub(super) fn run(spec: &LoadSpec, load: &HttpLoad, control: &Control<'_>) -> Result<LoadResult, Failure> {
-    run_loop(spec, &load.into(), control, |seed| Http::new(load, &spec.targets, seed))
+    let secure = |protocol| match (load.tls, &spec.authority) {
+        (false, _) => Ok(None),
+        (true, None) => Err(other("prepare TLS", &"no authority is known")),
+        (true, Some(authority)) => Secure::new(authority, protocol, load.resume).map(Some),
+    };
+    let (course, targets) = (load.into(), &spec.targets);
+    match load.version {
+        HttpVersion::Http1 => run_loop_over(spec, &course, control, |seed| {
+            Ok((Http::new(load, targets, seed), secure(b"http/1.1")?))
+        }),
+        HttpVersion::Http2 => run_loop_over(spec, &course, control, |seed| {
+            Ok((Http2::new(load, targets, seed), secure(b"h2")?))
+        }),
+    }
 }
 
 impl From<&HttpLoad> for Course {
@@ -44,7 +60,10 @@ impl From<&HttpLoad> for Course {
             open: load.open.clone(),
             timeout: load.timeout.0,
             requests_per_connection: load.requests_per_connection,
-            pipeline: load.pipeline,
+            pipeline: match load.version {
+                HttpVersion::Http1 => load.pipeline,
+                HttpVersion::Http2 => load.streams,
+            },
             seed: load.seed,
         }
     }

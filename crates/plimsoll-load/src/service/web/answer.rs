@@ -6,9 +6,11 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_model::experiment::{SendBy, WebService};
 
+use super::layered::Layers;
 use super::request::{Method, Request};
 use super::response::{self, Afterwards};
 use super::site::{Document, Site};
+use super::status::Status;
 use crate::date::Clock;
 
 /// How much of a document is written at a time.
@@ -35,11 +37,16 @@ pub(super) struct Terms {
     requests: u64,
     /// CPU time that each request costs.
     work: Duration,
+    /// How long a client may keep silent.
+    pub(super) silence: Duration,
+    /// What is spoken beside HTTP/1.1.
+    pub(super) layers: Option<&'static Layers>,
 }
 
 impl Terms {
-    pub(super) fn new(options: &WebService) -> Self {
-        Self { requests: options.keep_alive_requests, work: options.work.0 }
+    pub(super) fn new(options: &WebService, layers: Option<&'static Layers>) -> Self {
+        let silence = options.keep_alive.0;
+        Self { requests: options.keep_alive_requests, work: options.work.0, silence, layers }
     }
 }
 
@@ -51,10 +58,19 @@ pub(super) enum Body {
     File(File, u64),
 }
 
+impl Body {
+    /// How many bytes are left of it.
+    pub(super) fn length(&self) -> u64 {
+        match *self {
+            Self::Text(length) | Self::File(_, length) => length,
+        }
+    }
+}
+
 /// What a connection needs to answer requests.
 pub(super) struct Answers<'a> {
     site: &'a Site,
-    terms: Terms,
+    pub(super) terms: Terms,
     pub(super) clock: Clock,
 }
 
@@ -68,18 +84,28 @@ impl<'a> Answers<'a> {
         self.site.by()
     }
 
+    /// Finds what a target names, after the work that each request costs.
+    pub(super) fn find(&mut self, target: &str) -> Result<Document, Status> {
+        burn(self.terms.work);
+        self.site.find(target)
+    }
+
+    /// Whether a connection carries no further request once so many were answered.
+    pub(super) fn is_last(&self, served: u64) -> bool {
+        served == self.terms.requests
+    }
+
     /// Puts the head of the answer to a request at the end of `out`, after the work that it costs. Gives the body that has to follow, and
     /// whether the connection goes on. `served` requests of the connection were answered before.
     pub(super) fn prepare(&mut self, out: &mut Vec<u8>, request: &Request<'_>, served: u64) -> (Body, bool) {
-        burn(self.terms.work);
-        let goes_on = request.keep_alive && served + 1 != self.terms.requests;
+        let goes_on = request.keep_alive && !self.is_last(served + 1);
         let afterwards = match (goes_on, request.is_1_0) {
             (false, _) => Afterwards::Close,
             (true, false) => Afterwards::Keep,
             (true, true) => Afterwards::KeepAlive,
         };
         let with_body = request.method == Method::Get;
-        let body = match self.site.find(request.target) {
+        let body = match self.find(request.target) {
             Err(status) => {
                 response::error(out, &mut self.clock, status, afterwards, with_body);
                 Body::Text(0)

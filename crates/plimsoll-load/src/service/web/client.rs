@@ -219,7 +219,7 @@ impl Client {
 }
 
 /// Reads what there is; `None` when there is nothing yet.
-fn read(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
+pub(super) fn read(mut stream: &TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match stream.read(into) {
             Ok(length) => return Ok(Some(length)),

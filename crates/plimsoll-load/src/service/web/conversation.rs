@@ -12,6 +12,7 @@ use nix::sys::socket::{MsgFlags, send};
 use plimsoll_model::experiment::SendBy;
 
 use super::answer::{Answers, Body, CHUNK, TEXT, Terms};
+use super::layered::{Layered, Layers};
 use super::request::{self, LONGEST_HEAD};
 use super::response::{self, Afterwards};
 use super::site::Site;
@@ -57,6 +58,9 @@ impl<'a> Conversations<'a> {
 
     /// Serves a connection to its end. Whatever goes wrong on it ends it, and nothing else.
     pub(super) fn hold(&mut self, stream: &TcpStream) {
+        if let Some(layers) = self.answers.terms.layers {
+            return self.hold_layered(stream, layers);
+        }
         (self.filled, self.served) = (0, 0);
         loop {
             match self.exchange(stream) {
@@ -64,6 +68,18 @@ impl<'a> Conversations<'a> {
                 Ok(Next::Close) | Err(_) => return,
                 Ok(Next::LingeringClose) => return linger(stream),
             }
+        }
+    }
+
+    /// Serves a connection on which more than HTTP/1.1 is spoken.
+    fn hold_layered(&mut self, stream: &TcpStream, layers: &Layers) {
+        let silence = self.answers.terms.silence;
+        let layered = stream.try_clone().and_then(|stream| {
+            stream.set_nonblocking(true)?;
+            Layered::new(stream, layers)
+        });
+        if let Ok(layered) = layered {
+            layered.hold(&mut self.answers, &mut self.inbox, silence);
         }
     }
 

@@ -13,6 +13,7 @@ use slab::Slab;
 
 use super::answer::{Answers, Terms};
 use super::client::{Client, State};
+use super::layered::Layered;
 use super::prefork::keep_alive;
 use super::request::LONGEST_HEAD;
 use super::site::Site;
@@ -30,7 +31,7 @@ const LISTENERS: u64 = 1 << 32;
 /// listeners, in turn.
 pub(super) fn serve(
     options: &WebService,
-    site: &Site,
+    (site, terms): (&Site, Terms),
     sets: &[Vec<TcpListener>],
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
@@ -43,7 +44,7 @@ pub(super) fn serve(
     let worker = |n: u32| {
         parent.spawn(|| {
             let set = &sets[n as usize % sets.len()];
-            if let Err(error) = Worker::new(options, site, set).and_then(Worker::run) {
+            if let Err(error) = Worker::new(options, (site, terms), set).and_then(Worker::run) {
                 eprintln!("worker {}: {}", n + 1, error.desc());
             }
         })
@@ -55,25 +56,49 @@ pub(super) fn serve(
 struct Worker<'a> {
     listeners: &'a [TcpListener],
     epoll: Epoll,
-    clients: Slab<Client>,
+    clients: Slab<Visitor>,
     most: usize,
     /// As many clients as there may be are there, and the listening sockets are left alone.
     full: bool,
-    silence: Duration,
     answers: Answers<'a>,
     inbox: Box<[u8]>,
 }
 
+/// A connection.
+enum Visitor {
+    Plain(Client),
+    Layered(Box<Layered>),
+}
+
+impl Visitor {
+    fn go_on(&mut self, answers: &mut Answers<'_>, inbox: &mut [u8]) -> State {
+        match self {
+            Self::Plain(client) => client.go_on(answers, inbox),
+            Self::Layered(layered) => layered.go_on(answers, inbox),
+        }
+    }
+
+    fn is_overdue(&self, now: Instant, silence: Duration) -> bool {
+        match self {
+            Self::Plain(client) => client.is_overdue(now, silence),
+            Self::Layered(layered) => layered.is_overdue(now, silence),
+        }
+    }
+}
+
 impl<'a> Worker<'a> {
-    fn new(options: &WebService, site: &'a Site, listeners: &'a [TcpListener]) -> nix::Result<Self> {
+    fn new(
+        options: &WebService,
+        (site, terms): (&'a Site, Terms),
+        listeners: &'a [TcpListener],
+    ) -> nix::Result<Self> {
         let worker = Self {
             listeners,
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             clients: Slab::new(),
             most: options.clients as usize,
             full: false,
-            silence: options.keep_alive.0,
-            answers: Answers::new(site, Terms::new(options)),
+            answers: Answers::new(site, terms),
             inbox: vec![0; LONGEST_HEAD].into(),
         };
         worker.listen()?;
@@ -143,7 +168,14 @@ impl<'a> Worker<'a> {
         let event = EpollEvent::new(flags, entry.key() as u64);
         // What is there already is reported at once.
         if self.epoll.add(stream.as_fd(), event).is_ok() {
-            entry.insert(Client::new(stream));
+            let visitor = match self.answers.terms.layers {
+                None => Ok(Visitor::Plain(Client::new(stream))),
+                Some(layers) => Layered::new(stream, layers).map(|layered| Visitor::Layered(layered.into())),
+            };
+            // One that cannot be served is closed, and not watched any more.
+            if let Ok(visitor) = visitor {
+                entry.insert(visitor);
+            }
         }
     }
 
@@ -157,6 +189,7 @@ impl<'a> Worker<'a> {
 
     /// Takes leave of clients that have kept silent for too long.
     fn sweep(&mut self, now: Instant) {
-        self.clients.retain(|_, client| !client.is_overdue(now, self.silence));
+        let silence = self.answers.terms.silence;
+        self.clients.retain(|_, client| !client.is_overdue(now, silence));
     }
 }

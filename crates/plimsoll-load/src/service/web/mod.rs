@@ -1,4 +1,4 @@
-//! The web server: HTTP/1.0 and 1.1, static documents and documents of any size.
+//! The web server: HTTP/1.0, 1.1 and 2, with TLS or without, static documents and documents of any size.
 //!
 //! How connections are handled (the model) is a module of its own; what is said on a connection is the same for all.
 
@@ -7,6 +7,7 @@ mod client;
 mod conversation;
 mod event_loop;
 mod fork;
+mod layered;
 mod prefork;
 mod request;
 mod response;
@@ -21,9 +22,10 @@ use std::time::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 use plimsoll_model::experiment::service::{WebModel, WebService};
-use plimsoll_model::frame::Failure;
+use plimsoll_model::frame::{Certificate, Failure};
 
 use self::answer::Terms;
+use self::layered::Layers;
 use self::site::Site;
 use super::{listen, process};
 use crate::failure::refused;
@@ -34,6 +36,7 @@ const STUCK: Duration = Duration::from_secs(60);
 /// Serves `options` on `listeners`, until killed.
 pub(super) fn serve(
     options: &WebService,
+    certificate: Option<&Certificate>,
     listeners: Vec<TcpListener>,
     tell: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Infallible, Failure> {
@@ -44,14 +47,14 @@ pub(super) fn serve(
     for listener in sets.iter().flatten() {
         limit_patience(listener, options).map_err(|error| refused("set a time limit on a socket", error))?;
     }
-    let terms = Terms::new(options);
+    let terms = Terms::new(options, Layers::new(options, certificate)?);
     let ready = || tell(&addresses);
     match options.model {
         WebModel::Prefork => prefork::serve(options.clients, false, (&site, terms), &sets, ready),
         WebModel::PreforkSerialised => prefork::serve(options.clients, true, (&site, terms), &sets, ready),
         WebModel::ForkPerConnection => fork::serve(options.clients, &site, terms, &sets[0], ready),
         WebModel::Threads => threads::serve(options.clients, &site, terms, &sets, ready),
-        WebModel::EventLoop => event_loop::serve(options, &site, &sets, ready),
+        WebModel::EventLoop => event_loop::serve(options, (&site, terms), &sets, ready),
     }
 }
 

@@ -3,14 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
 use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::experiment::share::share;
+use crate::observation::Histogram;
 use crate::units::Span;
 
-/// HTTP/1.1, in closed loop unless `open` says otherwise.
+/// HTTP/1.1 or HTTP/2, in closed loop unless `open` says otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpLoad {
@@ -34,7 +36,22 @@ pub struct HttpLoad {
     /// follow when all are answered. The latency of each counts from when they were sent until its answer is taken in, for most when the
     /// last is there.
     pub pipeline: u32,
-    /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute.
+    /// The version of HTTP. HTTP/2 is agreed on by ALPN where `tls` is on, and else spoken from the start (RFC 9113, section 3.3).
+    #[serde(skip_serializing_if = "HttpVersion::is_usual")]
+    pub version: HttpVersion,
+    /// How many requests are sent at a time on a connection of HTTP/2, each on a stream of its own (1 to 100). The next follow when all are
+    /// answered; in closed loop.
+    #[serde(skip_serializing_if = "is_one")]
+    pub streams: u32,
+    /// Whether connections are TLS 1.3. The service has a certificate that is made for the run, and that is the only one that is trusted.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tls: bool,
+    /// Whether a connection resumes the TLS session of an earlier one, where the service has given it a ticket (RFC 8446, section 2.2);
+    /// else each makes a full handshake.
+    #[serde(skip_serializing_if = "is_false")]
+    pub resume: bool,
+    /// Who closes a connection after its last request. The side that does keeps the connection in TIME_WAIT for a minute. A
+    /// connection of HTTP/2 is closed by the client: there is no word with which to ask a server for that.
     pub close_first: Side,
     /// The path that is asked for.
     pub path: String,
@@ -58,12 +75,78 @@ impl Default for HttpLoad {
             open: None,
             requests_per_connection: 1,
             pipeline: 1,
+            version: HttpVersion::Http1,
+            streams: 1,
+            tls: false,
+            resume: false,
             close_first: Side::Server,
             path: "/".into(),
             mix: None,
             timeout: Span::secs(10),
             seed: None,
         }
+    }
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112).
+    #[default]
+    Http1,
+    /// HTTP/2 (RFC 9113).
+    Http2,
+}
+
+impl HttpVersion {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Http1
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// What became of the TLS handshakes of a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HttpFacts {
+    /// How long they took, in microseconds, from the client's first message until it may send its request.
+    pub handshakes: Histogram,
+    /// How many of them resumed an earlier session.
+    pub resumed: u64,
+}
+
+impl FactsType for HttpFacts {
+    fn figure(&self, metric: Metric, seconds: f64) -> Option<f64> {
+        let at = |share| {
+            (!self.handshakes.is_empty()).then(|| self.handshakes.value_at_quantile(share) as f64 / 1e3)
+        };
+        match metric {
+            Metric::HandshakesPerSecond => per_second(self.handshakes.len() as f64, seconds),
+            Metric::HandshakeMedianMs => at(0.5),
+            Metric::HandshakeP99Ms => at(0.99),
+            Metric::ResumedShare => {
+                let all = self.handshakes.len();
+                (all > 0).then(|| self.resumed as f64 / all as f64)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Join for HttpFacts {
+    fn join(&mut self, other: &Self) {
+        self.handshakes.add(&other.handshakes);
+        self.resumed += other.resumed;
     }
 }
 
@@ -128,7 +211,16 @@ impl LoadType for HttpLoad {
             Metric::BitsPerSecond,
             Metric::MegabytesPerSecond,
         ];
-        [&rates[..], LATENCIES].concat()
+        let handshakes: &[Metric] = match self.tls {
+            true => &[
+                Metric::HandshakesPerSecond,
+                Metric::HandshakeMedianMs,
+                Metric::HandshakeP99Ms,
+                Metric::ResumedShare,
+            ],
+            false => &[],
+        };
+        [&rates[..], LATENCIES, handshakes].concat()
     }
 
     fn operations(&self) -> &'static str {
@@ -158,6 +250,8 @@ impl LoadType for HttpLoad {
             ));
         }
         check_pipeline(name, self)?;
+        check_version(name, self)?;
+        check_tls(at, self)?;
         if let Some(open) = &self.open {
             check_open(name, "http", open)?;
         }
@@ -189,7 +283,50 @@ impl LoadType for HttpLoad {
         let many = self.connections.map(|n| format!("{n} connections"));
         let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
         let (generators, concurrency) = (self.generators, self.concurrency);
-        format!("HTTP {}, {generators} x {amount}, {concurrency} at a time", at.way())
+        let version = match (self.version, self.tls) {
+            (HttpVersion::Http1, false) => "HTTP",
+            (HttpVersion::Http1, true) => "HTTPS",
+            (HttpVersion::Http2, false) => "HTTP/2",
+            (HttpVersion::Http2, true) => "HTTP/2 over TLS",
+        };
+        format!("{version} {}, {generators} x {amount}, {concurrency} at a time", at.way())
+    }
+}
+
+/// What only one of the versions has, and how many streams there can be.
+fn check_version(name: &String, http: &HttpLoad) -> Checked {
+    let here = |key: &str| path!["loads", name, "http", key];
+    if http.version == HttpVersion::Http1 {
+        if http.streams == 1 {
+            return Ok(());
+        }
+        let expected = "`version = \"http2\"` beside it, or `pipeline`";
+        return Err(problem(here("streams"), "HTTP/1.1 has no streams", expected));
+    }
+    if http.pipeline != 1 {
+        return Err(problem(here("pipeline"), "HTTP/2 sends requests on streams", "`streams`"));
+    }
+    in_range(u64::from(http.streams), 1, 100, here("streams"))?;
+    check_several(name, "streams", http.streams, http)
+}
+
+/// TLS has to be what the service speaks, where that is known.
+fn check_tls(at: &LoadPlace<'_>, http: &HttpLoad) -> Checked {
+    let here = |key: &str| path!["loads", at.name, "http", key];
+    if http.resume && !http.tls {
+        return Err(problem(here("resume"), "there is no TLS session to resume", "`tls = true` beside it"));
+    }
+    let service = &at.load.to;
+    match (at.service().speaks_tls(), http.tls) {
+        (Some(false), true) => {
+            let message = format!("the service `{service}` speaks no TLS");
+            Err(problem(here("tls"), message, "`tls = true` in the service, too"))
+        }
+        (Some(true), false) => {
+            let message = format!("the service `{service}` speaks TLS only");
+            Err(problem(path!["loads", at.name, "http"], message, "`tls = true`"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -197,11 +334,16 @@ impl LoadType for HttpLoad {
 fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
     let here = || path!["loads", name, "http", "pipeline"];
     in_range(u64::from(http.pipeline), 1, 64, here())?;
-    if http.pipeline == 1 {
+    check_several(name, "pipeline", http.pipeline, http)
+}
+
+fn check_several(name: &String, key: &str, several: u32, http: &HttpLoad) -> Checked {
+    let here = || path!["loads", name, "http", key];
+    if several == 1 {
         return Ok(());
     }
     let carried = http.requests_per_connection;
-    if carried != 0 && carried < u64::from(http.pipeline) {
+    if carried != 0 && carried < u64::from(several) {
         return Err(problem(
             here(),
             format!("a connection of the load `{name}` is closed before it has carried so many requests"),
@@ -211,10 +353,10 @@ fn check_pipeline(name: &String, http: &HttpLoad) -> Checked {
     let other = [("open", http.open.is_some()), ("mix", http.mix.is_some())];
     match other.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
-        Some((key, _)) => Err(problem(
+        Some((other, _)) => Err(problem(
             here(),
-            format!("requests of a load with `{key}` go out one by one"),
-            format!("`pipeline` without `{key}`, in closed loop and for one path"),
+            format!("requests of a load with `{other}` go out one by one"),
+            format!("`{key}` without `{other}`, in closed loop and for one path"),
         )),
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub use self::facts::{Join, OfKind};
 use self::streams::Stream;
 use super::problem::{Checked, Part, declared, problem};
-use super::{Experiment, Metric};
+use super::{Experiment, Metric, Service};
 use crate::effect::Effect;
 use crate::reader::{NamedMetric, Pick, Reader, Reading};
 use crate::units::Span;
@@ -25,7 +25,7 @@ macro_rules! each_load {
     ($then:ident) => {
         $then! {
             /// HTTP/1.1 requests, in closed loop (so many at a time, each sent when the one before it is done) or in open loop (at a rate).
-            http: Http(HttpLoad),
+            http: Http(HttpLoad) finds HttpFacts,
             /// As many bytes over TCP as go through, to or from a service of kind `bulk`.
             bulk: Bulk(BulkLoad) finds BulkFacts,
             /// Datagrams at a rate, to a service of kind `bulk`.
@@ -241,6 +241,11 @@ impl LoadPlace<'_> {
     pub(super) fn aims_at_a_service(&self) -> Checked {
         self.says_what_it_aims_at()?;
         declared(&self.load.to, &self.experiment.services, "service", path!["loads", self.name, "to"])
+    }
+
+    /// The service that it aims at, once it is known to be one.
+    pub(super) fn service(&self) -> &Service {
+        &self.experiment.services[&self.load.to]
     }
 
     pub(super) fn says_what_it_aims_at(&self) -> Checked {

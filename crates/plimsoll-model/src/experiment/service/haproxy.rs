@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ServicePlace, ServiceType};
 use crate::effect::{AsWhom, Effect};
 use crate::experiment::load::count;
-use crate::experiment::problem::{Checked, Part, declared, in_range};
+use crate::experiment::problem::{Checked, Part, declared, in_range, problem};
 
 /// HAProxy (haproxy.org), passing connections on to another service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,12 @@ pub struct HaproxyService {
     /// The length of the listen queue (`listen(2)`).
     #[serde(default = "HaproxyService::default_backlog")]
     pub backlog: u32,
+    /// Whether its clients speak TLS 1.3 to it, and nothing else. Its certificate is made for the run; what it passes on is in the clear.
+    #[serde(default)]
+    pub tls: bool,
+    /// Whether its clients may speak HTTP/2 to it, where ALPN says so; only with `tls` and in mode `http`.
+    #[serde(default)]
+    pub http2: bool,
     /// Whether the connection to the server is kept for further requests; only in mode `http`.
     #[serde(default = "HaproxyService::default_keep_alive")]
     pub keep_alive: bool,
@@ -61,6 +67,10 @@ impl ServiceType for HaproxyService {
     fn check(&self, at: &ServicePlace<'_>) -> Checked {
         let here = |key: &str| path!["services", at.name, "haproxy", key];
         declared(&self.to, &at.experiment.services, "service", here("to"))?;
+        if self.http2 && !(self.tls && self.mode == ProxyMode::Http) {
+            let message = "HTTP/2 is agreed on in a TLS handshake, and has to be understood";
+            return Err(problem(here("http2"), message, "`tls = true` and `mode = \"http\"` beside it"));
+        }
         in_range(u64::from(self.threads), 1, 64, here("threads"))?;
         in_range(u64::from(self.connections), 1, 100_000, here("connections"))?;
         in_range(u64::from(self.backlog), 1, 65_535, here("backlog"))
@@ -82,8 +92,13 @@ impl ServiceType for HaproxyService {
         Some(&self.to)
     }
 
+    fn speaks_tls(&self) -> Option<bool> {
+        // What passes bytes on may pass on TLS.
+        (self.tls || self.mode == ProxyMode::Http).then_some(self.tls)
+    }
+
     fn passes_bytes(&self) -> bool {
-        self.mode == ProxyMode::Tcp
+        self.mode == ProxyMode::Tcp && !self.tls
     }
 
     fn programs(&self) -> Vec<&str> {

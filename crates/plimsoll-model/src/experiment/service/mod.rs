@@ -26,6 +26,7 @@ pub use self::web::{WebModel, WebService};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, SysctlValue};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
+use crate::frame::CertificateFile;
 use crate::units::Span;
 
 /// The list of all server programs that Plimsoll knows how to configure, handed to a macro of one's own: what has to know them all is made
@@ -195,6 +196,11 @@ trait ServiceType {
     fn keeps_files(&self) -> bool {
         false
     }
+
+    /// Whether it speaks TLS; nothing where that is not known from what it is.
+    fn speaks_tls(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// A service and where it stands.
@@ -290,6 +296,19 @@ impl Service {
         self.kind.as_dyn().listeners()
     }
 
+    /// Whether it speaks TLS; nothing where only its own configuration tells.
+    #[must_use]
+    pub(super) fn speaks_tls(&self) -> Option<bool> {
+        self.kind.as_dyn().speaks_tls().filter(|_| self.config.is_none())
+    }
+
+    /// Whether it is given a certificate.
+    #[must_use]
+    pub fn has_certificate(&self) -> bool {
+        let named = |text: &String| text.contains("{{tls.") || text.contains("{{ tls.");
+        self.speaks_tls() == Some(true) || self.template.as_ref().is_some_and(named)
+    }
+
     /// It in words.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -309,6 +328,14 @@ impl Service {
             return Err(problem(path!["services", name, "port"], "0 is no port", "a number from 1 to 65535"));
         }
         self.kind.as_dyn().check(&ServicePlace { experiment, name, service: self })?;
+        if self.ready.http.is_some() && self.speaks_tls() == Some(true) {
+            let message = "whether the service is ready is asked without TLS";
+            return Err(problem(
+                path!["services", name, "ready", "http"],
+                message,
+                "nothing: a port that takes connections is enough",
+            ));
+        }
         self.check_rights(name)?;
         self.check_config(experiment, name)?;
         match &self.to {
@@ -351,6 +378,7 @@ impl Service {
             let mut parts = name.split('.');
             match (parts.next(), parts.next(), parts.next()) {
                 (Some("port" | "address" | "scratch"), None, _) => true,
+                (Some("tls"), Some(file), None) => CertificateFile::named(file).is_some(),
                 (Some("to"), None | Some("address" | "port"), None) => self.onward().is_some(),
                 (Some("values"), Some(value), None) => self.values.contains_key(value),
                 (Some("peers"), Some(peer), None | Some("address" | "port")) => {

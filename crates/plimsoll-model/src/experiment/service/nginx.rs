@@ -28,6 +28,10 @@ pub struct NginxService {
     pub reuseport: bool,
     /// Whether the workers take turns in accepting.
     pub accept_mutex: bool,
+    /// Whether it speaks TLS 1.3, and nothing else. Its certificate is made for the run.
+    pub tls: bool,
+    /// Whether it speaks HTTP/2 as well, where ALPN says so; without `tls` it then speaks nothing else.
+    pub http2: bool,
     /// How many requests a connection may carry before nginx closes it; 0 closes it after the first.
     pub requests_per_connection: u32,
 }
@@ -42,6 +46,8 @@ impl Default for NginxService {
             backlog: 511,
             reuseport: false,
             accept_mutex: false,
+            tls: false,
+            http2: false,
             requests_per_connection: 1000,
         }
     }
@@ -62,6 +68,10 @@ impl ServiceType for NginxService {
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {
         let started = at.program("nginx", "nginx", AsWhom::Nobody);
         [Some(started), at.documents("nginx", self.root.as_deref())].into_iter().flatten().collect()
+    }
+
+    fn speaks_tls(&self) -> Option<bool> {
+        Some(self.tls)
     }
 
     fn programs(&self) -> Vec<&str> {

@@ -32,6 +32,10 @@ pub struct WebService {
     pub backlog: u32,
     /// Whether each process or thread has a listening socket of its own, over which the kernel spreads connections (SO_REUSEPORT).
     pub reuse_port: bool,
+    /// Whether it speaks TLS 1.3, and nothing else. Its certificate is made for the run.
+    pub tls: bool,
+    /// Whether it speaks HTTP/2 as well: where ALPN says so with `tls`, and else where a client begins with it (RFC 9113, section 3.3).
+    pub http2: bool,
     /// How long a client may keep silent, between requests or within one, before its connection is closed.
     pub keep_alive: Span,
     /// After how many requests a connection is closed; 0 for any number.
@@ -51,6 +55,8 @@ impl Default for WebService {
             by: SendBy::Write,
             backlog: 511,
             reuse_port: false,
+            tls: false,
+            http2: false,
             keep_alive: Span::secs(20),
             keep_alive_requests: 0,
             work: Span::millis(0),
@@ -103,6 +109,13 @@ impl ServiceType for WebService {
                 "at most 10 s",
             ));
         }
+        if (self.tls || self.http2) && self.by != SendBy::Write {
+            return Err(problem(
+                here("by"),
+                "what is sealed, or cut into frames, is written",
+                "`write`, or neither `tls` nor `http2`",
+            ));
+        }
         if self.model == WebModel::EventLoop && self.by != SendBy::Write {
             return Err(problem(
                 here("by"),
@@ -113,22 +126,29 @@ impl ServiceType for WebService {
         Ok(())
     }
 
+    fn speaks_tls(&self) -> Option<bool> {
+        Some(self.tls)
+    }
+
     fn describe(&self) -> String {
         let clients = count(self.clients, "client");
-        match self.model {
-            WebModel::Prefork => format!("web server, prefork, {clients} at a time"),
-            WebModel::PreforkSerialised => {
-                format!("web server, prefork with one in accept at a time, {clients}")
-            }
-            WebModel::ForkPerConnection => {
-                format!("web server, a process for each connection, up to {clients}")
-            }
-            WebModel::Threads => format!("web server, threads, {clients} at a time"),
+        let model = match self.model {
+            WebModel::Prefork => format!("prefork, {clients} at a time"),
+            WebModel::PreforkSerialised => format!("prefork with one in accept at a time, {clients}"),
+            WebModel::ForkPerConnection => format!("a process for each connection, up to {clients}"),
+            WebModel::Threads => format!("threads, {clients} at a time"),
             WebModel::EventLoop => {
                 let workers = count(self.workers, "worker");
-                format!("web server, event loop, {workers}, up to {clients}")
+                format!("event loop, {workers}, up to {clients}")
             }
-        }
+        };
+        let spoken = match (self.tls, self.http2) {
+            (false, false) => "",
+            (true, false) => ", TLS",
+            (false, true) => ", also HTTP/2",
+            (true, true) => ", TLS, also HTTP/2",
+        };
+        format!("web server, {model}{spoken}")
     }
 
     fn effects(&self, at: &ServicePlace<'_>) -> Vec<Effect> {

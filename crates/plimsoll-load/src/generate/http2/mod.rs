@@ -1,0 +1,102 @@
+//! HTTP/2 (RFC 9113): what is asked on the streams of a connection, and how answers are read.
+//!
+//! Requests are encoded once, without any reference to what was sent before, so that one differs from the next in the number of its stream
+//! alone. The server is told to do the same with its answers (SETTINGS_HEADER_TABLE_SIZE of 0), so that the status of each, which comes
+//! first, can be read without knowing the answers before it.
+
+mod answers;
+mod fields;
+mod frame;
+
+use std::net::SocketAddr;
+
+use plimsoll_model::documents::{Document, directories};
+use plimsoll_model::experiment::HttpLoad;
+use plimsoll_model::experiment::open_loop::OpenLoop;
+use plimsoll_model::observation::ErrorKind;
+
+use self::answers::Answers;
+use super::http::mix::Mix;
+use super::protocol::{Batch, Pieces, Protocol, Turn};
+
+/// GET for one path, or for documents of a mix.
+pub(super) struct Http2 {
+    targets: Vec<SocketAddr>,
+    tls: bool,
+    /// The header fields of a request for the path, to each target.
+    requests: Vec<Vec<u8>>,
+    mix: Option<Mix>,
+}
+
+impl Http2 {
+    /// Asks each of the targets for what the load says; random numbers begin at `seed`.
+    pub(super) fn new(load: &HttpLoad, targets: &[SocketAddr], seed: u64) -> Self {
+        let mix = load.mix.map(|mix| {
+            let highest = load.open.as_ref().map_or(0.0, OpenLoop::highest_rate);
+            Mix::new(directories(mix.rate.unwrap_or(highest)), seed)
+        });
+        let request = |target| fields::request(load.tls, target, &load.path);
+        Self {
+            targets: targets.to_vec(),
+            tls: load.tls,
+            requests: targets.iter().map(request).collect(),
+            mix,
+        }
+    }
+}
+
+impl Protocol for Http2 {
+    type Answer = Answers;
+    type Asked = Option<Document>;
+
+    /// A server that says GOAWAY waits for the client to have its answers (RFC 9113, section 6.8).
+    const CLOSES: bool = true;
+
+    fn choose(&mut self) -> Option<Document> {
+        self.mix.as_mut().map(Mix::next)
+    }
+
+    fn begin(&self, _: Option<Document>, _: &mut Answers, _fresh: bool) {}
+
+    fn batch(&self, asked: Option<Document>, answers: &mut Answers, target: usize, batch: Batch) {
+        match asked {
+            None => answers.ask(&self.requests[target], batch.requests),
+            Some(document) => {
+                let fields = fields::request(self.tls, &self.targets[target], &document.to_string());
+                answers.ask(&fields, batch.requests);
+            }
+        }
+    }
+
+    fn request<'p>(
+        &'p mut self,
+        _: Option<Document>,
+        answers: &'p Answers,
+        _: usize,
+        _: Batch,
+    ) -> Pieces<'p> {
+        Pieces([answers.to_say(), &[], &[]])
+    }
+
+    fn receive(
+        &mut self,
+        _: Option<Document>,
+        answers: &mut Answers,
+        bytes: &[u8],
+        _: u64,
+    ) -> Result<(Turn, usize), ErrorKind> {
+        answers.receive(bytes)
+    }
+
+    fn end_of_stream(&self, _: &Answers) -> Result<Turn, ErrorKind> {
+        Err(ErrorKind::Truncated)
+    }
+
+    fn unasked(&self, answers: &mut Answers, bytes: &[u8]) -> Result<(), ErrorKind> {
+        answers.receive(bytes).map(drop)
+    }
+
+    fn complaint(&self, answers: &Answers) -> Option<String> {
+        answers.status().map(|status| format!("the answer was HTTP status {status}"))
+    }
+}

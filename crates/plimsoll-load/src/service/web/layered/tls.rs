@@ -1,0 +1,32 @@
+//! The TLS of a server: one certificate, and tickets that every process of it knows.
+
+use std::sync::Arc;
+
+use plimsoll_model::frame::{Certificate, Failure};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
+
+use crate::failure::other;
+
+/// TLS 1.3 with a certificate, before any process is forked: what a ticket of one of them says, all can read.
+pub(super) fn config(certificate: Option<&Certificate>, http2: bool) -> Result<Arc<ServerConfig>, Failure> {
+    let failed = |error: &dyn std::error::Error| other("prepare TLS", &error.to_string());
+    let given = certificate.ok_or_else(|| other("prepare TLS", &"there is no certificate"))?;
+    let chain = CertificateDer::pem_slice_iter(given.certificate.as_bytes()).collect::<Result<_, _>>();
+    let key = PrivateKeyDer::from_pem_slice(given.key.as_bytes());
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder =
+        builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(|error| failed(&error))?;
+    let mut config = builder
+        .with_no_client_auth()
+        .with_single_cert(chain.map_err(|error| failed(&error))?, key.map_err(|error| failed(&error))?)
+        .map_err(|error| failed(&error))?;
+    config.ticketer = ring::Ticketer::new().map_err(|error| failed(&error))?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    let versions: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+    config.alpn_protocols = versions.iter().map(|version| version.to_vec()).collect();
+    Ok(Arc::new(config))
+}
