@@ -108,7 +108,7 @@ impl Session {
         while self.tls.is_handshaking() {
             self.flush(fd)?;
             self.began.get_or_insert_with(clock::now);
-            if self.tls.is_handshaking() && self.fill(fd)? == 0 {
+            if self.tls.is_handshaking() && self.fill(fd, &mut [])?.came == 0 {
                 return Err(self.broken("the server has closed the connection during the TLS handshake"));
             }
         }
@@ -139,8 +139,9 @@ impl Session {
             if self.wire > 0 && self.drained {
                 return Err(Errno::EAGAIN);
             }
-            if self.fill(fd)? == 0 {
-                return Ok(0);
+            let filled = self.fill(fd, into)?;
+            if filled.opened > 0 || filled.came == 0 {
+                return Ok(filled.opened);
             }
         }
     }
@@ -152,8 +153,8 @@ impl Session {
         self.flush(fd).ok();
     }
 
-    /// Takes what the socket has, and opens it; 0 at its end.
-    fn fill(&mut self, fd: &OwnedFd) -> Result<usize, Errno> {
+    /// Takes what the socket has, and opens it into where there is room for it.
+    fn fill(&mut self, fd: &OwnedFd, into: &mut [u8]) -> Result<Filled, Errno> {
         INBOX.with_borrow_mut(|inbox| {
             let length = loop {
                 match recv(fd.as_raw_fd(), inbox, MsgFlags::empty()) {
@@ -164,25 +165,31 @@ impl Session {
             self.wire += length;
             self.drained = length < inbox.len();
             let mut sealed = &inbox[..length];
-            let mut ended = false;
+            let mut filled = Filled { came: length, opened: 0 };
             while !sealed.is_empty() {
                 self.tls.read_tls(&mut sealed).map_err(|_| Errno::EPROTO)?;
-                match self.tls.process_new_packets() {
-                    Ok(state) => {
-                        self.opened = state.plaintext_bytes_to_read();
-                        ended = state.peer_has_closed();
-                    }
+                let state = match self.tls.process_new_packets() {
+                    Ok(state) => state,
                     Err(error) => {
                         // Tells the server why.
                         self.flush(fd).ok();
                         return Err(self.broken(&error.to_string()));
                     }
+                };
+                self.opened = state.plaintext_bytes_to_read();
+                while self.opened > 0 && filled.opened < into.len() {
+                    let taken =
+                        self.tls.reader().read(&mut into[filled.opened..]).map_err(|_| Errno::EPROTO)?;
+                    self.opened -= taken;
+                    filled.opened += taken;
                 }
-                if ended {
+                if state.peer_has_closed() {
+                    filled.came = if self.opened == 0 { 0 } else { length };
                     break;
                 }
             }
-            Ok(if ended && self.opened == 0 { 0 } else { length })
+            self.drained &= self.opened == 0;
+            Ok(filled)
         })
     }
 
@@ -201,6 +208,14 @@ impl Session {
         self.fault = Some(format!("TLS: {why}"));
         Errno::EPROTO
     }
+}
+
+/// What came from a socket.
+struct Filled {
+    /// How many bytes; 0 at the end of what the server sends.
+    came: usize,
+    /// How many bytes were opened and taken.
+    opened: usize,
 }
 
 /// A socket that is written to.

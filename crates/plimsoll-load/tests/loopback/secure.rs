@@ -18,6 +18,7 @@ use crate::service::{Service, command, spec as service_spec};
 
 fn certificate() -> Certificate {
     let mut authority = CertificateParams::default();
+    authority.distinguished_name.push(rcgen::DnType::CommonName, "authority");
     authority.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
     let signed = authority.self_signed(&key).unwrap();

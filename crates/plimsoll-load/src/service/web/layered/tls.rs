@@ -11,6 +11,9 @@ use rustls::server::NoServerSessionStorage;
 
 use crate::failure::other;
 
+/// What a session has in its ticket is shorter, in bytes.
+const LONGEST_TICKET: usize = 4096;
+
 /// TLS 1.3 with a certificate, before any process is forked: what a ticket of one of them says, all can read.
 pub(super) fn config(certificate: Option<&Certificate>, http2: bool) -> Result<Arc<ServerConfig>, Failure> {
     let failed = |error: &dyn std::error::Error| other("prepare TLS", &error.to_string());
@@ -25,6 +28,9 @@ pub(super) fn config(certificate: Option<&Certificate>, http2: bool) -> Result<A
         .with_single_cert(chain.map_err(|error| failed(&error))?, key.map_err(|error| failed(&error))?)
         .map_err(|error| failed(&error))?;
     config.ticketer = ring::Ticketer::new().map_err(|error| failed(&error))?;
+    // A process reads no ticket that is longer than all that it has sealed itself (rustls/src/crypto/ring/ticketer.rs), and one that was just
+    // forked has sealed none.
+    config.ticketer.encrypt(&[0; LONGEST_TICKET]);
     config.session_storage = Arc::new(NoServerSessionStorage {});
     let versions: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     config.alpn_protocols = versions.iter().map(|version| version.to_vec()).collect();
