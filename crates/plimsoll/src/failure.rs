@@ -158,6 +158,7 @@ impl From<RunError> for Failure {
             RunError::Agent { .. }
             | RunError::Hook { .. }
             | RunError::Load { .. }
+            | RunError::Certificate(_)
             | RunError::Lost { .. }
             | RunError::Cpus(_) => None,
         };

@@ -63,6 +63,7 @@ fn a_process_with_other_threads_does_not_fork() {
         name: "crowd".into(),
         targets: Vec::new(),
         sources: Vec::new(),
+        authority: None,
         volume: None,
         kind: load.clone().into(),
     };
