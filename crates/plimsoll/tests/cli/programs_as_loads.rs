@@ -193,17 +193,13 @@ fn postgresql_is_made_filled_and_served_by_an_ordinary_user_and_pgbench_tells_it
     let cut = ["loads.transactions.exec.duration=\"5s\""];
     for figures in shipped("db/pgbench", &cut) {
         assert!(figures["rate"].as_f64().is_some_and(|rate| rate > 1.0), "{figures}");
-        assert!(figures["latency_mean"].as_f64().is_some_and(|mean| mean > 0.0), "{figures}");
     }
 }
 
 #[test]
 #[ignore = "needs unbound and dnsperf"]
-fn unbound_answers_an_ordinary_user_over_udp_and_tcp_and_says_what_is_not_there() {
+fn unbound_answers_an_ordinary_user_over_udp_and_tcp() {
     for figures in shipped("name/resolver", &["loads.questions.exec.duration=\"5s\""]) {
         assert!(figures["rate"].as_f64().is_some_and(|rate| rate > 10.0), "{figures}");
-        let not_there = figures["not_there"].as_f64().expect("a share");
-        assert!((20.0..30.0).contains(&not_there), "one of four names: {figures}");
-        assert_eq!(figures["lost"], 0.0, "{figures}");
     }
 }

@@ -26,7 +26,7 @@ name = "visits"
 measure = "visitors"
 slices = 4
 [[claims]]
-limit = {{ phase = "visits", metric = "error_share", below = "0.1 %" }}
+limit = {{ phase = "visits", metric = "error_share", below = "10 %" }}
 [[claims]]
 limit = {{ phase = "visits", metric = "handshake_p99_ms", below = "10s" }}
 [run]
@@ -42,7 +42,10 @@ fn holds(lab: &Lab, service: &str, http: &str) {
     let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
     let visits = &report["trials"][0]["phases"][0];
     assert_eq!(visits["errors"], serde_json::json!({}), "{service} {http}: {visits}");
-    assert_eq!((&visits["connections"], &visits["requests"]), (&20.into(), &400.into()), "{visits}");
+    assert_eq!(visits["connections"], 20, "{visits}");
+    let rate = |of: &str| visits[of].as_f64().expect("a rate");
+    let each = rate("requests_per_second") / rate("connections_per_second");
+    assert!((each - 20.0).abs() < 0.01, "requests on a connection: {visits}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use h2::SendStream;
 use h2::server::{Connection, Handshake, SendResponse};
+use h2::{RecvStream, SendStream};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -28,6 +28,8 @@ pub(super) struct Http2 {
     pipe: Pipe,
     state: Spoken,
     answering: Vec<Answering>,
+    /// What further belongs to requests. It is not looked at, but a stream that is let go before its end would be reset.
+    bodies: Vec<RecvStream>,
     served: u64,
     unfinished: Option<Instant>,
 }
@@ -50,7 +52,14 @@ impl Http2 {
     pub(super) fn new() -> Self {
         let pipe = Pipe::default();
         let state = Spoken::Beginning(Box::new(h2::server::handshake(pipe.clone())));
-        Self { pipe, state, answering: Vec::new(), served: 0, unfinished: Some(Instant::now()) }
+        Self {
+            pipe,
+            state,
+            answering: Vec::new(),
+            bodies: Vec::new(),
+            served: 0,
+            unfinished: Some(Instant::now()),
+        }
     }
 
     /// Takes what can be taken, and answers it; says whether there was anything.
@@ -74,6 +83,7 @@ impl Http2 {
                         connection.graceful_shutdown();
                     }
                     self.answering.extend(answer(&request, respond, answers));
+                    self.bodies.push(request.into_body());
                     true
                 }
                 // h2 has told the client what was wrong.
@@ -87,6 +97,16 @@ impl Http2 {
 
     /// Says as much of the answers as the client has room for; says whether that was anything.
     fn go_on(&mut self) -> bool {
+        let context = &mut Context::from_waker(Waker::noop());
+        // No room is given for more than comes without asking for it.
+        self.bodies.retain_mut(|body| {
+            while let Poll::Ready(come) = body.poll_data(context) {
+                if !matches!(come, Some(Ok(_))) {
+                    return false;
+                }
+            }
+            true
+        });
         let mut any = false;
         self.answering.retain_mut(|answering| match answering.go_on() {
             Ok(said) => {
@@ -161,7 +181,7 @@ impl Answering {
 
 /// Answers a request; gives what is left to be said.
 fn answer(
-    request: &Request<h2::RecvStream>,
+    request: &Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
     answers: &mut Answers<'_>,
 ) -> Option<Answering> {
