@@ -88,11 +88,7 @@ impl Answers {
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(Turn, usize), ErrorKind> {
         let mut rest = bytes;
         let mut last = None;
-        loop {
-            let step = match self.next(&mut rest)? {
-                Some(step) => step,
-                None => break,
-            };
+        while let Some(step) = self.next(&mut rest)? {
             if let Step::Over(fault) = step {
                 self.open -= 1;
                 if self.open > 0 {

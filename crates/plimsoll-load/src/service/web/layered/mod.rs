@@ -183,7 +183,10 @@ impl Layered {
 
     /// Takes what has come.
     fn open(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return Ok(self.hear(bytes)) };
+        let Some(tls) = &mut self.tls else {
+            self.hear(bytes);
+            return Ok(());
+        };
         let mut opened = Vec::new();
         while !bytes.is_empty() {
             tls.read_tls(&mut bytes)?;
