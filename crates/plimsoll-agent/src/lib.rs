@@ -48,9 +48,17 @@ pub fn run(input: &mut impl Read, output: impl Write + Send + 'static) -> io::Re
     // A Ctrl-C at the terminal is the controller's to handle; as a session of its own the host does not get it. Where the agent
     // leads a session already, this fails, and nothing is lost.
     nix::unistd::setsid().ok();
-    let mut agent = Agent::new(Outbox::new(output));
+    let outbox = Outbox::new(output)?;
+    let mut agent = Agent::new(outbox.clone());
+    // Until the first frame there is nothing to be done.
+    outbox.settle()?;
     while let Some(request) = frame::read::<ToAgent>(input)? {
+        let answered = request.is_answered();
+        outbox.owe();
         agent.handle(request)?;
+        if !answered {
+            outbox.settle()?;
+        }
     }
     Ok(())
 }

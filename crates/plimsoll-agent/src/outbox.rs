@@ -1,22 +1,57 @@
 //! Where all threads of the agent put their frames.
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id};
 
+/// The environment variable that names the file to which a byte is written whenever all requests are answered. It is there where the host's clock counts
+/// instructions, and is to stand still then.
+const IDLE: &str = "PLIMSOLL_IDLE";
+
 /// The agent's stdout, shared by its threads.
 #[derive(Clone)]
-pub(crate) struct Outbox(Arc<Mutex<Box<dyn Write + Send>>>);
+pub(crate) struct Outbox(Arc<Mutex<Inner>>);
+
+struct Inner {
+    output: Box<dyn Write + Send>,
+    /// Who wants to know when nothing is to be done any more.
+    idle: Option<File>,
+    /// Requests that have come and are not answered yet.
+    owed: usize,
+}
 
 impl Outbox {
-    pub(crate) fn new(output: impl Write + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Box::new(output))))
+    pub(crate) fn new(output: impl Write + Send + 'static) -> io::Result<Self> {
+        let idle = std::env::var_os(IDLE);
+        let idle = idle.map(|path| File::options().write(true).open(path)).transpose()?;
+        Ok(Self::telling(output, idle))
+    }
+
+    fn telling(output: impl Write + Send + 'static, idle: Option<File>) -> Self {
+        Self(Arc::new(Mutex::new(Inner { output: Box::new(output), idle, owed: 0 })))
     }
 
     pub(crate) fn send(&self, frame: &FromAgent) -> io::Result<()> {
+        let mut inner = self.inner();
+        frame::write(&mut inner.output, frame)?;
+        if frame.answers() { inner.settle() } else { Ok(()) }
+    }
+
+    /// A request has come that is to be answered, or else to be settled.
+    pub(crate) fn owe(&self) {
+        self.inner().owed += 1;
+    }
+
+    /// Nothing more is to be done for a request that is not answered.
+    pub(crate) fn settle(&self) -> io::Result<()> {
+        self.inner().settle()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
         // A thread that panicked while it wrote leaves at worst half a frame, which the controller notices.
-        frame::write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), frame)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends from a thread that has no one to tell of an error. The controller is then gone, and the agent's main thread ends at the
@@ -27,5 +62,39 @@ impl Outbox {
 
     pub(crate) fn fail(&self, id: Option<Id>, why: Failure) -> io::Result<()> {
         self.send(&FromAgent::Failed { id, why })
+    }
+}
+
+impl Inner {
+    fn settle(&mut self) -> io::Result<()> {
+        self.owed = self.owed.saturating_sub(1);
+        match &mut self.idle {
+            Some(idle) if self.owed == 0 => idle.write_all(b"i"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_is_told_when_the_last_request_is_answered_and_not_before() {
+        let told = tempfile::NamedTempFile::new().unwrap();
+        let outbox = Outbox::telling(io::sink(), Some(told.reopen().unwrap()));
+        let times = || std::fs::metadata(told.path()).unwrap().len();
+        outbox.owe();
+        outbox.owe();
+        outbox
+            .send(&FromAgent::Progress { id: 1, progress: plimsoll_model::observation::Progress::default() })
+            .unwrap();
+        outbox.send(&FromAgent::Done { id: 1 }).unwrap();
+        assert_eq!(times(), 0);
+        outbox.fail(Some(2), crate::other("do it", "it cannot be done")).unwrap();
+        assert_eq!(times(), 1);
+        outbox.owe();
+        outbox.settle().unwrap();
+        assert_eq!(times(), 2);
     }
 }

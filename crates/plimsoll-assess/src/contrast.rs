@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings};
+use plimsoll_judge::stats::{mean, sd};
+use plimsoll_model::experiment::claim::difference::DifferenceSide;
 use plimsoll_model::experiment::{Claim, DifferenceClaim, Metric};
 use plimsoll_model::observation::{Arm, TrialRecord};
 pub(super) use plimsoll_model::plan::is_of;
@@ -128,6 +130,16 @@ pub(super) fn difference(
         }
         Err(error) => Verdict::bare("difference", metric, Outcome::Undecided, of_a.len(), in_words(&error)),
     }
+}
+
+/// The figures of both sides of a comparison.
+pub(super) fn sides(
+    claim: &DifferenceClaim,
+    comparison: &Comparison,
+    trials: &[TrialRecord],
+) -> Option<[DifferenceSide; 2]> {
+    let (of_a, of_b) = pairs(claim, comparison, trials);
+    (!of_a.is_empty()).then(|| [of_a, of_b].map(|of| DifferenceSide { mean: mean(&of), sd: sd(&of) }))
 }
 
 /// Why a figure of these trials cannot be judged; nothing where it can.

@@ -55,7 +55,18 @@ fn result(plan: &Plan, trial: &TrialRecord, rung: Rung, phase: &PhaseRecord) -> 
         Outcome::NotRecovered => format!("the figure is not back: {percent}"),
         _ => format!("not decided: {percent}"),
     };
+    let reason = match rebooted(plan).filter(|_| rung == Rung::RebuildHost) {
+        Some(host) => format!("after a reboot of the guest `{host}`, {reason}"),
+        None => reason,
+    };
     RemedyResult { rung, outcome, estimate: Some(estimate), interval: Some(interval), reason }
+}
+
+/// The host that the last rung makes anew, where it has a kernel of its own, which is booted for that.
+fn rebooted(plan: &Plan) -> Option<&str> {
+    let experiment = &plan.experiment;
+    let host = &experiment.services.get(&experiment.remedies.as_ref()?.service)?.on;
+    experiment.hosts.get(host)?.kind.own().kernel.then_some(host)
 }
 
 /// A rung has brought the figure back when the whole interval lies nearer to the baseline (a ratio of 1) than to where the figure was held

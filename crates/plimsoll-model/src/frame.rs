@@ -155,6 +155,18 @@ pub enum ToAgent {
     },
 }
 
+impl ToAgent {
+    /// Whether an answer to it comes in any case.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        match self {
+            Self::End { .. } => false,
+            Self::Sample { hz } => *hz == 0,
+            _ => true,
+        }
+    }
+}
+
 /// From an agent to the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -278,6 +290,14 @@ pub enum FromAgent {
         /// Why.
         why: Failure,
     },
+}
+
+impl FromAgent {
+    /// Whether it is the answer to a request, and not something that is told besides.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        !matches!(self, Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })
+    }
 }
 
 /// Why an agent could not do what it was asked to.

@@ -15,8 +15,9 @@ impl ClaimKind for DifferenceClaim {
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
         let finding = |comparison: Comparison| {
             let verdict = contrast::difference(self, &comparison, trials);
+            let sides = contrast::sides(self, &comparison, trials);
             let Comparison { a, b, .. } = comparison;
-            let details = DifferenceDetails { phase: self.phase.clone(), a, b, margin: self.margin.0 };
+            let details = DifferenceDetails { phase: self.phase.clone(), a, b, margin: self.margin.0, sides };
             Finding::new(verdict, details)
         };
         contrast::comparisons(plan, self).into_iter().map(finding).collect()

@@ -17,6 +17,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::archive::{Archive, are_one_file};
 use super::console::Console;
+use super::exact::outside::Outside;
 use super::machine::{Descriptors, INIT, PROGRAM};
 use super::modules::Modules;
 use super::{Orders, init, pump};
@@ -101,17 +102,32 @@ pub(crate) fn boot(
         fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))
             .map_err(|e| here("handing on a descriptor")(e.into()))?;
     }
+    let exact = orders.prepared.machine.virtual_clock.then(Outside::new).transpose();
+    let exact = exact.map_err(here("making the way of the guest's orders"))?;
+    if let Some(exact) = &exact {
+        for (_, descriptor) in exact.descriptors() {
+            fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))
+                .map_err(|e| here("handing on a descriptor")(e.into()))?;
+        }
+    }
     let descriptors = Descriptors {
         archive: memory.as_raw_fd(),
         console: said.as_raw_fd(),
         status: theirs.as_raw_fd(),
+        exact: exact.as_ref().map(|exact| exact.descriptors().map(|(number, _)| number)),
         links: links.iter().map(|(end, interface)| (end.as_raw_fd(), *interface)).collect(),
     };
     let mut command = orders.prepared.machine.command(&descriptors);
+    if let Some(exact) = &exact {
+        command.stdin(exact.input().map_err(here("making the way of the guest's orders"))?);
+    }
     // What QEMU itself has to say belongs to why a guest did not come up.
     let errors = said.try_clone().map_err(here("making the guest's console"))?;
     let qemu = command.stderr(Stdio::from(errors)).spawn().map_err(here("starting qemu-system-x86_64"))?;
     drop((command, said, theirs, links, memory));
+    if let Some(exact) = exact {
+        exact.start().map_err(here("handing on the guest's orders"))?;
+    }
     let mut boot = Boot { qemu, heard, console: Console::default(), status, said: Vec::new() };
     match boot.wait(control, orders.prepared.boot_within) {
         Ok(()) => boot.end(),

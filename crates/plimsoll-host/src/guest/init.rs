@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 
 use super::machine::{FRAMES, STATUS};
-use super::{Inside, network};
+use super::{Inside, exact, network};
 use crate::clock;
 use crate::control::Word;
 use crate::guest_error::BootFailure;
@@ -84,8 +84,12 @@ fn run(what: &What) -> Result<(), String> {
     }
     let mut status = port(STATUS)?;
     match prepare(what, &mut status) {
-        Ok(agent) => {
+        Ok((agent, orders)) => {
             say(&mut status, &Word::Started);
+            // Only now: a guest that stands still says nothing.
+            if let Some(orders) = orders {
+                orders.start().map_err(|error| format!("waiting for orders: {error}"))?;
+            }
             // The agent's end, and QEMU's loss of the host's init, are that of the guest.
             tend(agent, &status).map(drop).map_err(|errno| format!("waiting for the agent: {errno}"))
         }
@@ -97,7 +101,7 @@ fn run(what: &What) -> Result<(), String> {
     }
 }
 
-fn prepare(what: &What, status: &mut File) -> Result<Pid, String> {
+fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside::Inside>), String> {
     let inside = &what.inside;
     network::make(inside).map_err(|error| format!("setting up its network: {error}"))?;
     if let Some(translation) = &inside.translation {
@@ -116,15 +120,20 @@ fn prepare(what: &What, status: &mut File) -> Result<Pid, String> {
     }
     let frames = port(FRAMES)?;
     let again = frames.try_clone().map_err(|error| format!("opening its port: {error}"))?;
-    let agent = Command::new(&what.agent)
-        .args(&what.args)
-        .env("PATH", PATH)
-        .env(SCRATCH, "/dev/shm")
-        .stdin(Stdio::from(frames))
-        .stdout(Stdio::from(again))
-        .spawn();
+    let mut command = Command::new(&what.agent);
+    command.args(&what.args).env("PATH", PATH).env(SCRATCH, "/dev/shm").stdout(Stdio::from(again));
+    let orders = if inside.machine_time {
+        command.stdin(Stdio::from(frames));
+        None
+    } else {
+        let (orders, input) = exact::inside::Inside::new(frames)?;
+        command.stdin(Stdio::from(input)).env(exact::IDLE_VARIABLE, exact::IDLE);
+        Some(orders)
+    };
+    let agent = command.spawn();
+    drop(command);
     let agent = agent.map_err(|error| format!("starting the agent {}: {error}", what.agent.display()))?;
-    Ok(Pid::from_raw(agent.id().cast_signed()))
+    Ok((Pid::from_raw(agent.id().cast_signed()), orders))
 }
 
 fn mount_all() -> Result<(), String> {

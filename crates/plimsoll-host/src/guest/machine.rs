@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{GuestSpec, Interface};
+use super::{GuestSpec, Interface, exact};
 use crate::error::HostError;
 
 const QEMU: &str = "qemu-system-x86_64";
@@ -55,6 +55,8 @@ pub(super) struct Descriptors<'i> {
     pub(super) archive: RawFd,
     pub(super) console: RawFd,
     pub(super) status: RawFd,
+    /// With a virtual clock, the memory for orders and the monitor.
+    pub(super) exact: Option<[RawFd; 2]>,
     /// Datagram sockets, one for each interface.
     pub(super) links: Vec<(RawFd, &'i Interface)>,
 }
@@ -72,7 +74,11 @@ impl Machine {
             .args(["-initrd", &format!("/proc/self/fd/{}", descriptors.archive)])
             .args(["-append", &self.parameters()])
             .args(["-serial", &format!("file:/proc/self/fd/{}", descriptors.console)])
-            .args(["-device", "virtio-serial-pci"])
+            // What the guest says goes out at once, within the instruction that says it, where its clock counts instructions.
+            .args([
+                "-device",
+                if self.virtual_clock { "virtio-serial-pci,ioeventfd=off" } else { "virtio-serial-pci" },
+            ])
             .args(["-chardev", "stdio,id=frames,signal=off"])
             .args(["-device", &format!("virtserialport,chardev=frames,name={FRAMES}")])
             .args(["-chardev", &format!("socket,id=status,fd={}", descriptors.status)])
@@ -85,6 +91,20 @@ impl Machine {
             // An instruction takes 2 ns; where all sleep, the clock leaps to the next timer (docs/devel/tcg-icount.rst). The machine's time
             // is not to be seen, and chance begins alike in each run.
             command.args(["-icount", "shift=1,sleep=off", "-rtc", "base=2000-01-01,clock=vm", "-seed", "1"]);
+        }
+        if let Some([memory, monitor]) = descriptors.exact {
+            let size = exact::MEMORY;
+            let memory =
+                format!("memory-backend-file,id=orders,share=on,size={size},mem-path=/proc/self/fd/{memory}");
+            command
+                .args(["-object", &memory, "-device", "ivshmem-plain,memdev=orders"])
+                .args(["-device", "pvpanic-pci", "-action", "panic=pause"])
+                .args([
+                    "-chardev",
+                    &format!("socket,id=monitor,fd={monitor}"),
+                    "-mon",
+                    "chardev=monitor,mode=control",
+                ]);
         }
         for (n, (descriptor, interface)) in descriptors.links.iter().enumerate() {
             let mtu = interface
@@ -102,7 +122,11 @@ impl Machine {
     /// The kernel's command line. What the user says comes after what Plimsoll says, so that it counts.
     fn parameters(&self) -> String {
         // A panic ends the guest at once. Addresses of code and data differ from boot to boot, and with them the length of paths.
-        let fixed = if self.virtual_clock { " nokaslr norandmaps" } else { "" };
+        let fixed = if self.virtual_clock {
+            " nokaslr norandmaps randomize_kstack_offset=off random.trust_cpu=on"
+        } else {
+            ""
+        };
         let append = &self.append;
         format!("console=ttyS0 quiet panic=-1 rdinit={INIT}{fixed} {append}")
     }

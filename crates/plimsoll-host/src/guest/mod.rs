@@ -16,6 +16,7 @@
 mod archive;
 mod boot;
 mod console;
+mod exact;
 pub(crate) mod init;
 mod kernel;
 mod machine;

@@ -27,6 +27,24 @@ fn a_tenth_in_128_versions_is_found_in_few_measurements() {
 }
 
 #[test]
+fn of_fifty_bisections_over_ten_versions_with_three_per_cent_of_noise_at_least_49_end_at_the_right_one() {
+    let right = (0..50).filter(|seed| {
+        let culprit = 1 + (*seed as usize * 7) % 9;
+        bisect(10, culprit, 0.05, 0.03, 1000 + seed).0.is_some_and(|found| found.version == culprit)
+    });
+    assert!(right.count() >= 49);
+}
+
+#[test]
+fn figures_that_repeat_exactly_take_few_measurements_for_a_tenth_of_a_per_cent() {
+    for culprit in 1..10 {
+        let (found, count) = bisect(10, culprit, 0.001, 1e-7, culprit as u64);
+        assert_eq!(found.unwrap().version, culprit);
+        assert!(count <= 12, "{count} measurements for {culprit}");
+    }
+}
+
+#[test]
 fn an_improvement_is_found_as_well() {
     let (found, _) = bisect(30, 17, -0.2, 0.02, 3);
     let found = found.unwrap();

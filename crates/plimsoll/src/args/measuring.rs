@@ -143,8 +143,29 @@ pub struct BisectArgs {
     pub git: Option<std::path::PathBuf>,
     /// The command to measure, with `{}` for the version. A single word that is a command line is run as one. A version on which it, or
     /// --setup, ends with status 125 is left out, as by `git bisect run`.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "experiment", conflicts_with = "experiment", value_name = "COMMAND")]
     pub command: Vec<String>,
+    /// An experiment to measure instead of a command: a file, or the name of a shipped one, without factors. Each measurement is a run of it. A version
+    /// with which it cannot be carried out, such as a kernel that does not boot, is left out, and what was said is kept. With --git each run is in the working
+    /// tree of its commit: `--build 'make -j2 bzImage' --set hosts.box.kernel=arch/x86/boot/bzImage`.
+    #[arg(long, value_name = "EXPERIMENT", conflicts_with_all = ["metric", "figure", "ignore_failure", "prepare"])]
+    pub experiment: Option<String>,
+    /// What of the experiment a version stands for [default: `hosts.NAME.kernel` of its only host that has a kernel]. A line of --versions may also be
+    /// `LABEL: KEY=VALUE; KEY=VALUE`, with settings as by `run --set`.
+    #[arg(long, value_name = "KEY", requires = "experiment")]
+    pub setting: Option<String>,
+    /// The phase whose figure counts [default: the first that is measured].
+    #[arg(long, value_name = "PHASE", requires = "experiment")]
+    pub phase: Option<String>,
+    /// The figure of the experiment's phase, such as `requests_per_second` or `p99_ms` [default: the rate of its load].
+    #[arg(long, value_name = "METRIC", requires = "experiment")]
+    pub phase_metric: Option<String>,
+    /// A setting of the experiment that holds for all versions, as by `run --set`.
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "experiment")]
+    pub set: Vec<String>,
+    /// Run the experiment with its `[quick]` settings.
+    #[arg(long, requires = "experiment")]
+    pub quick: bool,
     /// The figure.
     #[command(flatten)]
     pub figure: FigureArgs,
@@ -161,7 +182,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "N", default_value_t = 1, env = "PLIMSOLL_WARM_UP")]
     pub warm_up: u32,
     /// Run this once on every version that is new, such as a build; `{}` is the version.
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, visible_alias = "build", value_name = "COMMAND")]
     pub setup: Option<String>,
     /// Run this before every measurement, and do not count it; `{}` is the version.
     #[arg(long, value_name = "COMMAND")]

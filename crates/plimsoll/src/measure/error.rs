@@ -71,6 +71,14 @@ pub(crate) enum MeasureError {
         /// Plimsoll's own peak, in bytes.
         floor: u64,
     },
+    /// An experiment could not be carried out.
+    #[error("`{command}` could not be carried out:\n{}", plimsoll_report::escape::terminal(wrote))]
+    NotCarriedOut {
+        /// The command.
+        command: String,
+        /// All that it wrote to stderr.
+        wrote: String,
+    },
     /// The user has seen enough.
     #[error("interrupted")]
     Interrupted,
@@ -95,7 +103,11 @@ impl MeasureError {
 
     /// Whether the command said, as for `git bisect run`, that what it is run on cannot be tested.
     pub(crate) fn asks_to_skip(&self) -> bool {
-        matches!(self, Self::Failed { status, .. } if status.code() == Some(CANNOT_BE_TESTED))
+        match self {
+            Self::Failed { status, .. } => status.code() == Some(CANNOT_BE_TESTED),
+            Self::NotCarriedOut { .. } => true,
+            _ => false,
+        }
     }
 
     fn advice(&self) -> Option<&'static str> {

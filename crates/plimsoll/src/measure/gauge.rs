@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use plimsoll_judge::compare::CompareSettings;
+use plimsoll_judge::stats::median;
+use plimsoll_model::experiment::Metric;
 use regex::bytes::Regex;
 
 use super::error::last_lines;
@@ -15,6 +17,9 @@ use crate::failure::Failure;
 /// them up now and then.
 const FLOOR_SLACK: u64 = 512 << 10;
 
+/// The exit statuses of `plimsoll run` that come with figures: the claims hold, one fails, or it is open.
+const HAS_FIGURES: [i32; 3] = [0, 1, 4];
+
 /// The figure that is read off every run of a command.
 #[derive(Debug)]
 pub(crate) enum Gauge {
@@ -26,6 +31,13 @@ pub(crate) enum Gauge {
         pattern: Regex,
         /// Whether a smaller one is better.
         lower_is_better: bool,
+    },
+    /// A figure of a phase of an experiment, of which the command is a run that prints JSON.
+    Phase {
+        /// The phase; the first that is measured without it.
+        phase: Option<String>,
+        /// The figure; the rate of its load without it.
+        metric: Option<Metric>,
     },
 }
 
@@ -48,7 +60,7 @@ impl Gauge {
             Self::Used(CommandMetric::Elapsed) => "elapsed_time",
             Self::Used(CommandMetric::Cpu) => "cpu_time",
             Self::Used(CommandMetric::Memory) => "peak_memory",
-            Self::Printed { .. } => "figure",
+            Self::Printed { .. } | Self::Phase { .. } => "figure",
         }
     }
 
@@ -57,7 +69,7 @@ impl Gauge {
         match self {
             Self::Used(CommandMetric::Wall | CommandMetric::Elapsed | CommandMetric::Cpu) => Some("s"),
             Self::Used(CommandMetric::Memory) => Some("bytes"),
-            Self::Printed { .. } => None,
+            Self::Printed { .. } | Self::Phase { .. } => None,
         }
     }
 
@@ -66,6 +78,7 @@ impl Gauge {
         match self {
             Self::Used(_) => true,
             Self::Printed { lower_is_better, .. } => *lower_is_better,
+            Self::Phase { metric, .. } => metric.is_some_and(Metric::lower_is_better),
         }
     }
 
@@ -86,7 +99,10 @@ impl Gauge {
         invocation: &Invocation,
         place: &Place,
     ) -> Result<Figure, MeasureError> {
-        let ran = runner.run(invocation, place, matches!(self, Self::Printed { .. }))?;
+        let ran = match self {
+            Self::Phase { .. } => runner.run_with(invocation, place, &HAS_FIGURES)?,
+            _ => runner.run(invocation, place, matches!(self, Self::Printed { .. }))?,
+        };
         let figure = match self {
             Self::Used(CommandMetric::Wall) => {
                 let foreign = ran.waited.map(|waited| waited.as_secs_f64());
@@ -99,6 +115,7 @@ impl Gauge {
             Self::Used(CommandMetric::Cpu) => Ok(ran.cpu.as_secs_f64()),
             Self::Used(CommandMetric::Memory) => visible(ran.peak_memory, own_peak()?, invocation),
             Self::Printed { pattern, .. } => printed(pattern, &ran, invocation),
+            Self::Phase { phase, metric } => of_phase(&ran, phase.as_deref(), *metric, invocation),
         };
         figure.map(Figure::plain)
     }
@@ -144,6 +161,38 @@ fn printed(pattern: &Regex, ran: &Ran, invocation: &Invocation) -> Result<f64, M
     })
 }
 
+/// The median over the trials of what a phase of a run found.
+fn of_phase(
+    ran: &Ran,
+    phase: Option<&str>,
+    metric: Option<Metric>,
+    invocation: &Invocation,
+) -> Result<f64, MeasureError> {
+    let none = |what: String| {
+        let wrote = last_lines(&ran.stderr);
+        Err(MeasureError::NoFigure { command: invocation.to_string(), pattern: what, wrote })
+    };
+    let Ok(run) = serde_json::from_slice::<serde_json::Value>(&ran.stdout) else {
+        return none("JSON of a run".into());
+    };
+    let phases = run["trials"].as_array().into_iter().flatten().filter_map(|trial| {
+        let mut measured = trial["phases"].as_array()?.iter().filter(|of| of["kind"] == "measure");
+        measured.find(|of| phase.is_none_or(|wanted| of["name"] == wanted))
+    });
+    let figures: Vec<f64> = phases
+        .filter_map(|of| match metric {
+            Some(metric) => of["figures"][metric.name()].as_f64(),
+            None => of["figures"][of["rate"].as_str()?].as_f64(),
+        })
+        .collect();
+    let figure = median(&figures);
+    if figure.is_finite() && figure > 0.0 {
+        return Ok(figure);
+    }
+    let figure = metric.map_or("rate", Metric::name);
+    none(format!("a {figure} above 0 of the phase {}", phase.unwrap_or("that is measured first")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +220,34 @@ mod tests {
         assert!(text("x=(.*)", "echo x=fast").contains("printed `fast` as its figure"));
         assert!(text("x=(.*)", "echo x=0").contains("expected a number above 0"));
         assert!(text("x=(.*)", "echo x=inf").contains("expected a number above 0"));
+    }
+
+    #[test]
+    fn of_a_run_the_median_of_the_phase_that_is_asked_for_counts() {
+        let trial = |a: f64, b: f64| {
+            format!(
+                r#"{{"phases":[{{"name":"a","kind":"warm_up","figures":{{}}}},
+                {{"name":"a","kind":"measure","rate":"requests_per_second","figures":{{"requests_per_second":{a},"p99_ms":2.5}}}},
+                {{"name":"b","kind":"measure","rate":"connections_per_second","figures":{{"connections_per_second":{b}}}}}]}}"#
+            )
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.json");
+        let text =
+            format!(r#"{{"trials":[{},{},{}]}}"#, trial(1.0, 10.0), trial(5.0, 50.0), trial(2.0, 20.0));
+        std::fs::write(&file, text).unwrap();
+        let measured = |phase: Option<&str>, metric: Option<Metric>, ends: &str| {
+            let mut runner = Runner::new(Interrupts::default(), false)?;
+            let line = Invocation::Shell(format!("cat {}; exit {ends}", file.display()));
+            let gauge = Gauge::Phase { phase: phase.map(Into::into), metric };
+            gauge.measure(&mut runner, &line, &Place::default()).map(Figure::own)
+        };
+        assert_eq!(measured(None, None, "0").unwrap(), 2.0);
+        assert_eq!(measured(Some("b"), None, "1").unwrap(), 20.0, "also where a claim fails");
+        assert_eq!(measured(None, Some(Metric::P99Ms), "4").unwrap(), 2.5);
+        assert!(measured(Some("c"), None, "0").unwrap_err().to_string().contains("of the phase c"));
+        assert!(measured(None, None, "3").unwrap_err().asks_to_skip(), "it could not be carried out");
+        assert!(!measured(None, None, "2").unwrap_err().asks_to_skip(), "a bad file is one for all versions");
     }
 
     #[test]

@@ -16,6 +16,9 @@ use super::error::last_lines;
 use super::schedule::Scheduled;
 use super::{Interrupts, Invocation, MeasureError};
 
+/// The exit status of `plimsoll run` that says that it could not be carried out.
+const COULD_NOT: i32 = 3;
+
 /// No more of what a command prints is read, in bytes.
 const MOST_READ: u64 = 64 << 20;
 
@@ -121,6 +124,26 @@ impl Runner {
             return Ok(ran);
         }
         Ok(Ran { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
+    }
+
+    /// Runs a measurement that may end in one of several ways.
+    pub(super) fn run_with(
+        &mut self,
+        invocation: &Invocation,
+        place: &Place,
+        statuses: &[i32],
+    ) -> Result<Ran, MeasureError> {
+        let (ran, status) = self.carry_out(invocation, place, true)?;
+        match status.code() {
+            Some(code) if statuses.contains(&code) => {
+                Ok(Ran { stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)?, ..ran })
+            }
+            Some(COULD_NOT) => {
+                let wrote = String::from_utf8_lossy(&read(&mut self.stderr)?).into_owned();
+                Err(MeasureError::NotCarriedOut { command: invocation.to_string(), wrote })
+            }
+            _ => self.demand(invocation, status).and(Err(MeasureError::Interrupted)),
+        }
     }
 
     fn carry_out(

@@ -69,6 +69,34 @@ fn services_and_loads_run_on_the_kernel_of_a_guest() {
     }
 }
 
+/// A guest whose clock counts instructions, with these boot parameters.
+fn counted(kernel: &Path, append: &str) -> String {
+    alone(kernel, &format!("clock = \"virtual\"\nappend = \"{append}\""))
+        .replace("slices = 2", "slices = 1\nwarm_up = 1")
+        .replace("[run]", "[run]\nprobes = false")
+}
+
+#[test]
+#[ignore = "needs qemu-system-x86 and a kernel; cargo xtask test has both"]
+fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_first_look() {
+    let lab = Lab::new();
+    let rate = |append: &str| {
+        let experiment = lab.file("counted.toml", &counted(&kernel(), append));
+        let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+        let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
+        let measured = phases.iter().find(|phase| phase["kind"] == "measure").expect("it was measured");
+        measured["figures"]["connections_per_second"].as_f64().expect("a rate")
+    };
+    let plain = rate("init_on_alloc=0");
+    let again = rate("init_on_alloc=0");
+    assert!((again / plain - 1.0).abs() < 1e-4, "{plain} connections/s, then {again}");
+    let cleared = rate("init_on_alloc=1");
+    assert!(
+        (0.5..0.995).contains(&(cleared / plain)),
+        "{plain} connections/s, and {cleared} where memory is cleared"
+    );
+}
+
 #[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn a_guest_joins_the_links_of_namespaces() {

@@ -8,6 +8,7 @@ mod lab;
 mod machine;
 
 mod actions;
+mod bisected;
 mod cannot_be_carried_out;
 mod captured;
 mod claims;

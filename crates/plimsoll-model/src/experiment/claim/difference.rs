@@ -135,4 +135,16 @@ pub struct DifferenceDetails {
     pub b: BTreeMap<String, String>,
     /// How small a difference counts as none, as a share; of a metric that is a share, in points from 0 to 1.
     pub margin: f64,
+    /// The figures of A and of B in the trials that make pairs; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sides: Option<[DifferenceSide; 2]>,
+}
+
+/// The figures of one side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferenceSide {
+    /// Their mean, in the metric's unit.
+    pub mean: f64,
+    /// Their standard deviation, in the metric's unit.
+    pub sd: f64,
 }

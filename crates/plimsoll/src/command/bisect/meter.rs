@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Version;
 use super::git::Worktrees;
+use super::{Version, experiment};
 use crate::args::BisectArgs;
 use crate::failure::Failure;
 use crate::measure::{
@@ -30,6 +30,18 @@ impl<'a> VersionMeter<'a> {
         runner: Runner,
         worktrees: Option<Worktrees>,
     ) -> Result<Self, Failure> {
+        if let Some(experiment) = &args.experiment {
+            let invocations = experiment::commands(experiment, args, versions)?;
+            return Ok(Self {
+                versions,
+                invocations,
+                args,
+                gauge,
+                runner,
+                worktrees,
+                ready: BTreeMap::new(),
+            });
+        }
         let named = args.command.iter().chain(&args.prepare).any(|text| text.contains("{}"));
         if worktrees.is_none() && !named {
             return Err(Failure::Usage(
@@ -53,7 +65,9 @@ impl<'a> VersionMeter<'a> {
         if let Some(setup) = &self.args.setup {
             self.runner.run_aside(&substituted(setup, &version.name, true), &place)?;
         }
-        for _ in 0..self.args.warm_up {
+        // An experiment makes its hosts anew for each run, and warms up as it says.
+        let warm_up = if self.args.experiment.is_some() { 0 } else { self.args.warm_up };
+        for _ in 0..warm_up {
             self.measure_at(which, &place)?;
         }
         self.ready.insert(which, place.clone());

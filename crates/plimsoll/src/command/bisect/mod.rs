@@ -1,5 +1,6 @@
 //! `plimsoll bisect`: which version brought a change, on measurements that are noisy.
 
+mod experiment;
 mod git;
 mod histogram;
 mod meter;
@@ -30,7 +31,10 @@ const MARGIN: f64 = 0.01;
 const ALPHA: f64 = 0.01;
 
 pub(crate) fn run(args: &BisectArgs) -> Result<Exit, Failure> {
-    let gauge = Gauge::new(&args.figure)?;
+    let gauge = match &args.experiment {
+        Some(_) => experiment::gauge(args)?,
+        None => Gauge::new(&args.figure)?,
+    };
     let (versions, repository) = versions::of(args)?;
     let question = question(args, &versions, &gauge, repository.as_ref());
     let mut state = State::open(args.state.as_deref(), question, args.seed)?;
@@ -68,9 +72,15 @@ fn question(
 ) -> Question {
     Question {
         versions: versions.iter().map(|version| version.name.clone()).collect(),
-        command: args.command.clone(),
+        command: args
+            .experiment
+            .as_ref()
+            .map_or_else(|| args.command.clone(), |of| experiment::words(of, args)),
         metric: gauge.metric().into(),
-        figure: args.figure.figure.clone(),
+        figure: args
+            .experiment
+            .as_ref()
+            .map_or_else(|| args.figure.figure.clone(), |_| experiment::figure(args)),
         repository: repository.map(|repository| repository.path().to_owned()),
     }
 }

@@ -1,5 +1,8 @@
 //! One line on stderr for every measurement: what was measured, and what is believed since.
 
+use std::io;
+use std::path::PathBuf;
+
 use plimsoll_judge::bisect::{Bisection, Culprit};
 use plimsoll_report::escape::terminal;
 
@@ -9,7 +12,7 @@ use super::search::Observer;
 use super::state::State;
 use crate::amount;
 use crate::contest::Contest;
-use crate::measure::Gauge;
+use crate::measure::{Gauge, MeasureError};
 use crate::messages;
 
 /// Labels longer than this push the rest of the line away, and are cut.
@@ -38,6 +41,13 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Keeps what was said of a version that could not be measured.
+fn keep(wrote: &str) -> io::Result<PathBuf> {
+    let named = tempfile::Builder::new().prefix("plimsoll-bisect-").suffix(".txt").tempfile()?;
+    std::fs::write(named.path(), wrote)?;
+    Ok(named.keep().map_err(|error| error.error)?.1)
+}
+
 fn label(version: &Version) -> String {
     terminal(&version.label).chars().take(LABEL).collect()
 }
@@ -64,11 +74,22 @@ impl Observer for Lines<'_> {
         ));
     }
 
-    fn skipped(&mut self, version: usize) {
-        messages::say(format_args!(
-            "{} cannot be measured (exit status 125), and is left out",
-            label(&self.versions[version])
-        ));
+    fn skipped(&mut self, version: usize, why: &MeasureError) {
+        let label = label(&self.versions[version]);
+        let MeasureError::NotCarriedOut { wrote, .. } = why else {
+            messages::say(format_args!("{label} cannot be measured (exit status 125), and is left out"));
+            return;
+        };
+        match keep(wrote) {
+            Ok(path) => messages::say(format_args!(
+                "{label} cannot be measured, and is left out; why, with the last of its console: {}",
+                path.display()
+            )),
+            Err(error) => messages::say(format_args!(
+                "{label} cannot be measured, and is left out; why could not be kept ({error}):\n{}",
+                terminal(wrote)
+            )),
+        }
     }
 
     fn compared(&mut self, culprit: &Culprit, contest: &Contest) {

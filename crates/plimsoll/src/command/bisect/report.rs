@@ -72,7 +72,12 @@ impl<'a> Report<'a> {
         for (word, version) in [("before", best.before), ("after", best.version)] {
             let version = &self.versions[version];
             let about = version.about.as_ref().map_or_else(String::new, |about| format!("  {about}"));
-            writeln!(out, "  {word:6}  {}", terminal(&format!("{}{about}", version.name)))?;
+            let name = if version.name.starts_with(&format!("{}: ", version.label)) {
+                &version.label
+            } else {
+                &version.name
+            };
+            writeln!(out, "  {word:6}  {}", terminal(&format!("{name}{about}")))?;
         }
         let posterior = self.bisection.posterior();
         let (from, to) = histogram::middle(&posterior);

@@ -53,7 +53,7 @@ pub(super) trait Observer {
     /// A version was measured.
     fn measured(&mut self, bisection: &Bisection, version: usize, value: f64);
     /// A version cannot be measured, and is left out.
-    fn skipped(&mut self, version: usize);
+    fn skipped(&mut self, version: usize, why: &MeasureError);
     /// The neighbours were measured once more.
     fn compared(&mut self, culprit: &Culprit, contest: &Contest);
 }
@@ -75,7 +75,7 @@ pub(super) fn search(
             Err(error) if error.asks_to_skip() && bisection.skip(version).is_ok() => {
                 state.skipped.push(version);
                 state.save()?;
-                observer.skipped(version);
+                observer.skipped(version, &error);
                 continue;
             }
             measured => measured.map_err(Stop::Measure)?.own(),
@@ -181,7 +181,7 @@ mod tests {
 
     impl Observer for Silent {
         fn measured(&mut self, _: &Bisection, _: usize, _: f64) {}
-        fn skipped(&mut self, _: usize) {}
+        fn skipped(&mut self, _: usize, _: &MeasureError) {}
         fn compared(&mut self, _: &Culprit, _: &Contest) {}
     }
 

@@ -12,7 +12,11 @@ use crate::failure::Failure;
 pub(super) fn of(args: &BisectArgs) -> Result<(Vec<Version>, Option<Repository>), Failure> {
     if let Some(path) = &args.versions {
         let list = read_list(path)?;
-        return Ok((between(&list, args.good.as_deref(), args.bad.as_deref(), path)?, None));
+        let mut versions = between(&list, args.good.as_deref(), args.bad.as_deref(), path)?;
+        if args.experiment.is_some() {
+            versions.iter_mut().for_each(label);
+        }
+        return Ok((versions, None));
     }
     let (Some(path), Some(good)) = (&args.git, &args.good) else {
         return Err(Failure::Usage("--git needs --good".into()));
@@ -33,6 +37,13 @@ fn read_list(path: &Path) -> Result<Vec<String>, Failure> {
     let text = read()
         .map_err(|error| Failure::Usage(format!("--versions: cannot read {}: {error}", path.display())))?;
     Ok(lines(&text))
+}
+
+/// A version of an experiment may be settings behind a label.
+fn label(version: &mut Version) {
+    if let Some((label, settings)) = version.name.split_once(": ") {
+        (version.label, version.about) = (label.to_owned(), Some(settings.to_owned()));
+    }
 }
 
 /// One version per line; empty lines and comments (`#`) do not count.

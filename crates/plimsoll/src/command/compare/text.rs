@@ -79,8 +79,8 @@ fn sentence(answer: &Answer<'_>, first: &Cell, other: &Cell, found: &Comparison)
 fn judgement(gauge: &Gauge, outcome: Outcome) -> &'static str {
     match (gauge, outcome) {
         (Gauge::Used(_), _) => "",
-        (Gauge::Printed { .. }, Outcome::Slower) => ", which is worse",
-        (Gauge::Printed { .. }, _) => ", which is better",
+        (Gauge::Printed { .. } | Gauge::Phase { .. }, Outcome::Slower) => ", which is worse",
+        (Gauge::Printed { .. } | Gauge::Phase { .. }, _) => ", which is better",
     }
 }
 

@@ -1,0 +1,188 @@
+//! The side of the guest's init: stops the guest when its agent is idle, and hands on what it finds in memory then.
+
+use std::fs::{self, File};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::thread;
+
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::SigSet;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use super::{IDLE, MEMORY};
+
+/// The PCI ids of QEMU's devices (QEMU, docs/specs/pci-ids.rst), and the file of the memory that is of use.
+const MEMORY_DEVICE: (&str, &str, &str) = ("0x1af4", "0x1110", "resource2");
+const STOP_DEVICE: (&str, &str, &str) = ("0x1b36", "0x0011", "resource0");
+/// What a guest writes to `pvpanic` (QEMU, docs/specs/pvpanic.rst). A write stops it, since QEMU runs with `-action panic=pause`.
+const STOP: u8 = 1;
+
+/// All that it takes.
+pub(in super::super) struct Inside {
+    idle: File,
+    port: File,
+    agent: PipeWriter,
+    memory: Mapped,
+    stop: Mapped,
+    /// What has come by the port of a frame that is not whole yet.
+    begun: Vec<u8>,
+}
+
+impl Inside {
+    /// Finds the devices.
+    ///
+    /// # Returns
+    /// It, and what is to be the agent's standard input.
+    pub(in super::super) fn new(port: File) -> Result<(Self, PipeReader), String> {
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |error: io::Error| format!("{what}: {error}")
+        };
+        mkfifo(IDLE, Mode::S_IRUSR | Mode::S_IWUSR).map_err(|errno| failed(IDLE)(errno.into()))?;
+        // For writing as well, so that it never is at its end.
+        let idle = File::options().read(true).write(true).open(IDLE).map_err(failed(IDLE))?;
+        let (reader, agent) = io::pipe().map_err(failed("making the agent's pipe"))?;
+        let memory = device(MEMORY_DEVICE).and_then(|file| Mapped::open(&file, MEMORY as usize));
+        let stop = device(STOP_DEVICE).and_then(|file| Mapped::open(&file, 1));
+        let memory = memory.map_err(failed("finding the memory of its orders (ivshmem)"))?;
+        let stop = stop.map_err(failed("finding the device that stops it (pvpanic)"))?;
+        Ok((Self { idle, port, agent, memory, stop, begun: Vec::new() }, reader))
+    }
+
+    /// Does its work in a thread from now on, until the controller has nothing more to say.
+    pub(in super::super) fn start(self) -> io::Result<()> {
+        thread::Builder::new().name("orders".into()).spawn(move || self.run()).map(drop)
+    }
+
+    fn run(mut self) {
+        // Those of process 1 are for the thread that waits for them.
+        SigSet::all().thread_block().ok();
+        // Its end closes the agent's input, and the agent ends.
+        while self.step().unwrap_or(false) {}
+    }
+
+    /// Waits for one thing to happen; false where nothing more will.
+    fn step(&mut self) -> io::Result<bool> {
+        let mut wait = [
+            PollFd::new(self.idle.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.port.as_fd(), PollFlags::POLLIN),
+        ];
+        poll(&mut wait, PollTimeout::NONE)?;
+        let [idle, port] = wait.map(|fd| fd.revents().is_some_and(|events| !events.is_empty()));
+        if port && !self.take_urgent()? {
+            return Ok(false);
+        }
+        if idle {
+            self.idle.read_exact(&mut [0])?;
+            self.stop.write(STOP);
+            // Some time later, of which nothing is to be seen in here.
+            let frame = self.memory.frame();
+            self.agent.write_all(&frame)?;
+            return Ok(!frame.is_empty());
+        }
+        Ok(true)
+    }
+
+    /// Hands on the frames that are whole; false at the end of the port.
+    fn take_urgent(&mut self) -> io::Result<bool> {
+        let mut buffer = [0; 4096];
+        let length = self.port.read(&mut buffer)?;
+        self.begun.extend(&buffer[..length]);
+        while let Some(frame) = whole(&mut self.begun) {
+            self.agent.write_all(&frame)?;
+        }
+        Ok(length > 0)
+    }
+}
+
+/// The first frame of these bytes, with its length before it, once all of it is there.
+fn whole(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let length = u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?) as usize + 4;
+    (bytes.len() >= length).then(|| bytes.drain(..length).collect())
+}
+
+/// The file of a PCI device's memory.
+fn device((vendor, kind, file): (&str, &str, &str)) -> io::Result<PathBuf> {
+    let is = |folder: &Path, name: &str, id: &str| {
+        fs::read_to_string(folder.join(name)).is_ok_and(|own| own.trim_end() == id)
+    };
+    let mut devices = fs::read_dir("/sys/bus/pci/devices")?.flatten().map(|entry| entry.path());
+    let found = devices.find(|folder| is(folder, "vendor", vendor) && is(folder, "device", kind));
+    let folder = found.ok_or_else(|| io::Error::other(format!("there is no PCI device {vendor}:{kind}")))?;
+    // No driver has done it.
+    fs::write(folder.join("enable"), "1")?;
+    Ok(folder.join(file))
+}
+
+/// Memory of a device.
+struct Mapped {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapped {
+    fn open(path: &Path, length: usize) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open(path)?;
+        #[expect(unsafe_code, reason = "a device's memory is to be had by mmap alone")]
+        // SAFETY: The kernel chooses where it is, so that it is nobody else's memory. It stays for as long as the process, which is
+        // process 1.
+        let start = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| io::Error::other("it is mapped at 0"))?;
+        Ok(Self { start, length })
+    }
+
+    /// Writes its first byte.
+    fn write(&self, value: u8) {
+        #[expect(unsafe_code, reason = "what a device does at a write is none of the compiler's business")]
+        // SAFETY: It is mapped, at least one byte long, and only this thread has it.
+        unsafe {
+            self.start.write_volatile(value);
+        }
+    }
+
+    /// The frame in it, behind its length.
+    fn frame(&self) -> Vec<u8> {
+        let byte = |at: usize| {
+            assert!(at < self.length, "a frame is longer than the memory");
+            #[expect(
+                unsafe_code,
+                reason = "what the other side has written since the compiler does not know"
+            )]
+            // SAFETY: It is mapped, and this long.
+            unsafe {
+                self.start.add(at).read_volatile()
+            }
+        };
+        let length = u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)]) as usize;
+        (4..length + 4).map(byte).collect()
+    }
+}
+
+// SAFETY: It is memory of the process, and belongs to who has it.
+#[expect(unsafe_code, reason = "a pointer says nothing of who may have it")]
+unsafe impl Send for Mapped {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_handed_on_whole() {
+        let mut bytes = vec![0, 0, 0, 2, b'{', b'}', 0, 0, 0];
+        assert_eq!(whole(&mut bytes), Some(vec![0, 0, 0, 2, b'{', b'}']));
+        assert_eq!(whole(&mut bytes), None);
+        bytes.extend([1, b'x']);
+        assert_eq!(whole(&mut bytes), Some(vec![0, 0, 0, 1, b'x']));
+        assert_eq!(bytes, [0; 0]);
+    }
+}

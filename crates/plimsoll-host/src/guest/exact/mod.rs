@@ -1,0 +1,24 @@
+//! A guest whose whole life repeats, instruction by instruction: with a virtual clock.
+//!
+//! What comes to a guest from outside comes as an interrupt, at whichever instruction it has reached by then, and every path after it is another
+//! one. So nothing comes while it runs. When its agent has answered all that it was asked, the guest stops itself by writing to a device
+//! (`pvpanic-pci`), which stops it at that very instruction; its clock stands as well. The next frame is put into memory that both sides see
+//! (`ivshmem-plain`), and the guest goes on and reads it. What the guest says goes out within the instruction that says it
+//! (`ioeventfd=off`).
+//!
+//! ```text
+//! controller ─ frames ─▶ outside ─ memory, QMP `cont` ─▶ inside (the guest's init) ─ pipe ─▶ agent ─ "idle" ─▶ inside ─ device ─▶ outside
+//! ```
+//!
+//! While a load runs there may be something that cannot wait, such as that it is to end. That comes by the virtio port, as to any
+//! other guest, and what is measured from then on does not repeat exactly.
+
+pub(super) mod inside;
+pub(super) mod outside;
+
+/// How long the memory is, in bytes: a power of two, which a PCI device's memory has to be.
+pub(super) const MEMORY: u64 = 8 << 20;
+/// Where the agent tells that it has answered everything.
+pub(super) const IDLE: &str = "/idle";
+/// The environment variable that tells the agent where that is (`plimsoll-agent`, `outbox.rs`).
+pub(super) const IDLE_VARIABLE: &str = "PLIMSOLL_IDLE";

@@ -1,0 +1,271 @@
+//! The side of the host's init: who hands a guest that stands still its next frame.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use plimsoll_model::frame::ToAgent;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::MEMORY;
+
+/// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the relay is made of, until QEMU runs.
+pub(in super::super) struct Outside {
+    memory: File,
+    monitor: UnixStream,
+    urgent: io::PipeWriter,
+    /// QEMU's ends.
+    theirs: (UnixStream, io::PipeReader),
+}
+
+enum Event {
+    /// The guest stands still.
+    Stopped,
+    /// The controller has sent this, or nothing more.
+    Frame(Option<Vec<u8>>),
+}
+
+impl Outside {
+    pub(in super::super) fn new() -> io::Result<Self> {
+        let memory = File::from(memfd_create("plimsoll-orders", MemfdFlags::empty())?);
+        memory.set_len(MEMORY)?;
+        let (monitor, qemu) = UnixStream::pair()?;
+        let (pipe, urgent) = io::pipe()?;
+        Ok(Self { memory, monitor, urgent, theirs: (qemu, pipe) })
+    }
+
+    /// What QEMU inherits by number: the memory, and its monitor.
+    pub(in super::super) fn descriptors(&self) -> [(i32, std::os::fd::BorrowedFd<'_>); 2] {
+        [&self.memory as &dyn AsFd, &self.theirs.0].map(|end| (end.as_fd().as_raw_fd(), end.as_fd()))
+    }
+
+    /// What QEMU has for its standard input: the frames that cannot wait.
+    pub(in super::super) fn input(&self) -> io::Result<Stdio> {
+        self.theirs.1.try_clone().map(Stdio::from)
+    }
+
+    /// Relays from now on what comes over this process's standard input, in threads that end with it or with QEMU.
+    pub(in super::super) fn start(self) -> io::Result<()> {
+        let Self { memory, monitor, urgent, theirs } = self;
+        drop(theirs);
+        let controller = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let (tell, events) = channel();
+        let (again, answers) = (tell.clone(), BufReader::new(monitor.try_clone()?));
+        let named = |name: &str| thread::Builder::new().name(name.into());
+        named("guest-monitor").spawn(move || stops(answers, &again))?;
+        named("guest-frames").spawn(move || frames(controller, &tell))?;
+        let relay = Relay { memory, monitor, urgent: Some(urgent), waiting: VecDeque::new(), ended: false };
+        named("guest-orders").spawn(move || relay.run(&events))?;
+        Ok(())
+    }
+}
+
+/// Tells each time that QEMU has stopped the guest.
+fn stops(answers: BufReader<UnixStream>, tell: &Sender<Event>) {
+    for line in answers.lines().map_while(Result::ok) {
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+        if said["event"] == "STOP" && tell.send(Event::Stopped).is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells each frame, with its length before it, until there are no more.
+fn frames(mut from: File, tell: &Sender<Event>) {
+    let mut next = || -> io::Result<Vec<u8>> {
+        let mut frame = vec![0; 4];
+        from.read_exact(&mut frame)?;
+        let length = u32::from_be_bytes([frame[0], frame[1], frame[2], frame[3]]);
+        (&mut from).take(u64::from(length)).read_to_end(&mut frame)?;
+        Ok(frame)
+    };
+    while let Ok(frame) = next() {
+        if tell.send(Event::Frame(Some(frame))).is_err() {
+            return;
+        }
+    }
+    drop(tell.send(Event::Frame(None)));
+}
+
+/// Which frame goes to the guest when, and how.
+struct Relay {
+    memory: File,
+    monitor: UnixStream,
+    /// None once the controller has nothing more to say.
+    urgent: Option<io::PipeWriter>,
+    waiting: VecDeque<Vec<u8>>,
+    ended: bool,
+}
+
+/// What the guest is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It stands still.
+    Still,
+    /// It does something that ends by itself.
+    Busy,
+    /// A load runs, which may have to be ended.
+    Loaded,
+}
+
+impl Relay {
+    fn run(mut self, events: &Receiver<Event>) {
+        // Whoever does not listen any more has ended, and its guest with it.
+        drop(self.relay(events));
+    }
+
+    fn relay(&mut self, events: &Receiver<Event>) -> io::Result<()> {
+        self.command("qmp_capabilities")?;
+        let mut state = State::Busy;
+        loop {
+            let event = if self.waiting.is_empty() {
+                events.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                events.recv_timeout(PATIENCE)
+            };
+            let mut impatient = false;
+            match event {
+                Ok(Event::Stopped) => state = State::Still,
+                Ok(Event::Frame(Some(frame))) => self.waiting.push_back(frame),
+                Ok(Event::Frame(None)) => self.ended = true,
+                Err(RecvTimeoutError::Timeout) => impatient = true,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if state == State::Still {
+                if let Some(frame) = self.waiting.pop_front() {
+                    self.hand_over(&frame)?;
+                    state = if is_load(&frame) { State::Loaded } else { State::Busy };
+                } else if self.ended {
+                    // No frame is of length 0: it means the end.
+                    self.hand_over(&[])?;
+                    return Ok(());
+                }
+            } else if (state == State::Loaded || impatient)
+                && let Some(urgent) = &mut self.urgent
+            {
+                for frame in self.waiting.drain(..) {
+                    urgent.write_all(&frame)?;
+                }
+            }
+            if self.ended && self.waiting.is_empty() && state != State::Still {
+                self.urgent = None;
+            }
+        }
+    }
+
+    /// Lets a guest that stands still go on with a frame.
+    fn hand_over(&mut self, frame: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
+        if frame.len() as u64 + 4 > MEMORY {
+            return Err(io::Error::other("a frame is longer than the memory for it"));
+        }
+        self.memory.write_all_at(frame, 4)?;
+        self.memory.write_all_at(&length.to_le_bytes(), 0)?;
+        self.command("cont")
+    }
+
+    fn command(&mut self, name: &str) -> io::Result<()> {
+        writeln!(self.monitor, "{{\"execute\":\"{name}\"}}")
+    }
+}
+
+/// Whether this frame, with its length before it, starts a load.
+fn is_load(frame: &[u8]) -> bool {
+    matches!(serde_json::from_slice(frame.get(4..).unwrap_or_default()), Ok(ToAgent::Run { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framed(frame: &ToAgent) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        plimsoll_model::frame::write(&mut bytes, frame).unwrap();
+        bytes
+    }
+
+    /// A relay whose other ends the test holds.
+    fn relay() -> (Sender<Event>, File, BufReader<UnixStream>, io::PipeReader) {
+        let (monitor, qemu) = UnixStream::pair().unwrap();
+        qemu.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let (port, urgent) = io::pipe().unwrap();
+        let memory = tempfile::tempfile().unwrap();
+        let (tell, events) = channel();
+        let relay = Relay {
+            memory: memory.try_clone().unwrap(),
+            monitor,
+            urgent: Some(urgent),
+            waiting: VecDeque::new(),
+            ended: false,
+        };
+        thread::spawn(move || relay.run(&events));
+        (tell, memory, BufReader::new(qemu), port)
+    }
+
+    fn said(monitor: &mut BufReader<UnixStream>) -> String {
+        let mut line = String::new();
+        monitor.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn in_memory(memory: &File) -> Vec<u8> {
+        let mut length = [0; 4];
+        memory.read_exact_at(&mut length, 0).unwrap();
+        let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+        memory.read_exact_at(&mut frame, 4).unwrap();
+        frame
+    }
+
+    #[test]
+    fn frames_wait_until_the_guest_stands_still_and_come_one_at_a_time() {
+        let (tell, memory, mut monitor, _port) = relay();
+        let frames = [1, 2].map(|id| framed(&ToAgent::FlushCaches { id }));
+        for frame in &frames {
+            tell.send(Event::Frame(Some(frame.clone()))).unwrap();
+        }
+        assert!(said(&mut monitor).contains("qmp_capabilities"));
+        for frame in &frames {
+            tell.send(Event::Stopped).unwrap();
+            assert!(said(&mut monitor).contains("cont"));
+            assert_eq!(in_memory(&memory), *frame);
+        }
+    }
+
+    #[test]
+    fn what_comes_while_a_load_runs_goes_by_the_port_at_once() {
+        let run = r#"{"run":{"id":1,"load":{"name":"l","targets":[],"sources":[],"kind":{"http":{"connections":5}}}}}"#;
+        let length = u32::try_from(run.len()).unwrap().to_be_bytes();
+        let run = [&length[..], run.as_bytes()].concat();
+        assert!(is_load(&run));
+        let (tell, _memory, mut monitor, mut port) = relay();
+        said(&mut monitor);
+        tell.send(Event::Stopped).unwrap();
+        tell.send(Event::Frame(Some(run))).unwrap();
+        said(&mut monitor);
+        let end = framed(&ToAgent::End { id: 1 });
+        tell.send(Event::Frame(Some(end.clone()))).unwrap();
+        let mut came = vec![0; end.len()];
+        port.read_exact(&mut came).unwrap();
+        assert_eq!(came, end);
+    }
+
+    #[test]
+    fn the_end_of_the_controller_is_a_frame_without_length_for_a_guest_that_stands_still() {
+        let (tell, memory, mut monitor, _port) = relay();
+        said(&mut monitor);
+        tell.send(Event::Stopped).unwrap();
+        tell.send(Event::Frame(None)).unwrap();
+        assert!(said(&mut monitor).contains("cont"));
+        assert_eq!(in_memory(&memory), [0; 0]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Versions of something in an experiment, such as its kernel: each measurement is a run of it.
+
+use plimsoll_model::experiment::{Experiment, Metric, parse};
+
+use super::Version;
+use crate::args::BisectArgs;
+use crate::failure::Failure;
+use crate::measure::{Gauge, Invocation};
+use crate::shipped;
+
+/// The figure of the experiment that the arguments ask for.
+pub(super) fn gauge(args: &BisectArgs) -> Result<Gauge, Failure> {
+    let metric = args.phase_metric.as_deref().map(|name| {
+        Metric::named(name).ok_or_else(|| {
+            let known: Vec<&str> = Metric::ALL.into_iter().map(Metric::name).collect();
+            Failure::Usage(format!("--phase-metric {name}: expected one of {}", known.join(", ")))
+        })
+    });
+    Ok(Gauge::Phase { phase: args.phase.clone(), metric: metric.transpose()? })
+}
+
+/// What is measured, in words: measurements of other words are of no use.
+pub(super) fn words(experiment: &str, args: &BisectArgs) -> Vec<String> {
+    // Whatever folder it runs in.
+    let file = std::fs::canonicalize(experiment).ok().filter(|path| path.is_file());
+    let experiment = file.map_or_else(|| experiment.to_owned(), |path| path.to_string_lossy().into_owned());
+    let mut words = vec!["run".to_owned(), experiment];
+    words.extend(args.quick.then(|| "--quick".to_owned()));
+    words.extend(args.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+    words
+}
+
+/// Which figure it is, in words.
+pub(super) fn figure(args: &BisectArgs) -> Option<String> {
+    let parts: Vec<&str> =
+        [&args.phase, &args.phase_metric].into_iter().filter_map(|part| part.as_deref()).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// The run for each version.
+pub(super) fn commands(
+    experiment: &str,
+    args: &BisectArgs,
+    versions: &[Version],
+) -> Result<Vec<Invocation>, Failure> {
+    let text = shipped::find(experiment)?.text;
+    let read = parse(&text, &[]).map_err(|error| Failure::Usage(format!("{experiment}: {error}")))?;
+    if !read.factors.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{experiment} has factors, of which each run measures all levels: expected an experiment without, since the versions are the only factor of a bisection"
+        )));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
+    let own = args.setting.clone().or_else(|| only_kernel(&read));
+    let fixed = words(experiment, args);
+    let command = |version: &Version| {
+        let mut words = vec!["plimsoll".to_owned()];
+        words.extend(fixed.iter().cloned());
+        // A commit is what its working tree has, in which it runs.
+        if args.git.is_none() {
+            let settings = settings(&version.name, own.as_deref())?;
+            words.extend(settings.into_iter().flat_map(|set| ["--set".to_owned(), set]));
+        }
+        words.extend(["--format", "json", "--yes"].map(ToOwned::to_owned));
+        Ok(Invocation::Words { program: program.clone(), words })
+    };
+    versions.iter().map(command).collect()
+}
+
+/// What a line of versions stands for: settings of its own behind a label, or a value of the one that differs.
+fn settings(line: &str, own: Option<&str>) -> Result<Vec<String>, Failure> {
+    // A package or a path has no blank behind its colon.
+    if let Some((_, settings)) = line.split_once(": ") {
+        let settings: Vec<String> = settings.split(';').map(|set| set.trim().to_owned()).collect();
+        return match settings.iter().find(|set| !set.contains('=')) {
+            Some(set) => {
+                Err(Failure::Usage(format!("the version `{line}`: expected KEY=VALUE, found `{set}`")))
+            }
+            None => Ok(settings),
+        };
+    }
+    let Some(own) = own else {
+        return Err(Failure::Usage(format!(
+            "the version `{line}`: expected --setting KEY, since no single host of the experiment has a kernel, or a line of the form `LABEL: KEY=VALUE`"
+        )));
+    };
+    Ok(vec![format!("{own}={line}")])
+}
+
+/// The key of the only kernel of an experiment.
+fn only_kernel(experiment: &Experiment) -> Option<String> {
+    let mut with = experiment.hosts.iter().filter(|(_, host)| host.kernel.is_some());
+    let (name, _) = with.next()?;
+    with.next().is_none().then(|| format!("hosts.{name}.kernel"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_value_or_settings_behind_a_label() {
+        let own = Some("hosts.box.kernel");
+        assert_eq!(settings("debian:6.1", own).unwrap(), ["hosts.box.kernel=debian:6.1"]);
+        let labelled =
+            settings("with: hosts.box.append=init_on_alloc=1 quiet; hosts.box.memory=1G", own).unwrap();
+        assert_eq!(labelled, ["hosts.box.append=init_on_alloc=1 quiet", "hosts.box.memory=1G"]);
+        assert!(
+            matches!(settings("with: nothing", own), Err(Failure::Usage(text)) if text.contains("found `nothing`"))
+        );
+        assert!(matches!(settings("6.1", None), Err(Failure::Usage(text)) if text.contains("--setting KEY")));
+    }
+
+    #[test]
+    fn the_only_kernel_is_what_versions_stand_for() {
+        let of = |hosts: &str| only_kernel(&parse(&format!("question = \"?\"\n{hosts}"), &[]).unwrap());
+        assert_eq!(of("[hosts.a]\n[hosts.b]\nkernel = \"x\"").as_deref(), Some("hosts.b.kernel"));
+        assert_eq!(of("[hosts.a]\nkernel = \"x\"\n[hosts.b]\nkernel = \"x\""), None);
+        assert_eq!(of("[hosts.a]"), None);
+    }
+}
