@@ -179,10 +179,13 @@ fn of_phase(
         let mut measured = trial["phases"].as_array()?.iter().filter(|of| of["kind"] == "measure");
         measured.find(|of| phase.is_none_or(|wanted| of["name"] == wanted))
     });
+    // Those that every load has stand beside those of its own.
+    let found =
+        |of: &serde_json::Value, name: &str| of["figures"][name].as_f64().or_else(|| of[name].as_f64());
     let figures: Vec<f64> = phases
         .filter_map(|of| match metric {
-            Some(metric) => of["figures"][metric.name()].as_f64(),
-            None => of["figures"][of["rate"].as_str()?].as_f64(),
+            Some(metric) => found(of, metric.name()),
+            None => found(of, of["rate"].as_str().unwrap_or(Metric::default().name())),
         })
         .collect();
     let figure = median(&figures);
@@ -228,7 +231,7 @@ mod tests {
             format!(
                 r#"{{"phases":[{{"name":"a","kind":"warm_up","figures":{{}}}},
                 {{"name":"a","kind":"measure","rate":"requests_per_second","figures":{{"requests_per_second":{a},"p99_ms":2.5}}}},
-                {{"name":"b","kind":"measure","rate":"connections_per_second","figures":{{"connections_per_second":{b}}}}}]}}"#
+                {{"name":"b","kind":"measure","rate":null,"figures":{{}},"connections_per_second":{b}}}]}}"#
             )
         };
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A guest whose whole life repeats, instruction by instruction: with a virtual clock.
+//! A guest with a virtual clock, whose figures are to repeat from boot to boot.
 //!
 //! What comes to a guest from outside comes as an interrupt, at whichever instruction it has reached by then, and every path after it is another
 //! one. So nothing comes while it runs. When its agent has answered all that it was asked, the guest stops itself by writing to a device
@@ -18,6 +18,8 @@ pub(super) mod outside;
 
 /// How long the memory is, in bytes: a power of two, which a PCI device's memory has to be.
 pub(super) const MEMORY: u64 = 8 << 20;
+/// What is no frame, and means that there is something at the port. A frame has its length before it, and is longer.
+pub(super) const GO_ON: &[u8] = b"go";
 /// Where the agent tells that it has answered everything.
 pub(super) const IDLE: &str = "/idle";
 /// The environment variable that tells the agent where that is (`plimsoll-agent`, `outbox.rs`).

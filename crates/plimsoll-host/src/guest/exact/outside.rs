@@ -13,11 +13,15 @@ use std::time::Duration;
 
 use plimsoll_model::frame::ToAgent;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::ioctl_fionread;
 
 use super::MEMORY;
 
 /// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A load that has ended is told before the guest stands still: so long is waited for that, before a frame goes to a load that runs.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// What the relay is made of, until QEMU runs.
 pub(in super::super) struct Outside {
@@ -131,7 +135,7 @@ impl Relay {
             let event = if self.waiting.is_empty() {
                 events.recv().map_err(|_| RecvTimeoutError::Disconnected)
             } else {
-                events.recv_timeout(PATIENCE)
+                events.recv_timeout(if state == State::Loaded { MOMENT } else { PATIENCE })
             };
             let mut impatient = false;
             match event {
@@ -149,10 +153,11 @@ impl Relay {
                     // No frame is of length 0: it means the end.
                     self.hand_over(&[])?;
                     return Ok(());
+                } else if self.is_under_way()? {
+                    self.hand_over(super::GO_ON)?;
+                    state = State::Busy;
                 }
-            } else if (state == State::Loaded || impatient)
-                && let Some(urgent) = &mut self.urgent
-            {
+            } else if impatient && let Some(urgent) = &mut self.urgent {
                 for frame in self.waiting.drain(..) {
                     urgent.write_all(&frame)?;
                 }
@@ -172,6 +177,12 @@ impl Relay {
         self.memory.write_all_at(frame, 4)?;
         self.memory.write_all_at(&length.to_le_bytes(), 0)?;
         self.command("cont")
+    }
+
+    /// Whether something is on its way to the port, which is not read while the guest stands still.
+    fn is_under_way(&self) -> io::Result<bool> {
+        let Some(urgent) = &self.urgent else { return Ok(false) };
+        Ok(ioctl_fionread(urgent)? > 0)
     }
 
     fn command(&mut self, name: &str) -> io::Result<()> {
@@ -257,6 +268,28 @@ mod tests {
         let mut came = vec![0; end.len()];
         port.read_exact(&mut came).unwrap();
         assert_eq!(came, end);
+    }
+
+    #[test]
+    fn a_guest_that_stands_still_before_it_has_read_its_port_goes_on_to_read_it() {
+        let (tell, memory, mut monitor, port) = relay();
+        said(&mut monitor);
+        let frame = framed(&ToAgent::FlushCaches { id: 3 });
+        // As if it had been sent to a load that has ended meanwhile.
+        let mut urgent = port;
+        tell.send(Event::Stopped).unwrap();
+        let run = r#"{"run":{"id":1,"load":{"name":"l","targets":[],"sources":[],"kind":{"http":{"connections":5}}}}}"#;
+        let length = u32::try_from(run.len()).unwrap().to_be_bytes();
+        tell.send(Event::Frame(Some([&length[..], run.as_bytes()].concat()))).unwrap();
+        assert!(said(&mut monitor).contains("cont"));
+        tell.send(Event::Frame(Some(frame.clone()))).unwrap();
+        thread::sleep(3 * MOMENT);
+        tell.send(Event::Stopped).unwrap();
+        assert!(said(&mut monitor).contains("cont"));
+        assert_eq!(in_memory(&memory), super::super::GO_ON);
+        let mut came = vec![0; frame.len()];
+        urgent.read_exact(&mut came).unwrap();
+        assert_eq!(came, frame);
     }
 
     #[test]
