@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn the_only_kernel_is_what_versions_stand_for() {
-        let of = |hosts: &str| only_kernel(&parse(&format!("question = \"?\"\n{hosts}"), &[]).unwrap());
-        assert_eq!(of("[hosts.a]\n[hosts.b]\nkernel = \"x\"").as_deref(), Some("hosts.b.kernel"));
-        assert_eq!(of("[hosts.a]\nkernel = \"x\"\n[hosts.b]\nkernel = \"x\""), None);
-        assert_eq!(of("[hosts.a]"), None);
+        let of = |name: &str| only_kernel(&parse(&shipped::find(name).unwrap().text, &[]).unwrap());
+        assert_eq!(of("kernel/path").as_deref(), Some("hosts.box.kernel"));
+        assert_eq!(of("kernel/two-by-two"), None, "two hosts have one");
+        assert_eq!(of("recovery/flood-relay"), None);
     }
 }
