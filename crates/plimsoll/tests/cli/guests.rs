@@ -85,7 +85,7 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
         let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
         let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
         let measured = phases.iter().find(|phase| phase["kind"] == "measure").expect("it was measured");
-        measured["figures"]["connections_per_second"].as_f64().expect("a rate")
+        measured["connections_per_second"].as_f64().expect("a rate")
     };
     let plain = rate("init_on_alloc=0");
     let again = rate("init_on_alloc=0");
