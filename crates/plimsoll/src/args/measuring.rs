@@ -143,7 +143,12 @@ pub struct BisectArgs {
     pub git: Option<std::path::PathBuf>,
     /// The command to measure, with `{}` for the version. A single word that is a command line is run as one. A version on which it, or
     /// --setup, ends with status 125 is left out, as by `git bisect run`.
-    #[arg(last = true, required_unless_present = "experiment", conflicts_with = "experiment", value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "experiment",
+        conflicts_with = "experiment",
+        value_name = "COMMAND"
+    )]
     pub command: Vec<String>,
     /// An experiment to measure instead of a command: a file, or the name of a shipped one, without factors. Each measurement is a run of it. A version
     /// with which it cannot be carried out, such as a kernel that does not boot, is left out, and what was said is kept. With --git each run is in the working
