@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod certificate;
 pub mod documents;
 pub mod effect;
 pub mod experiment;

@@ -10,7 +10,6 @@ mod deadlines;
 mod dialer;
 mod engine;
 mod habit;
-mod http2;
 mod intervals;
 pub(crate) mod latency;
 mod low_water;

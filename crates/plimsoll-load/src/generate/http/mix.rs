@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 const BY_POPULARITY: [u8; FILES as usize] = [5, 4, 6, 3, 7, 2, 8, 1, 9];
 
 /// Chooses documents of a set.
-pub(in crate::generate) struct Mix {
+pub(super) struct Mix {
     random: SmallRng,
     /// For the n-th most popular document of a class, the sum of 1, 1/2 .. 1/n.
     cumulative: Vec<f64>,
@@ -16,7 +16,7 @@ pub(in crate::generate) struct Mix {
 
 impl Mix {
     /// Chooses from so many directories, with random numbers that begin at `seed`.
-    pub(in crate::generate) fn new(directories: u32, seed: u64) -> Self {
+    pub(super) fn new(directories: u32, seed: u64) -> Self {
         let ranks = 1..=directories * u32::from(FILES);
         let sums = ranks.scan(0.0, |sum, rank| {
             *sum += 1.0 / f64::from(rank);
@@ -26,7 +26,7 @@ impl Mix {
     }
 
     /// The next document.
-    pub(in crate::generate) fn next(&mut self) -> Document {
+    pub(super) fn next(&mut self) -> Document {
         let class = self.class();
         let all = self.cumulative.last().copied().unwrap_or(0.0);
         let place = self.random.random::<f64>() * all;

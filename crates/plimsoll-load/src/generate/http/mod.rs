@@ -2,7 +2,8 @@
 
 mod answer;
 mod chunked;
-pub(super) mod mix;
+mod http2;
+mod mix;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -15,9 +16,9 @@ use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
 
 use self::answer::Answer;
+use self::http2::Http2;
 use self::mix::Mix;
 use super::course::Course;
-use super::http2::Http2;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
 use super::secure::Secure;
 use super::{Control, run_loop_over};

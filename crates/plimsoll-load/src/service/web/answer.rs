@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_model::experiment::{SendBy, WebService};
 
-use super::layered::Layers;
+use super::layers::Layers;
 use super::request::{Method, Request};
 use super::response::{self, Afterwards};
 use super::site::{Document, Site};

@@ -9,7 +9,7 @@ use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{MsgFlags, send};
 
 use super::answer::{Answers, Body, CHUNK, TEXT};
-use super::conversation::{HEAD_WITHIN, LINGER, MORE};
+use super::limits::{HEAD_WITHIN, LINGER, MORE};
 use super::request;
 use super::response::{self, Afterwards};
 

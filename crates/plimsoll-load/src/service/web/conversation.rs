@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{MsgFlags, send};
@@ -12,18 +12,13 @@ use nix::sys::socket::{MsgFlags, send};
 use plimsoll_model::experiment::SendBy;
 
 use super::answer::{Answers, Body, CHUNK, TEXT, Terms};
-use super::layered::{Layered, Layers};
+use super::layered::Layered;
+use super::layers::Layers;
+use super::limits::{HEAD_WITHIN, LINGER, MORE};
 use super::request::{self, LONGEST_HEAD};
 use super::response::{self, Afterwards};
 use super::site::Site;
 use crate::transfer::Outlet;
-
-/// How long a client may take to send a head, from its first byte on.
-pub(super) const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// How long a client is listened to after an answer that it may not have read yet.
-pub(super) const LINGER: Duration = Duration::from_secs(2);
-/// More follows at once; nothing is sent before a segment is full or the connection is closed.
-pub(super) const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
 
 /// How much of a document is handed to the kernel at a time where it is not just written.
 const OUTLET: usize = 128 << 10;

@@ -8,6 +8,8 @@ mod conversation;
 mod event_loop;
 mod fork;
 mod layered;
+mod layers;
+mod limits;
 mod prefork;
 mod request;
 mod response;
@@ -25,7 +27,7 @@ use plimsoll_model::experiment::service::{WebModel, WebService};
 use plimsoll_model::frame::{Certificate, Failure};
 
 use self::answer::Terms;
-use self::layered::Layers;
+use self::layers::Layers;
 use self::site::Site;
 use super::{listen, process};
 use crate::failure::refused;

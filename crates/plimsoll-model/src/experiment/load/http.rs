@@ -9,7 +9,7 @@ use crate::experiment::Metric;
 use crate::experiment::open_loop::{OpenLoop, check_open, check_rate};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::experiment::share::share;
-use crate::observation::Histogram;
+use crate::histogram::Histogram;
 use crate::units::Span;
 
 /// HTTP/1.1 or HTTP/2, in closed loop unless `open` says otherwise.

@@ -25,8 +25,8 @@ pub use self::tcp_proxy::{PassBy, TcpProxyService};
 pub use self::web::{WebModel, WebService};
 use super::problem::{Checked, Part, declared, problem};
 use super::{Experiment, SysctlValue};
+use crate::certificate::CertificateFile;
 use crate::effect::{AsWhom, Effect, EffectKind, word};
-use crate::frame::CertificateFile;
 use crate::units::Span;
 
 /// The list of all server programs that Plimsoll knows how to configure, handed to a macro of one's own: what has to know them all is made

@@ -5,7 +5,6 @@
 
 mod http1;
 mod http2;
-mod tls;
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,36 +15,17 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, send};
-use plimsoll_model::experiment::WebService;
-use plimsoll_model::frame::{Certificate, Failure};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::ServerConnection;
 
 use self::http1::Http1;
 use self::http2::Http2;
 use super::answer::{Answers, CHUNK};
 use super::client::{State, read};
-use super::conversation::{HEAD_WITHIN, LINGER};
+use super::layers::Layers;
+use super::limits::{HEAD_WITHIN, LINGER};
 
 /// What a client that speaks HTTP/2 says first (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// What is spoken on the connections of a server, where that is not just HTTP/1.1.
-pub(super) struct Layers {
-    tls: Option<Arc<ServerConfig>>,
-    http2: bool,
-}
-
-impl Layers {
-    /// What the options say; nothing where that is just HTTP/1.1. It is needed for as long as the process lives.
-    pub(super) fn new(
-        options: &WebService,
-        certificate: Option<&Certificate>,
-    ) -> Result<Option<&'static Self>, Failure> {
-        let tls = options.tls.then(|| tls::config(certificate, options.http2)).transpose()?;
-        let any = options.tls || options.http2;
-        Ok(any.then(|| &*Box::leak(Box::new(Self { tls, http2: options.http2 }))))
-    }
-}
 
 /// A conversation, apart from how its bytes come and go.
 trait Talk {

@@ -16,8 +16,8 @@ use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::observation::ErrorKind;
 
 use self::answers::Answers;
-use super::http::mix::Mix;
-use super::protocol::{Batch, Pieces, Protocol, Turn};
+use super::mix::Mix;
+use crate::generate::protocol::{Batch, Pieces, Protocol, Turn};
 
 /// GET for one path, or for documents of a mix.
 pub(super) struct Http2 {

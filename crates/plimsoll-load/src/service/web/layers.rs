@@ -1,7 +1,8 @@
-//! The TLS of a server: one certificate, and tickets that every process of it knows.
+//! What is spoken on the connections of a server, and its TLS: one certificate, and tickets that every process of it knows.
 
 use std::sync::Arc;
 
+use plimsoll_model::experiment::WebService;
 use plimsoll_model::frame::{Certificate, Failure};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -11,11 +12,29 @@ use rustls::server::NoServerSessionStorage;
 
 use crate::failure::other;
 
+/// What is spoken on the connections of a server, where that is not just HTTP/1.1.
+pub(super) struct Layers {
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) http2: bool,
+}
+
+impl Layers {
+    /// What the options say; nothing where that is just HTTP/1.1. It is needed for as long as the process lives.
+    pub(super) fn new(
+        options: &WebService,
+        certificate: Option<&Certificate>,
+    ) -> Result<Option<&'static Self>, Failure> {
+        let tls = options.tls.then(|| config(certificate, options.http2)).transpose()?;
+        let any = options.tls || options.http2;
+        Ok(any.then(|| &*Box::leak(Box::new(Self { tls, http2: options.http2 }))))
+    }
+}
+
 /// What a session has in its ticket is shorter, in bytes.
 const LONGEST_TICKET: usize = 4096;
 
 /// TLS 1.3 with a certificate, before any process is forked: what a ticket of one of them says, all can read.
-pub(super) fn config(certificate: Option<&Certificate>, http2: bool) -> Result<Arc<ServerConfig>, Failure> {
+fn config(certificate: Option<&Certificate>, http2: bool) -> Result<Arc<ServerConfig>, Failure> {
     let failed = |error: &dyn std::error::Error| other("prepare TLS", &error.to_string());
     let given = certificate.ok_or_else(|| other("prepare TLS", &"there is no certificate"))?;
     let chain = CertificateDer::pem_slice_iter(given.certificate.as_bytes()).collect::<Result<_, _>>();
