@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use plimsoll_model::frame::{Failure, ServiceSpec};
 
 use crate::confine::{self, Confinement, Identity, clean_environment, is_open};
-use crate::program::write_certificate;
+use crate::folder::write_certificate;
 use crate::{child, memory, other};
 
 /// The command that becomes `program`, confined or with the agent's own rights, and dies with the agent.

@@ -10,6 +10,7 @@ mod capture;
 mod child;
 mod confine;
 mod exec;
+mod folder;
 mod load;
 mod memory;
 mod outbox;

@@ -21,6 +21,7 @@ use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::folder::give_to_nobody;
 use crate::outbox::Outbox;
 use crate::{ById, child, confine, exec, memory, other, program, ready};
 
@@ -293,7 +294,7 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
             let scratch =
                 scratch.ok_or_else(|| other("start the service", "it has no folder to write to"))?;
             if !spec.privileged {
-                program::give_to_nobody(scratch)?;
+                give_to_nobody(scratch)?;
             }
             (exec::command(&service.argv, spec, first, scratch)?, None)
         }

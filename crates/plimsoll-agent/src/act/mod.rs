@@ -14,6 +14,7 @@ use plimsoll_model::experiment::{ActionKind, RunProgram, SetSysctls, SignalName}
 use plimsoll_model::frame::{Failure, FromAgent, Id, VolumePlace};
 
 use self::fill::Filled;
+use crate::folder::give_to_nobody;
 use crate::outbox::Outbox;
 use crate::service::Services;
 use crate::{child, exec, other, program, settings};
@@ -93,7 +94,7 @@ fn signal_of(name: SignalName) -> Signal {
 fn run_program(run: &RunProgram) -> Result<(), Failure> {
     let scratch = program::make_folder()?;
     if !run.privileged {
-        program::give_to_nobody(scratch.path())?;
+        give_to_nobody(scratch.path())?;
     }
     let in_scratch = |word: &String| word.replace("{scratch}", &scratch.path().to_string_lossy());
     let argv: Vec<String> = run.command.iter().map(in_scratch).collect();

@@ -20,6 +20,7 @@ use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{ErrorKind, Histogram, Interval, Latencies, LoadResult, Progress};
 use wait4::{ResourceUsage, Wait4};
 
+use crate::folder::give_to_nobody;
 use crate::{child, exec, other, program};
 
 /// How often it is looked whether the load is to end early.
@@ -39,7 +40,7 @@ const MOST_FAILURES: u32 = 10;
 pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {
     let load = spec.kind.exec().ok_or_else(|| other("run a program", "the load is none"))?;
     let scratch = program::make_folder()?;
-    program::give_to_nobody(scratch.path())?;
+    give_to_nobody(scratch.path())?;
     let words = load.words(|word| filled(word, &spec.targets, scratch.path()));
     let name = words.first().cloned().unwrap_or_default();
     let until = load.again_for().map(|span| Instant::now() + span.0);

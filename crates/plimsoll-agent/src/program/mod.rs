@@ -7,17 +7,18 @@ mod version;
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
-use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plimsoll_model::frame::{CertificateFile, Failure, ServiceKind, ServiceSpec};
+use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
 use tempfile::TempDir;
 
 use crate::confine::{self, Confinement, Identity, is_single_user};
+
+use crate::folder::{give_to_nobody, write_certificate};
 use crate::{exec, other};
 
 pub use version::program_version;
@@ -133,34 +134,6 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     let confinement = Confinement { identity, writable, visible, opened: Vec::new() };
     let confinement = Some(confinement).filter(|_| !spec.privileged);
     Ok(Prepared { command: exec::stage(confinement.as_ref(), &program, args)?, folder })
-}
-
-/// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
-pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
-    let Some(certificate) = &spec.certificate else { return Ok(()) };
-    for file in CertificateFile::ALL {
-        let path = folder.join(file.name());
-        // A service that is started again has the same certificate; its files may be another user's by now.
-        fs::remove_file(&path).ok();
-        let mode = if file.is_secret() { 0o600 } else { 0o644 };
-        let mut options = fs::OpenOptions::new();
-        let made = options.write(true).create_new(true).mode(mode).open(&path);
-        made.and_then(|mut made| made.write_all(file.text(certificate).as_bytes()))
-            .map_err(|error| other(format!("write {}", path.display()), error))?;
-        if for_nobody {
-            give_to_nobody(&path)?;
-        }
-    }
-    Ok(())
-}
-
-/// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
-pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
-    if !confine::can_become_nobody() {
-        return Ok(());
-    }
-    chown(folder, Some(confine::NOBODY), Some(confine::NOBODY))
-        .map_err(|error| other(format!("give {} to nobody", folder.display()), error))
 }
 
 /// Where a program runs, and what for.

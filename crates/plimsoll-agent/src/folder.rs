@@ -1,0 +1,38 @@
+//! What lies in the folder of a service, and whom it belongs to.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, chown};
+use std::path::Path;
+
+use plimsoll_model::frame::{CertificateFile, Failure, ServiceSpec};
+
+use crate::{confine, other};
+
+/// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
+pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
+    let Some(certificate) = &spec.certificate else { return Ok(()) };
+    for file in CertificateFile::ALL {
+        let path = folder.join(file.name());
+        // A service that is started again has the same certificate; its files may be another user's by now.
+        fs::remove_file(&path).ok();
+        let mode = if file.is_secret() { 0o600 } else { 0o644 };
+        let mut options = fs::OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(mode).open(&path);
+        made.and_then(|mut made| made.write_all(file.text(certificate).as_bytes()))
+            .map_err(|error| other(format!("write {}", path.display()), error))?;
+        if for_nobody {
+            give_to_nobody(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
+pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
+    if !confine::can_become_nobody() {
+        return Ok(());
+    }
+    chown(folder, Some(confine::NOBODY), Some(confine::NOBODY))
+        .map_err(|error| other(format!("give {} to nobody", folder.display()), error))
+}
