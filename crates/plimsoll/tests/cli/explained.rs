@@ -351,8 +351,11 @@ fn a_server_that_may_open_few_files_is_named_with_the_call_that_failed() {
         report["causes"], report["profile"]["failures"]
     );
     assert_eq!(cause["evidence"][0]["metric"], "accept4 failed with EMFILE in server/python3");
-    let run = report["run"].as_str().expect("an id");
-    lab.plimsoll(&["export", run, "--format", "pprof"]).exits(0);
+    // It is no text.
+    let profile = lab.path("profile.pb.gz");
+    lab.script(&format!("$PLIMSOLL export latest --format pprof > {}", profile.display())).exits(0);
+    let bytes = std::fs::read(&profile).expect("it was just written");
+    assert!(bytes.starts_with(&[0x1f, 0x8b]) && bytes.len() > 500, "{} bytes", bytes.len());
 }
 
 /// Somebody who holds the server's processes to a quota of CPU time, in one of two releases.
