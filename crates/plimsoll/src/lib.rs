@@ -17,6 +17,7 @@ mod failure;
 mod judge;
 mod measure;
 mod messages;
+mod observe;
 mod other_processes;
 mod output;
 mod page;

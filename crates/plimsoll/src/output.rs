@@ -42,6 +42,18 @@ pub(crate) fn document(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     if io::stdout().is_terminal() { text(write) } else { to_stdout(write) }
 }
 
+/// Writes what is no text, and spoils no terminal with it: what it is, and the name of a file for it.
+pub(crate) fn bytes(
+    what: &str,
+    file: &str,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(Failure::Usage(format!("{what} is no text: send it into a file (> {file})")));
+    }
+    to_stdout(write)
+}
+
 /// A reader that has seen enough (`| head`) is no failure.
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());

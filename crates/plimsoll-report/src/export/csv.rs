@@ -1,16 +1,12 @@
 //! Rows as a table with a heading (RFC 4180).
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
+use super::table::{Cell, Table};
 use super::{Selection, rows};
-
-/// Columns that every table has, those of the factors after the first four.
-const BEFORE: [&str; 4] = ["run", "experiment", "trial", "block"];
-const BEHIND: [&str; 8] = ["arm", "phase", "cycle", "slice", "host", "at_s", "metric", "value"];
 
 /// Writes rows with a column for each factor.
 ///
@@ -22,28 +18,16 @@ pub fn csv(
     trials: &[TrialRecord],
     wanted: &Selection,
 ) -> io::Result<()> {
-    let factors: BTreeSet<&str> =
-        trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
-    let mut table = csv::Writer::from_writer(out);
-    let columns: Vec<&str> = BEFORE.into_iter().chain(factors.iter().copied()).chain(BEHIND).collect();
-    table.write_record(&columns)?;
+    let table = Table::of(trials);
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(table.columns().into_iter().map(|(name, _)| name))?;
     rows(report, trials, wanted, &mut |row| -> io::Result<()> {
-        let number = |n: Option<u32>| n.map(|n| n.to_string()).unwrap_or_default();
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        let mut cells =
-            vec![row.run.to_owned(), row.experiment.to_owned(), row.trial.to_string(), row.block.to_string()];
-        cells.extend(factors.iter().map(|factor| row.cell.get(*factor).cloned().unwrap_or_default()));
-        cells.extend([
-            text(row.arm),
-            text(row.phase),
-            number(row.cycle),
-            number(row.slice),
-            text(row.host),
-            row.at_s.to_string(),
-            row.metric.to_owned(),
-            row.value.to_string(),
-        ]);
-        Ok(table.write_record(&cells)?)
+        let cells = table.cells(row).map(|cell| match cell {
+            Cell::Text(text) => text.unwrap_or_default().to_owned(),
+            Cell::Count(count) => count.map(|count| count.to_string()).unwrap_or_default(),
+            Cell::Number(number) => number.to_string(),
+        });
+        Ok(writer.write_record(cells)?)
     })?;
-    table.flush()
+    writer.flush()
 }

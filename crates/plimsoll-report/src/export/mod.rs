@@ -9,6 +9,7 @@ mod jsonl;
 mod openmetrics;
 mod parquet;
 mod rows;
+mod table;
 
 pub use csv::csv;
 pub use hdr::hdr;

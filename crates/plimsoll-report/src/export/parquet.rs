@@ -1,6 +1,5 @@
 //! Rows as a table of Apache Parquet, with the columns of [`csv`](super::csv) and types for numbers.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -13,7 +12,8 @@ use parquet::schema::types::Type;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
-use super::{Row, Selection, rows};
+use super::table::{Cell, Table};
+use super::{Selection, rows};
 
 /// Rows of a row group, which is what stays in memory: readers skip whole groups.
 const GROUP: usize = 1 << 16;
@@ -28,12 +28,11 @@ pub fn parquet(
     trials: &[TrialRecord],
     wanted: &Selection,
 ) -> io::Result<()> {
-    let factors: BTreeSet<&str> =
-        trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
-    let mut columns = Columns::new(&factors);
+    let table = Table::of(trials);
+    let mut columns = Columns::new(&table);
     let mut file = columns.file().map_err(io::Error::other)?;
     rows(report, trials, wanted, &mut |row| -> io::Result<()> {
-        columns.add(row, &factors);
+        columns.add(table.cells(row));
         if columns.rows == GROUP { columns.flush(&mut file).map_err(io::Error::other) } else { Ok(()) }
     })?;
     if columns.rows > 0 {
@@ -56,24 +55,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(factors: &BTreeSet<&str>) -> Self {
-        let text = || Values::Text(Vec::new());
-        let count = || Values::Count(Vec::new());
-        let number = || Values::Number(Vec::new());
-        let mut columns =
-            vec![("run", text()), ("experiment", text()), ("trial", count()), ("block", count())];
-        columns.extend(factors.iter().map(|factor| (*factor, text())));
-        columns.extend([
-            ("arm", text()),
-            ("phase", text()),
-            ("cycle", count()),
-            ("slice", count()),
-            ("host", text()),
-            ("at_s", number()),
-            ("metric", text()),
-            ("value", number()),
-        ]);
-        let (names, values) = columns.into_iter().map(|(name, values)| (name.to_owned(), values)).unzip();
+    fn new(table: &Table<'_>) -> Self {
+        let empty = |cell| match cell {
+            Cell::Text(_) => Values::Text(Vec::new()),
+            Cell::Count(_) => Values::Count(Vec::new()),
+            Cell::Number(_) => Values::Number(Vec::new()),
+        };
+        let columns = table.columns().into_iter();
+        let (names, values) = columns.map(|(name, cell)| (name.to_owned(), empty(cell))).unzip();
         Self { names, values, rows: 0 }
     }
 
@@ -96,28 +85,15 @@ impl Columns {
         SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
     }
 
-    fn add(&mut self, row: &Row<'_>, factors: &BTreeSet<&str>) {
-        let text = |text: Option<&str>| Value::Text(text.map(ByteArray::from));
-        let count = |count: Option<u32>| Value::Count(count.and_then(|count| i32::try_from(count).ok()));
-        let before =
-            [text(Some(row.run)), text(Some(row.experiment)), count(Some(row.trial)), count(Some(row.block))];
-        let levels = factors.iter().map(|factor| text(row.cell.get(*factor).map(String::as_str)));
-        let behind = [
-            text(row.arm),
-            text(row.phase),
-            count(row.cycle),
-            count(row.slice),
-            text(row.host),
-            Value::Number(row.at_s),
-            text(Some(row.metric)),
-            Value::Number(row.value),
-        ];
-        for (column, value) in self.values.iter_mut().zip(before.into_iter().chain(levels).chain(behind)) {
-            match (column, value) {
-                (Values::Text(column), Value::Text(value)) => column.push(value),
-                (Values::Count(column), Value::Count(value)) => column.push(value),
-                (Values::Number(column), Value::Number(value)) => column.push(Some(value)),
-                _ => unreachable!("columns stand in the order of a row"),
+    fn add<'r>(&mut self, cells: impl Iterator<Item = Cell<'r>>) {
+        for (column, cell) in self.values.iter_mut().zip(cells) {
+            match (column, cell) {
+                (Values::Text(column), Cell::Text(text)) => column.push(text.map(ByteArray::from)),
+                (Values::Count(column), Cell::Count(count)) => {
+                    column.push(count.and_then(|count| i32::try_from(count).ok()));
+                }
+                (Values::Number(column), Cell::Number(number)) => column.push(Some(number)),
+                _ => unreachable!("cells stand in the order of the columns"),
             }
         }
         self.rows += 1;
@@ -139,12 +115,6 @@ impl Columns {
         self.rows = 0;
         Ok(())
     }
-}
-
-enum Value {
-    Text(Option<ByteArray>),
-    Count(Option<i32>),
-    Number(f64),
 }
 
 /// Values that are there, and for each row whether it has one.

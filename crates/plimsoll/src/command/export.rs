@@ -1,7 +1,5 @@
 //! `plimsoll export`: a stored run for other programs.
 
-use std::io::IsTerminal;
-
 use plimsoll_report::export::{self, Rows, Selection};
 
 use crate::args::{ExportArgs, ExportFormat, ExportRows};
@@ -28,10 +26,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         ExportFormat::Openmetrics => {
             output::document(|out| export::openmetrics(out, &report, &trials, &wanted))
         }
-        ExportFormat::Parquet if std::io::stdout().is_terminal() => {
-            return Err(Failure::Usage("Parquet is no text: send it into a file (> run.parquet)".into()));
+        ExportFormat::Parquet => {
+            output::bytes("Parquet", "run.parquet", |out| export::parquet(out, &report, &trials, &wanted))
         }
-        ExportFormat::Parquet => output::document(|out| export::parquet(out, &report, &trials, &wanted)),
         ExportFormat::Folded => show::folded(&plan, &report, &trials),
         ExportFormat::Pprof => show::pprof(&plan, &report, &trials),
         ExportFormat::Hdr => output::document(|out| export::hdr(out, &trials, &wanted)),

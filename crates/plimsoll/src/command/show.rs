@@ -1,6 +1,6 @@
 //! `plimsoll show`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::{Profile, TrialRecord};
@@ -112,17 +112,11 @@ pub(crate) fn folded(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) ->
 
 /// The same for pprof.
 pub(crate) fn pprof(plan: &Plan, report: &RunReport, trials: &[TrialRecord]) -> Result<(), Failure> {
-    if io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "a profile of pprof is no text: send it into a file (> run.pb.gz)".into(),
-        ));
-    }
-    match stacks(plan, report, trials)? {
-        Stacks::Sides(stacks, operations) => {
-            output::document(|out| plimsoll_report::pprof::difference(out, &stacks, operations))
-        }
-        Stacks::All(profile) => output::document(|out| plimsoll_report::pprof::all(out, &profile)),
-    }
+    let stacks = stacks(plan, report, trials)?;
+    output::bytes("a profile of pprof", "run.pb.gz", |out| match &stacks {
+        Stacks::Sides(stacks, operations) => plimsoll_report::pprof::difference(out, stacks, *operations),
+        Stacks::All(profile) => plimsoll_report::pprof::all(out, profile),
+    })
 }
 
 /// The stacks of a run.

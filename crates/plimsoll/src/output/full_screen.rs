@@ -7,6 +7,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::unistd::{getpgrp, tcgetpgrp};
+use plimsoll_report::escape;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::{cursor, execute, terminal};
 use ratatui::{Frame, Terminal};
@@ -18,6 +19,16 @@ const LEAST: (u16, u16) = (60, 16);
 
 /// Whether the terminal is ours, and to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// At most so many columns of a text that comes from anywhere.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let text = escape::terminal(text);
+    if text.chars().count() <= width {
+        return text.into_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
 
 /// A terminal that is drawn on.
 pub(crate) struct FullScreen {

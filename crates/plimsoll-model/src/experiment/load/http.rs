@@ -173,23 +173,7 @@ pub enum Side {
 }
 
 impl LoadType for HttpLoad {
-    fn part(&self, place: u32, number: u32) -> LoadKind {
-        let connections = self.connections.map(|all| share(all, place, number));
-        let duration = self.duration.map(|all| Span(all.0 / number));
-        Self { connections, duration, ..self.clone() }.into()
-    }
-
-    fn window(&self, connections: u64) -> LoadKind {
-        Self { connections: Some(connections), duration: None, ..self.clone() }.into()
-    }
-
-    fn lasting(&self, duration: Span) -> LoadKind {
-        Self { connections: None, duration: Some(duration), ..self.clone() }.into()
-    }
-
-    fn lasts(&self) -> Option<Span> {
-        self.duration
-    }
+    by_count_or_time!(connections);
 
     fn at_rate(&self, rate: f64) -> Option<LoadKind> {
         let open = self.open.as_ref().filter(|open| open.is_constant())?;

@@ -95,23 +95,7 @@ pub enum Workers {
 }
 
 impl LoadType for MessagingLoad {
-    fn part(&self, place: u32, number: u32) -> LoadKind {
-        let rounds = self.rounds.map(|all| share(all, place, number));
-        let duration = self.duration.map(|all| Span(all.0 / number));
-        Self { rounds, duration, ..self.clone() }.into()
-    }
-
-    fn window(&self, rounds: u64) -> LoadKind {
-        Self { rounds: Some(rounds), duration: None, ..self.clone() }.into()
-    }
-
-    fn lasting(&self, duration: Span) -> LoadKind {
-        Self { rounds: None, duration: Some(duration), ..self.clone() }.into()
-    }
-
-    fn lasts(&self) -> Option<Span> {
-        self.duration
-    }
+    by_count_or_time!(rounds);
 
     fn usual_metric(&self) -> Metric {
         Metric::RequestsPerSecond

@@ -5,6 +5,8 @@
 //! in files of the same name in the crates for that.
 
 #[macro_use]
+mod extent;
+#[macro_use]
 pub(crate) mod facts;
 pub mod streams;
 

@@ -116,23 +116,7 @@ pub enum SizeShape {
 }
 
 impl LoadType for SmtpLoad {
-    fn part(&self, place: u32, number: u32) -> LoadKind {
-        let messages = self.messages.map(|all| share(all, place, number));
-        let duration = self.duration.map(|all| Span(all.0 / number));
-        Self { messages, duration, ..self.clone() }.into()
-    }
-
-    fn window(&self, messages: u64) -> LoadKind {
-        Self { messages: Some(messages), duration: None, ..self.clone() }.into()
-    }
-
-    fn lasting(&self, duration: Span) -> LoadKind {
-        Self { messages: None, duration: Some(duration), ..self.clone() }.into()
-    }
-
-    fn lasts(&self) -> Option<Span> {
-        self.duration
-    }
+    by_count_or_time!(messages);
 
     fn usual_metric(&self) -> Metric {
         Metric::MessagesPerMinute

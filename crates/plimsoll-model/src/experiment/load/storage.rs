@@ -159,23 +159,7 @@ pub enum CacheState {
 }
 
 impl LoadType for StorageLoad {
-    fn part(&self, place: u32, number: u32) -> LoadKind {
-        let operations = self.operations.map(|all| share(all, place, number));
-        let duration = self.duration.map(|all| Span(all.0 / number));
-        Self { operations, duration, ..self.clone() }.into()
-    }
-
-    fn window(&self, operations: u64) -> LoadKind {
-        Self { operations: Some(operations), duration: None, ..self.clone() }.into()
-    }
-
-    fn lasting(&self, duration: Span) -> LoadKind {
-        Self { operations: None, duration: Some(duration), ..self.clone() }.into()
-    }
-
-    fn lasts(&self) -> Option<Span> {
-        self.duration
-    }
+    by_count_or_time!(operations);
 
     fn usual_metric(&self) -> Metric {
         Metric::MegabytesPerSecond

@@ -56,7 +56,8 @@ impl Dmesg {
         }
         // `Memory: 24683704K/25165432K available (...)`, in Linux 2.4 `Memory: 255872k/262080k available (...)`
         if let Some(rest) = text.strip_prefix("Memory: ").filter(|rest| rest.contains("available")) {
-            return known.set_some(&["memory", "size"], leading(rest).map(|kib| kib as u64 * 1024));
+            return known
+                .set_some(&["memory", "size"], leading(rest).map(|kib| (kib as u64).saturating_mul(1024)));
         }
         if let Some((system, firmware)) =
             text.strip_prefix("DMI: ").and_then(|rest| rest.split_once(", BIOS "))

@@ -112,6 +112,13 @@ fn what_is_read_has_the_names_of_an_inventory() {
 }
 
 #[test]
+fn a_number_that_no_machine_has_is_no_reason_to_stop() {
+    let papers =
+        told(&[("x", "[    0.000000] Memory: 99999999999999999999k/99999999999999999999k available (1k)\n")]);
+    assert_eq!(*at(&papers, "memory/size"), json!(u64::MAX));
+}
+
+#[test]
 fn a_file_of_something_else_is_refused() {
     let error = read([("poem.txt", "Es war einmal\nein Mann\n")]).expect_err("unknown");
     assert_eq!(error, PaperError::Unknown { file: "poem.txt".to_owned() });
@@ -119,7 +126,7 @@ fn a_file_of_something_else_is_refused() {
 }
 
 proptest! {
-    /// Lines that are cut, left out and moved never stop the reading.
+    /// Lines that are cut, left out and moved, and numbers that no machine has, never stop the reading.
     #[test]
     fn damaged_outputs_do_not_stop_it(file in 0..ALL.len(), seed in any::<u64>(), cut in 0_usize..60) {
         let mut state = seed;
@@ -133,6 +140,8 @@ proptest! {
             lines.swap(at, to);
             let kept = next(lines[at].chars().count() + 1);
             lines[at] = lines[at].chars().take(kept).collect();
+            let digit = ["0", "9", "99999999999999999999"][next(3)];
+            lines[to] = lines[to].replace(|c: char| c.is_ascii_digit(), digit);
         }
         let text = lines.join("\n");
         read([("damaged", text.as_str())]).ok();

@@ -14,11 +14,7 @@ use plimsoll_probe::profile::HostNamespaces;
 
 use crate::args::Observe;
 use crate::failure::Failure;
-
-/// Where `ip netns` keeps namespaces by name.
-const NAMED: &str = "/run/netns";
-/// Where control groups are mounted, those of version 2 or the hierarchies of version 1.
-const GROUPS: &str = "/sys/fs/cgroup";
+use crate::observe;
 
 /// What is looked at.
 pub(super) struct Observed {
@@ -33,9 +29,14 @@ impl Observed {
     pub(super) fn open(what: &Observe) -> Result<Self, Failure> {
         let (namespace, name, group) = match what {
             Observe::Host => (PathBuf::from("/proc/self/ns/net"), "host".to_owned(), None),
-            Observe::Namespace(which) => (namespace(which), which.clone(), None),
+            Observe::Namespace(which) => (observe::namespace(which), which.clone(), None),
             Observe::Group(which) => {
-                let folder = group(which)?;
+                let folder = observe::control_group(Path::new(which)).ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "--observe: expected a control group below {}, got `{which}`",
+                        observe::GROUPS
+                    ))
+                })?;
                 let pid = processes(&folder).into_iter().next().ok_or_else(|| {
                     Failure::Usage(format!(
                         "--observe: the control group {} has no process whose network could be looked at",
@@ -65,26 +66,6 @@ impl Observed {
         let names = pids.filter_map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok());
         names.map(|name| name.trim_end().to_owned()).collect()
     }
-}
-
-/// The file of a network namespace: of a process by its number, of a name that `ip netns` gave, or by its path.
-fn namespace(which: &str) -> PathBuf {
-    if which.bytes().all(|byte| byte.is_ascii_digit()) {
-        return PathBuf::from(format!("/proc/{which}/ns/net"));
-    }
-    if which.contains('/') { PathBuf::from(which) } else { Path::new(NAMED).join(which) }
-}
-
-/// The folder of a control group by its path, from the root of the file system or of the hierarchies.
-fn group(which: &str) -> Result<PathBuf, Failure> {
-    let inside = which.trim_start_matches('/');
-    let hierarchies = ["", "unified", "cpu", "memory", "systemd"];
-    let of_hierarchies = hierarchies.iter().map(|name| Path::new(GROUPS).join(name).join(inside));
-    let known = std::iter::once(PathBuf::from(which)).chain(of_hierarchies);
-    let mut existing = known.filter(|folder| folder.join("cgroup.procs").is_file());
-    existing.next().ok_or_else(|| {
-        Failure::Usage(format!("--observe: expected a control group below {GROUPS}, got `{which}`"))
-    })
 }
 
 /// The processes of a control group.
@@ -135,13 +116,6 @@ impl NamespaceCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn namespaces_are_named_by_process_by_name_and_by_path() {
-        assert_eq!(namespace("42"), Path::new("/proc/42/ns/net"));
-        assert_eq!(namespace("blue"), Path::new("/run/netns/blue"));
-        assert_eq!(namespace("/proc/7/ns/net"), Path::new("/proc/7/ns/net"));
-    }
 
     #[test]
     fn the_counters_of_the_own_namespace_are_read_without_privilege() {

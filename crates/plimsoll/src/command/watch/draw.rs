@@ -1,7 +1,6 @@
 //! What the screen shows of a host: what is used, what it points to, who uses it.
 
 use plimsoll_assess::watched::State;
-use plimsoll_report::escape::terminal;
 use plimsoll_report::figure;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -10,6 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
 use super::lines::{bytes, causes, clock, kinds, lost, percent};
+use crate::output::full_screen::cut;
 use crate::progress::spark;
 
 /// The last line.
@@ -172,16 +172,6 @@ fn foot_line(foot: &Foot, width: usize) -> String {
             cut(&format!("{slider}{count}{keys}"), width)
         }
     }
-}
-
-/// At most so many columns of a text that comes from anywhere.
-fn cut(text: &str, width: usize) -> String {
-    let text = terminal(text);
-    if text.chars().count() <= width {
-        return text.into_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 #[cfg(test)]

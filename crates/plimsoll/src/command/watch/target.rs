@@ -13,6 +13,7 @@ use plimsoll_probe::quiet::ProcessSnapshot;
 
 use crate::args::WatchArgs;
 use crate::failure::Failure;
+use crate::observe;
 
 /// Looking at all processes may take one part in so many of the time.
 const SHARE_OF_PROCESSES: u32 = 500;
@@ -35,9 +36,18 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn open(args: &WatchArgs) -> Result<Self, Failure> {
         let (namespace, group, name) = match (&args.netns, &args.cgroup, args.pid) {
-            (Some(netns), _, _) => (Some(namespace_of(netns)), None, format!("network namespace {netns}")),
+            (Some(netns), _, _) => {
+                (Some(observe::namespace(netns)), None, format!("network namespace {netns}"))
+            }
             (_, Some(path), _) => {
-                let group = group_at(path)?;
+                let group = observe::control_group(path).ok_or_else(|| {
+                    let below = Path::new(observe::GROUPS).join(path.strip_prefix("/").unwrap_or(path));
+                    Failure::Usage(format!(
+                        "--cgroup {}: expected the folder of a control group, as {}",
+                        path.display(),
+                        below.display()
+                    ))
+                })?;
                 let name = format!("control group {}", group.display());
                 (None, Some(group), name)
             }
@@ -129,37 +139,16 @@ fn own_cpu() -> Duration {
     Duration::from_micros(used.unsigned_abs())
 }
 
-/// The file of a network namespace, by its name or by a process in it.
-fn namespace_of(named: &str) -> PathBuf {
-    match named.parse::<u32>() {
-        Ok(pid) => PathBuf::from(format!("/proc/{pid}/ns/net")),
-        Err(_) => Path::new("/run/netns").join(named),
-    }
-}
-
 /// Whether a process stands in another network namespace. One that may not be looked at is taken to stand in this one.
 fn is_other_namespace(process: &Path) -> bool {
     let link = |path: &Path| fs::read_link(path.join("ns/net")).ok();
     link(process).is_some_and(|its| Some(its) != link(Path::new("/proc/self")))
 }
 
-fn group_at(path: &Path) -> Result<PathBuf, Failure> {
-    let below = Path::new("/sys/fs/cgroup").join(path.strip_prefix("/").unwrap_or(path));
-    let candidates = [path.to_owned(), below];
-    let is_group = |path: &PathBuf| path.join("cgroup.procs").exists();
-    candidates.iter().find(|path| is_group(path)).cloned().ok_or_else(|| {
-        Failure::Usage(format!(
-            "--cgroup {}: expected the folder of a control group, as {}",
-            path.display(),
-            candidates[1].display()
-        ))
-    })
-}
-
 /// The control group of a process: that of version 2, or of the controller `cpu` of version 1.
 fn group_of(pid: u32) -> Option<PathBuf> {
     let lines = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let base = Path::new("/sys/fs/cgroup");
+    let base = Path::new(observe::GROUPS);
     let mut groups = lines.lines().filter_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let path = path.strip_prefix('/')?;

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use plimsoll_model::observation::Arm;
-use plimsoll_report::escape::terminal;
 use plimsoll_report::{figure, seconds};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,6 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use super::Choice;
+use crate::output::full_screen::cut;
 use crate::progress::spark;
 use crate::progress::view::{CPU_KINDS, View};
 
@@ -275,16 +275,6 @@ fn told(time: Duration) -> String {
         0 => format!("{:.1} s", time.as_secs_f64()),
         _ => seconds(time.as_secs_f64().round()),
     }
-}
-
-/// At most so many columns of a text that comes from anywhere.
-fn cut(text: &str, width: usize) -> String {
-    let text = terminal(text);
-    if text.chars().count() <= width {
-        return text.into_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 #[cfg(test)]
