@@ -1,6 +1,6 @@
 //! `plimsoll run`.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,7 +132,10 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     };
     entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));
     let earlier = store.times_like(&entry)?;
-    messages::note(format_args!("{}", Estimate::of(plan, earlier.as_ref())));
+    // Who waits for it wants to know; what a script keeps of stderr stays what went wrong.
+    if io::stderr().is_terminal() {
+        messages::note(Estimate::of(plan, earlier.as_ref()));
+    }
     let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
     let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends);
     let mut others = OtherProcesses::behind(&mut progress);
