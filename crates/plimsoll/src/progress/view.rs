@@ -232,10 +232,10 @@ impl View {
     /// Where the run is, in a line.
     pub(super) fn in_a_line(&self) -> String {
         let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!("  {}", phase.title()));
-        let left = self
-            .forecast
-            .left()
-            .map_or_else(String::new, |left| format!("  about {} s left", left.as_secs()));
+        // Set-up and teardown are not in it, and the trials to come are not either.
+        let left = self.forecast.left().filter(|left| left.as_secs() > 0);
+        let left =
+            left.map_or_else(String::new, |left| format!("  about {} s of this trial left", left.as_secs()));
         format!("trial {} of at most {}{phase}  {}{left}", self.trial.0, self.trial.1, self.detail)
     }
 
