@@ -31,7 +31,6 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/curl", "curl"),
     ("/usr/lib/postgresql", "postgresql"),
     ("/usr/sbin/unbound", "unbound"),
-    ("/usr/bin/dnsperf", "dnsperf"),
     ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
     ("/usr/bin/xz", "xz-utils"),
     ("/usr/bin/zstd", "zstd"),

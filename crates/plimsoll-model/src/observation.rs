@@ -53,9 +53,9 @@ pub enum ErrorKind {
     Garbage,
     /// The status was not 2xx.
     Status,
-    /// The server refused for now (an SMTP reply of 4xx).
+    /// The server refused for now (an SMTP reply of 4xx, SERVFAIL of DNS, a transaction of PostgreSQL that collided with another).
     Deferred,
-    /// The server refused for good (an SMTP reply of 5xx).
+    /// The server refused for good (an SMTP reply of 5xx, REFUSED and the like of DNS, another error of PostgreSQL).
     Rejected,
     /// No local port was free (EADDRNOTAVAIL).
     NoPort,

@@ -21,6 +21,8 @@ struct Target {
 
 /// Connects to its targets in turn, from its sources in turn.
 pub(super) struct Dialer {
+    /// Of connections, or of datagrams.
+    sockets: SockType,
     targets: Vec<Target>,
     next: usize,
     /// None to leave the choice to the kernel.
@@ -34,6 +36,19 @@ impl Dialer {
     /// # Errors
     /// When there is no target, or a source is no address of this host.
     pub(super) fn new(targets: &[SocketAddr], sources: &[IpAddr], nth: usize) -> Result<Self, Failure> {
+        Self::of(SockType::Stream, targets, sources, nth)
+    }
+
+    /// The same of sockets of a type.
+    ///
+    /// # Errors
+    /// As those of `new`.
+    pub(super) fn of(
+        sockets: SockType,
+        targets: &[SocketAddr],
+        sources: &[IpAddr],
+        nth: usize,
+    ) -> Result<Self, Failure> {
         if targets.is_empty() {
             return Err(other("start the load", &"it has no target"));
         }
@@ -45,7 +60,7 @@ impl Dialer {
         let sources: Vec<_> =
             sources.iter().map(|source| SockaddrStorage::from(SocketAddr::new(*source, 0))).collect();
         let next_source = Cell::new(nth.checked_rem(sources.len()).unwrap_or(0));
-        let dialer = Self { next: nth % targets.len(), targets, sources, next_source };
+        let dialer = Self { sockets, next: nth % targets.len(), targets, sources, next_source };
         if dialer.sources.is_empty() {
             dialer.open(0).map_err(|error| refused("open a socket", error))?;
         }
@@ -90,7 +105,7 @@ impl Dialer {
 
     fn open_from(&self, target: usize, source: Option<&SockaddrStorage>) -> nix::Result<OwnedFd> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let fd = socket(self.targets[target].family, SockType::Stream, flags, None)?;
+        let fd = socket(self.targets[target].family, self.sockets, flags, None)?;
         if let Some(source) = source {
             // Leaves the choice of a port to connect(2), which knows the target and can use a port for several.
             setsockopt(&fd, sockopt::IpBindAddressNoPort, &true)?;

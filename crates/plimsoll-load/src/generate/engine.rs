@@ -11,7 +11,6 @@
 //! The packets are the same with and without them.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -19,7 +18,6 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::ErrorKind;
 use slab::Slab;
 
-use super::Shared;
 use super::alarm::{ALARM, Alarm};
 use super::connection::{Connection, Phase};
 use super::course::Course;
@@ -28,9 +26,10 @@ use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
 use super::low_water::{Answers, Patience};
 use super::pacing::{Afterwards, Pacing, Start};
-use super::protocol::{Protocol, Turn};
+use super::protocol::{Batch, Protocol, Turn};
 use super::secure::Secure;
 use super::tally::Tally;
+use super::{Generator, Shared};
 use crate::clock::{self, CpuTime};
 use crate::failure::refused;
 
@@ -79,6 +78,12 @@ pub(super) struct Engine<'a, P: Protocol> {
     resting: Vec<usize>,
     /// Keys of connections that ask again once all that has come was taken.
     eager: Vec<usize>,
+}
+
+impl<P: Protocol> Generator for Engine<'_, P> {
+    fn run(self, pacing: impl Pacing, tally: Tally) -> Tally {
+        self.generate(pacing, tally)
+    }
 }
 
 /// What an event led to.
@@ -142,12 +147,8 @@ impl<'a, P: Protocol> Engine<'a, P> {
         })
     }
 
-    pub(super) fn shared(&self) -> &'a Shared<'a> {
-        self.shared
-    }
-
     /// Generates until the pacing is over and every connection has ended, or the load is aborted. What happens is added to `tally`.
-    pub(super) fn run(mut self, mut pacing: impl Pacing, tally: Tally) -> Tally {
+    fn generate(mut self, mut pacing: impl Pacing, tally: Tally) -> Tally {
         let cpu = CpuTime::of_this_thread();
         let mut now = clock::now();
         self.tally = tally;
@@ -175,7 +176,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         }
         self.tell();
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);
-        self.tally.mail = self.protocol.into_tally();
+        self.protocol.add_to(&mut self.tally);
         self.tally
     }
 
@@ -330,7 +331,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
         // An answer that came while the request was still being sent is not reported a second time.
         let came = flags.intersects(INCOMING) || matches!(before, Phase::Sending(_));
         if matches!(outcome, Outcome::Waits) && self.connections[key].phase == Phase::Receiving && came {
-            outcome = self.receive(key, flags);
+            outcome = self.receive(key, flags, pacing);
         }
         let now = clock::now();
         self.settle(key, outcome, pacing, now);
@@ -361,7 +362,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 let sent = from + taken;
                 connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
                 // Where something was to be said before the answers were complete, they are awaited already.
-                if sent == length && self.pipeline > 1 && connection.first_byte.is_none() {
+                if sent == length && self.pipeline > 1 && !P::REFILLS && connection.first_byte.is_none() {
                     self.await_answers(key, now);
                 }
                 Outcome::Waits
@@ -392,7 +393,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     }
 
     /// Receives until all answers are complete or the kernel has no more.
-    fn receive(&mut self, key: usize, flags: EpollFlags) -> Outcome {
+    fn receive(&mut self, key: usize, flags: EpollFlags, pacing: &mut impl Pacing) -> Outcome {
         let hung_up = flags.intersects(HUNG_UP);
         loop {
             let connection = &mut self.connections[key];
@@ -420,7 +421,12 @@ impl<'a, P: Protocol> Engine<'a, P> {
                 Ok(Turn::Ours { stays, fault }) => {
                     return Outcome::Answered { stays, fault, hung_up: hung_up || length == 0 };
                 }
-                Ok(Turn::OursAgain) => {
+                Ok(Turn::Theirs) if !self.refill(key, pacing) => {
+                    if self.has_drained(key, length) && !hung_up {
+                        return Outcome::Waits;
+                    }
+                }
+                Ok(Turn::OursAgain | Turn::Theirs) => {
                     self.connections[key].phase = Phase::Sending(0);
                     match self.send(key, clock::now()) {
                         Outcome::Waits if self.has_drained(key, length) && !hung_up => {
@@ -430,10 +436,36 @@ impl<'a, P: Protocol> Engine<'a, P> {
                         other => return other,
                     }
                 }
-                Ok(Turn::Theirs) if self.has_drained(key, length) && !hung_up => return Outcome::Waits,
-                Ok(Turn::Theirs) => {}
             }
         }
+    }
+
+    /// Adds requests to those that are under way on a connection, as many as were answered; says whether there are any to be sent.
+    fn refill(&mut self, key: usize, pacing: &mut impl Pacing) -> bool {
+        if !P::REFILLS || self.pipeline == 1 {
+            return false;
+        }
+        let connection = &mut self.connections[key];
+        let under_way = u64::from(connection.unanswered);
+        let left = self.requests_per_connection - connection.requests - under_way;
+        let room = u64::from(self.pipeline).saturating_sub(under_way).min(left);
+        let now = clock::now();
+        if room == 0
+            || !self.protocol.takes_more(&connection.answer)
+            || pacing.afterwards(now) != Afterwards::AskAgain
+        {
+            return false;
+        }
+        // A connection waits anew when none of what it waited for then is under way any more: one answer that never comes is not made up for by others.
+        if self.protocol.oldest(&connection.answer).is_none_or(|oldest| oldest >= connection.begun) {
+            connection.begun = now;
+            self.deadlines.end(key);
+            self.deadlines.start(key, now);
+        }
+        connection.unanswered += room as u32;
+        connection.batch = Batch { requests: room as u32, last: left == room };
+        self.protocol.batch(connection.asked, &mut connection.answer, connection.target, connection.batch);
+        true
     }
 
     fn has_drained(&self, key: usize, length: usize) -> bool {
@@ -495,7 +527,10 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let address = self.dialer.address(connection.target);
         for _ in 0..connection.at_stake() {
             let fault = connection.session.as_ref().and_then(|session| session.fault());
-            self.tally.error_told(kind, now, || format!("{address}: {}", fault.unwrap_or(kind.title())));
+            let told = || fault.map(str::to_owned).or_else(|| self.protocol.last_words(&connection.answer));
+            self.tally.error_told(kind, now, || {
+                format!("{address}: {}", told().unwrap_or_else(|| kind.title().to_owned()))
+            });
         }
     }
 
@@ -510,7 +545,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
     ) -> Outcome {
         self.count_answer(key, fault, now);
         let connection = &mut self.connections[key];
-        if self.pipeline > 1 {
+        if self.pipeline > 1 && !P::REFILLS {
             // With the first answers on a connection may come what does not come again.
             let first = connection.requests == u64::from(connection.batch.requests);
             connection.water.end(stays && !first && connection.batch.requests == self.pipeline);
@@ -555,7 +590,9 @@ impl<'a, P: Protocol> Engine<'a, P> {
         let first_byte = connection.first_byte.take().unwrap_or(now);
         match fault {
             None => {
-                self.tally.request(connection.begun, connection.sent, first_byte, now);
+                let since = self.protocol.answered_since(&connection.answer);
+                let (begun, sent) = since.map_or((connection.begun, connection.sent), |since| (since, since));
+                self.tally.request(begun, sent, first_byte, now);
                 if let Some(bytes) = self.protocol.moved(connection.asked) {
                     self.tally.moved(bytes, now);
                 }
@@ -695,13 +732,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
 
     /// Tells the others what has changed since the last time.
     fn tell(&mut self) {
-        let now = (self.tally.connections, self.tally.requests, self.tally.failed());
-        if now != self.told {
-            self.shared.connections.fetch_add(now.0 - self.told.0, Ordering::Relaxed);
-            self.shared.requests.fetch_add(now.1 - self.told.1, Ordering::Relaxed);
-            self.shared.errors.fetch_add(now.2 - self.told.2, Ordering::Relaxed);
-            self.told = now;
-        }
+        self.shared.tell(&self.tally, &mut self.told);
     }
 }
 

@@ -34,7 +34,7 @@ use self::course::Course;
 use self::dialer::Dialer;
 use self::engine::Engine;
 use self::offering::Offering;
-use self::pacing::{ClosedLoop, OpenLoop};
+use self::pacing::{ClosedLoop, OpenLoop, Pacing};
 use self::progress::ProgressReporter;
 use self::protocol::Protocol;
 use self::secure::Secure;
@@ -68,7 +68,27 @@ struct Shared<'a> {
     errors: AtomicU64,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    fn new(control: &Control<'a>) -> Self {
+        Self {
+            start: OnceLock::new(),
+            abort: control.abort,
+            broken: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+        }
+    }
+
+    /// Tells what was counted since the last time, which `told` remembers.
+    fn tell(&self, tally: &Tally, told: &mut (u64, u64, u64)) {
+        let now = (tally.connections, tally.requests, tally.failed());
+        self.connections.fetch_add(now.0 - told.0, Ordering::Relaxed);
+        self.requests.fetch_add(now.1 - told.1, Ordering::Relaxed);
+        self.errors.fetch_add(now.2 - told.2, Ordering::Relaxed);
+        *told = now;
+    }
+
     fn must_end(&self) -> bool {
         self.abort.load(Ordering::Relaxed) || self.broken.load(Ordering::Relaxed)
     }
@@ -127,14 +147,7 @@ where
 {
     let threads = course.generators;
     descriptors::make_room(u64::from(threads) * (u64::from(course.concurrency) + DESCRIPTORS))?;
-    let shared = Shared {
-        start: OnceLock::new(),
-        abort: control.abort,
-        broken: AtomicBool::new(false),
-        connections: AtomicU64::new(0),
-        requests: AtomicU64::new(0),
-        errors: AtomicU64::new(0),
-    };
+    let shared = Shared::new(control);
     let seed = course.seed.unwrap_or_else(clock::now);
     let engine = |nth| {
         let (protocol, secure) = protocol(seed.wrapping_add(u64::from(nth)))?;
@@ -142,13 +155,31 @@ where
         Engine::new(protocol, dialer, secure, course, &shared)
     };
     let engines: Vec<_> = (0..threads).map(engine).collect::<Result<_, _>>()?;
+    run_generators(engines, course, control, &shared, seed)
+}
+
+/// What generates a part of a load, in a thread of its own.
+trait Generator {
+    /// Generates until the pacing is over and all that was begun has ended, or the load is aborted. What happens is added to `tally`.
+    fn run(self, pacing: impl Pacing, tally: Tally) -> Tally;
+}
+
+/// Runs generators side by side, which share what `shared` is, and puts together what they found.
+fn run_generators<G: Generator + Send>(
+    generators: Vec<G>,
+    course: &Course,
+    control: &Control<'_>,
+    shared: &Shared<'_>,
+    seed: u64,
+) -> Result<LoadResult, Failure> {
+    let threads = course.generators;
     thread::scope(|scope| {
         let (done, finished) = channel();
-        for (engine, nth) in engines.into_iter().zip(1..) {
+        for (generator, nth) in generators.into_iter().zip(1..) {
             let done = done.clone();
             let body = move || {
-                let start = *engine.shared().start.wait();
-                let tally = generate(engine, course, start, nth - 1, seed);
+                let start = *shared.start.wait();
+                let tally = generate(generator, course, start, nth - 1, seed);
                 // The receiver is there until every thread has ended.
                 let _ = done.send(tally);
             };
@@ -163,7 +194,7 @@ where
         let mut watch = Watch::new(course, control);
         let mut total = Tally::new(start, offering(course, start));
         for _ in 0..threads {
-            let Some(tally) = watch.wait(&finished, &shared) else {
+            let Some(tally) = watch.wait(&finished, shared) else {
                 return Err(other("generate load", &"a generator has panicked"));
             };
             total.merge(tally);
@@ -173,11 +204,13 @@ where
 }
 
 /// Runs the `nth` generator of a load, from 0.
-fn generate<P: Protocol>(engine: Engine<'_, P>, course: &Course, start: u64, nth: u32, seed: u64) -> Tally {
+fn generate(generator: impl Generator, course: &Course, start: u64, nth: u32, seed: u64) -> Tally {
     let tally = Tally::new(start, offering(course, start));
     match &course.open {
-        Some(open) => engine.run(OpenLoop::new(course, open, start, (nth, course.generators), seed), tally),
-        None => engine.run(ClosedLoop::new(course, start), tally),
+        Some(open) => {
+            generator.run(OpenLoop::new(course, open, start, (nth, course.generators), seed), tally)
+        }
+        None => generator.run(ClosedLoop::new(course, start), tally),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::observation::ErrorKind;
 
-use super::mail_tally::MailTally;
+use super::tally::Tally;
 
 /// Requests and their answers on a connection, without any knowledge of sockets and clocks.
 pub(super) trait Protocol: Sized {
@@ -16,6 +16,10 @@ pub(super) trait Protocol: Sized {
 
     /// Whether the client closes a connection on which the server takes no further request; else the server does.
     const CLOSES: bool = false;
+
+    /// Whether what is answered first makes room for another request at once, where several are under way on a connection; else the next follow when
+    /// all are answered.
+    const REFILLS: bool = false;
 
     /// What the next request asks for.
     fn choose(&mut self) -> Self::Asked;
@@ -34,6 +38,21 @@ pub(super) trait Protocol: Sized {
         target: usize,
         batch: Batch,
     ) -> Pieces<'p>;
+
+    /// Whether the server will take further requests beside those that are under way.
+    fn takes_more(&self, _answer: &Self::Answer) -> bool {
+        false
+    }
+
+    /// When the oldest of the requests under way was sent; asked where the protocol refills.
+    fn oldest(&self, _answer: &Self::Answer) -> Option<u64> {
+        None
+    }
+
+    /// When the request was sent that was answered last, where those of a connection do not begin together.
+    fn answered_since(&self, _answer: &Self::Answer) -> Option<u64> {
+        None
+    }
 
     /// They began to be sent at `now`.
     fn spoke(&self, _answer: &mut Self::Answer, _now: u64) {}
@@ -72,15 +91,18 @@ pub(super) trait Protocol: Sized {
         None
     }
 
+    /// What the server said before it ended a connection; nothing where the protocol has no such words.
+    fn last_words(&self, _answer: &Self::Answer) -> Option<String> {
+        None
+    }
+
     /// How many bytes a request that was answered has moved; nothing where those that were received count.
     fn moved(&self, _asked: Self::Asked) -> Option<u64> {
         None
     }
 
-    /// What it has counted itself.
-    fn into_tally(self) -> Option<MailTally> {
-        None
-    }
+    /// Adds what it has counted itself.
+    fn add_to(self, _tally: &mut Tally) {}
 }
 
 /// Requests that are sent at a time.

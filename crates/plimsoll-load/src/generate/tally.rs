@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use plimsoll_model::experiment::load::LoadFacts;
 use plimsoll_model::experiment::load::http::HttpFacts;
 use plimsoll_model::observation::{ErrorKind, Histogram as Recorded, Latencies, LoadResult};
 
@@ -29,6 +30,8 @@ pub(super) struct Tally {
     offering: Option<Offering>,
     /// What a load of mail has counted beside.
     pub(super) mail: Option<MailTally>,
+    /// What loads of some other kinds have counted beside.
+    pub(super) found: Option<LoadFacts>,
     /// How long TLS handshakes took.
     handshakes: Histogram<u64>,
     /// How many of them resumed an earlier session.
@@ -53,6 +56,7 @@ impl Tally {
             cpu: CpuTime::default(),
             offering,
             mail: None,
+            found: None,
             handshakes: histogram(),
             resumed: 0,
             end: start,
@@ -182,6 +186,10 @@ impl Tally {
         if let (Some(mine), Some(theirs)) = (&mut self.offering, &other.offering) {
             mine.merge(theirs);
         }
+        match (&mut self.found, other.found) {
+            (Some(mine), Some(theirs)) => mine.join(&theirs),
+            (mine, theirs) => *mine = mine.take().or(theirs),
+        }
         match (&mut self.mail, other.mail) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
@@ -216,7 +224,7 @@ impl Tally {
             system_us: self.cpu.system_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
-            facts: self.mail.map(|mail| mail.into_facts().into()).or(handshakes),
+            facts: self.mail.map(|mail| mail.into_facts().into()).or(self.found).or(handshakes),
         }
     }
 }

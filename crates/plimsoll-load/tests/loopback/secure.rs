@@ -1,7 +1,9 @@
 //! TLS and HTTP/2: generator and built-in server against each other, and the server against curl.
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -12,6 +14,8 @@ use plimsoll_model::experiment::{HttpLoad, Metric, WebService};
 use plimsoll_model::frame::{CERTIFIED_NAME, Certificate, ServiceKind};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
 use rcgen::{CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::load::{connections, spec};
 use crate::service::{Service, command, spec as service_spec};
@@ -167,6 +171,40 @@ fn a_server_that_ends_connections_is_followed_in_http2() {
     let found = drive(web.address(), &certificate.authority, load);
     assert_eq!(found.failed(), 0, "{:?} {:?}", found.errors, found.first_error);
     assert!(found.connections > 4 && found.requests <= found.connections * 20, "{found:?}");
+}
+
+/// All that a server says over TLS to a client that has agreed on these versions and says that.
+fn said(to: SocketAddr, authority: &str, versions: &[&[u8]], words: &[u8]) -> Vec<u8> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = versions.iter().map(|version| version.to_vec()).collect();
+    let name = CERTIFIED_NAME.try_into().unwrap();
+    let mut tls = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut socket = TcpStream::connect(to).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut stream = rustls::Stream::new(&mut tls, &mut socket);
+    stream.write_all(words).unwrap();
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).unwrap();
+    said
+}
+
+#[test]
+fn what_was_agreed_on_is_spoken_whatever_the_client_says() {
+    // As h2spec has it, section 3.5: a client of HTTP/2 with a wrong preface gets no answer in HTTP/1.1.
+    let certificate = certificate();
+    let options = WebService { model: WebModel::EventLoop, tls: true, http2: true, ..WebService::default() };
+    let web = serve(options, &certificate);
+    let words = b"INVALID CONNECTION PREFACE\r\n\r\n";
+    let said = |versions: &[&[u8]]| said(web.address(), &certificate.authority, versions, words);
+    let in_two = said(&[b"h2"]);
+    assert!(!in_two.windows(4).any(|bytes| bytes == b"HTTP"), "{}", String::from_utf8_lossy(&in_two));
+    for versions in [&[&b"http/1.1"[..]][..], &[]] {
+        assert!(said(versions).starts_with(b"HTTP/1.1 400"));
+    }
 }
 
 /// What curl gets: the version that was spoken, the status, and how many bytes came.

@@ -11,6 +11,7 @@ use rand::rngs::SmallRng;
 
 use super::course::Course;
 use super::mail_tally::MailTally;
+use super::tally::Tally;
 use super::protocol::{Batch, Pieces, Protocol, Turn};
 use super::{Control, run_loop};
 use crate::date;
@@ -222,8 +223,8 @@ impl Protocol for Smtp {
         Some(u64::from(message.stamp.length))
     }
 
-    fn into_tally(self) -> Option<MailTally> {
-        Some(self.tally)
+    fn add_to(self, tally: &mut Tally) {
+        tally.mail = Some(self.tally);
     }
 }
 

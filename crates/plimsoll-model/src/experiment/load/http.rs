@@ -39,8 +39,8 @@ pub struct HttpLoad {
     /// The version of HTTP. HTTP/2 is agreed on by ALPN where `tls` is on, and else spoken from the start (RFC 9113, section 3.3).
     #[serde(skip_serializing_if = "HttpVersion::is_usual")]
     pub version: HttpVersion,
-    /// How many requests are sent at a time on a connection of HTTP/2, each on a stream of its own (1 to 100). The next follow when all are
-    /// answered; in closed loop.
+    /// How many requests are under way at a time on a connection of HTTP/2, each on a stream of its own (1 to 100), in closed loop. Another follows
+    /// each that is answered.
     #[serde(skip_serializing_if = "is_one")]
     pub streams: u32,
     /// Whether connections are TLS 1.3. The service has a certificate that is made for the run, and that is the only one that is trusted.

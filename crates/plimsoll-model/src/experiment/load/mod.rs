@@ -38,6 +38,10 @@ macro_rules! each_load {
             diagnose: Diagnose(DiagnoseLoad) finds DiagnoseFacts,
             /// Messages over SMTP.
             smtp: Smtp(SmtpLoad) finds MailFacts,
+            /// Questions of DNS, over UDP or TCP.
+            dns: Dns(DnsLoad) finds DnsFacts,
+            /// Transactions on PostgreSQL, as those of pgbench.
+            postgres: Postgres(PostgresLoad) finds PostgresFacts,
             /// Reads and writes of a volume.
             storage: Storage(StorageLoad) finds StorageFacts,
             /// Messages between workers of one host, as hackbench sends them.

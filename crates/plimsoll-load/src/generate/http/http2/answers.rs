@@ -1,5 +1,7 @@
 //! What is known of a connection: the streams that are open, and what is to be said.
 
+use std::collections::VecDeque;
+
 use plimsoll_model::observation::ErrorKind;
 
 use super::{fields, frame};
@@ -21,9 +23,9 @@ pub(in crate::generate) struct Answers {
     data: (usize, u32),
     /// The stream ends with it.
     last_data: bool,
-    /// The first stream of the present batch; those after it have the odd numbers that follow.
+    /// The oldest stream that is not over; those after it have the odd numbers that follow.
     first: u32,
-    streams: Vec<Stream>,
+    streams: VecDeque<Stream>,
     /// How many of them are open.
     open: usize,
     /// The stream of which further header fields have to come.
@@ -34,12 +36,16 @@ pub(in crate::generate) struct Answers {
     leaving: bool,
     /// The status of the last answer that was a fault.
     status: Option<u16>,
+    /// When the request was sent that was answered last.
+    since: u64,
 }
 
 /// A request and its answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
     status: Option<u16>,
+    /// When it was asked for; 0 before.
+    sent: u64,
     /// How many bytes of its window are used up.
     used: u32,
     /// Nothing more will come once all header fields are there.
@@ -74,13 +80,50 @@ impl Answers {
             frame::begin(&mut self.out);
         }
         self.out.append(&mut self.replies);
-        self.first = next.max(1);
-        self.streams.clear();
-        self.streams.resize(number as usize, Stream::default());
-        self.open = number as usize;
+        self.first = self.first.max(1);
+        self.open += number as usize;
         for nth in 0..number {
             let flags = frame::END_STREAM | frame::END_HEADERS;
-            frame::write(&mut self.out, frame::HEADERS, flags, self.first + 2 * nth, fields);
+            frame::write(&mut self.out, frame::HEADERS, flags, next.max(1) + 2 * nth, fields);
+            self.streams.push_back(Stream::default());
+        }
+    }
+
+    /// What was asked last went out at `now`.
+    pub(super) fn spoke(&mut self, now: u64) {
+        for stream in self.streams.iter_mut().rev().take_while(|stream| stream.sent == 0) {
+            stream.sent = now;
+        }
+    }
+
+    /// Whether the server will take further requests.
+    pub(super) fn takes_more(&self) -> bool {
+        !self.leaving && !self.is_used_up()
+    }
+
+    /// A client has 2^30 streams (RFC 9113, section 5.1.1).
+    fn is_used_up(&self) -> bool {
+        self.first > u32::MAX / 4
+    }
+
+    /// When the oldest request that is not answered was sent.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.streams.front().map(|stream| stream.sent)
+    }
+
+    /// When the request was sent that was answered last.
+    pub(super) fn answered_since(&self) -> Option<u64> {
+        (self.since > 0).then_some(self.since)
+    }
+
+    /// A stream is over.
+    fn close(&mut self, number: u32) {
+        let Some(stream) = self.stream(number) else { return };
+        stream.over = true;
+        self.since = stream.sent;
+        while self.streams.front().is_some_and(|stream| stream.over) {
+            self.streams.pop_front();
+            self.first += 2;
         }
     }
 
@@ -98,9 +141,7 @@ impl Answers {
             }
         }
         if let Some(fault) = last {
-            // A client has 2^30 streams (RFC 9113, section 5.1.1).
-            let used_up = self.first > u32::MAX / 4;
-            return Ok((Turn::Ours { stays: !self.leaving && !used_up, fault }, bytes.len()));
+            return Ok((Turn::Ours { stays: self.takes_more(), fault }, bytes.len()));
         }
         if self.replies.is_empty() || self.open == 0 {
             return Ok((Turn::Theirs, bytes.len()));
@@ -233,8 +274,8 @@ impl Answers {
                 }
             }
             frame::RST_STREAM => {
-                if let Some(stream) = self.stream(head.stream) {
-                    stream.over = true;
+                if self.stream(head.stream).is_some() {
+                    self.close(head.stream);
                     return Ok(Step::Over(Some(ErrorKind::Reset)));
                 }
             }
@@ -277,8 +318,9 @@ impl Answers {
     /// Nothing more will come on a stream.
     fn end(&mut self, number: u32) -> Step {
         let Some(stream) = self.stream(number) else { return Step::Nothing };
-        stream.over = true;
-        let fault = match stream.status {
+        let status = stream.status;
+        self.close(number);
+        let fault = match status {
             Some(200..300) => None,
             Some(status) => {
                 self.status = Some(status);
@@ -289,7 +331,7 @@ impl Answers {
         Step::Over(fault)
     }
 
-    /// The server will take no further request, and answers those up to a stream. Of the present batch it has to answer all: the others
+    /// The server will take no further request, and answers those up to a stream. Of those under way it has to answer all: the others
     /// would have to be asked elsewhere.
     fn leave(&mut self, payload: &[u8]) -> Result<Step, ErrorKind> {
         let &[a, b, c, d, ..] = payload else { return Err(ErrorKind::Garbage) };
@@ -299,7 +341,7 @@ impl Answers {
         if self.open > 0 && last < newest { Err(ErrorKind::Reset) } else { Ok(Step::Nothing) }
     }
 
-    /// A stream of the present batch that is open.
+    /// A stream that is open.
     fn stream(&mut self, number: u32) -> Option<&mut Stream> {
         let place = number.checked_sub(self.first).filter(|ahead| ahead % 2 == 0)? / 2;
         self.streams.get_mut(place as usize).filter(|stream| !stream.over)
@@ -372,6 +414,28 @@ mod tests {
         answers.ask(&[0x82], 1);
         let expected = frames(&[(frame::PING, frame::ACK, 0, &[7; 8]), (frame::HEADERS, 5, 5, &[0x82])]);
         assert_eq!(answers.to_say(), expected);
+    }
+
+    #[test]
+    fn an_answer_makes_room_for_another_request_beside_those_that_wait() {
+        let mut answers = Answers::default();
+        answers.ask(&[0x82], 2);
+        answers.spoke(10);
+        assert_eq!(turns(&mut answers, &frames(&[(frame::HEADERS, 5, 3, OK)]), 9).unwrap(), [GOOD]);
+        assert_eq!((answers.answered_since(), answers.oldest()), (Some(10), Some(10)));
+        answers.ask(&[0x82], 1);
+        assert_eq!(answers.to_say(), frames(&[(frame::HEADERS, 5, 5, &[0x82])]));
+        answers.spoke(20);
+        let rest = frames(&[(frame::HEADERS, 5, 1, OK), (frame::HEADERS, 5, 5, OK)]);
+        let (turn, taken) = answers.receive(&rest).unwrap();
+        assert_eq!((turn, answers.answered_since(), answers.oldest()), (GOOD, Some(10), Some(20)));
+        assert_eq!(answers.receive(&rest[taken..]).unwrap().0, GOOD);
+        assert_eq!(
+            (answers.answered_since(), answers.oldest(), answers.takes_more()),
+            (Some(20), None, true)
+        );
+        answers.receive(&frames(&[(frame::GOAWAY, 0, 0, &[0; 8])])).unwrap();
+        assert!(!answers.takes_more());
     }
 
     #[test]

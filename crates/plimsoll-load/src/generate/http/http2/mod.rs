@@ -26,6 +26,8 @@ pub(super) struct Http2 {
     /// The header fields of a request for the path, to each target.
     requests: Vec<Vec<u8>>,
     mix: Option<Mix>,
+    /// Several requests are under way on a connection at a time.
+    several: bool,
 }
 
 impl Http2 {
@@ -41,6 +43,7 @@ impl Http2 {
             tls: load.tls,
             requests: targets.iter().map(request).collect(),
             mix,
+            several: load.streams > 1,
         }
     }
 }
@@ -51,6 +54,8 @@ impl Protocol for Http2 {
 
     /// A server that says GOAWAY waits for the client to have its answers (RFC 9113, section 6.8).
     const CLOSES: bool = true;
+
+    const REFILLS: bool = true;
 
     fn choose(&mut self) -> Option<Document> {
         self.mix.as_mut().map(Mix::next)
@@ -76,6 +81,22 @@ impl Protocol for Http2 {
         _: Batch,
     ) -> Pieces<'p> {
         Pieces([answers.to_say(), &[], &[]])
+    }
+
+    fn takes_more(&self, answers: &Answers) -> bool {
+        answers.takes_more()
+    }
+
+    fn oldest(&self, answers: &Answers) -> Option<u64> {
+        answers.oldest()
+    }
+
+    fn answered_since(&self, answers: &Answers) -> Option<u64> {
+        answers.answered_since().filter(|_| self.several)
+    }
+
+    fn spoke(&self, answers: &mut Answers, now: u64) {
+        answers.spoke(now);
     }
 
     fn receive(

@@ -196,9 +196,11 @@ impl Layered {
     fn hear(&mut self, bytes: &[u8]) {
         let Some(mut begun) = self.undecided.take() else { return self.talk.take(bytes) };
         begun.extend_from_slice(bytes);
-        if begun.starts_with(PREFACE) {
+        // What was agreed on beforehand is spoken, also by a client that then says something else (RFC 9113, section 3.2).
+        let agreed = self.tls.as_ref().and_then(|tls| tls.alpn_protocol());
+        if agreed == Some(b"h2") || agreed.is_none() && begun.starts_with(PREFACE) {
             self.talk = Box::new(Http2::new());
-        } else if PREFACE.starts_with(&begun) {
+        } else if agreed.is_none() && PREFACE.starts_with(&begun) {
             self.undecided = Some(begun);
             return;
         }
