@@ -24,6 +24,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/mkfs.xfs", "xfsprogs"),
     ("/usr/sbin/postfix", "postfix"),
     ("/usr/sbin/postal", "postal"),
+    ("/usr/bin/faketime", "faketime"),
     ("/usr/bin/redis-server", "redis-server"),
     ("/usr/bin/redis-benchmark", "redis-tools"),
     ("/usr/bin/sysbench", "sysbench"),

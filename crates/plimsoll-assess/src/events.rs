@@ -4,6 +4,10 @@
 //! of the windows there. A window is as good as before where it is within the margin of that, or no worse than the worst window before: a
 //! load that scatters is not asked for more than it did undisturbed. It has recovered at the first of three such windows in a row, as a
 //! [watch](plimsoll_model::experiment::Watch) has it.
+//!
+//! A load in closed loop that gets slower does less. One in open loop does as much as it is told, so that of it the mean time of a request has to be as
+//! good as well. Where a control was measured in slices between those of the treatment, each window is set against the control's slices next to it: what
+//! the machine does to both is no effect of the event.
 
 use plimsoll_judge::recovery::first_of_run;
 use plimsoll_model::observation::{Arm, Interval, PhaseRecord, Slice, StepEvent, TrialRecord};
@@ -58,38 +62,53 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let first = on_arm().next()?;
     let at = seconds(event.at_ns);
     let until = on_arm().find(|other| *other > at).unwrap_or(end).min(end);
-    let mean = work.between(begin, first) / (first - begin).max(1e-9);
+    let mean = work.between(begin, first).done / (first - begin).max(1e-9);
     let window = (ENOUGH / mean.max(1e-9)).clamp(SHORTEST, LONGEST);
+    let beside = Beside::of(phase, event.arm, first);
     // What comes first is the start of the load itself.
-    let before = work.windows(begin + window, first, window);
-    let after = work.windows(at, until, window);
+    let before = work.windows(begin + window, first, window, &beside);
+    let after = work.windows(at, until, window, &beside);
     let watched = until - at;
+    let paced = work.paced;
+    let highest = after.iter().filter_map(|window| window.latency_ms).reduce(f64::max).filter(|_| paced);
     let undecided = |before: f64, lowest: f64| EventRecovery {
         outcome: RecoveryOutcome::Undecided,
         before,
         lowest,
+        latency_before_ms: None,
+        latency_highest_ms: highest,
         after_s: None,
         watched_s: watched.max(0.0),
         window_s: window,
     };
-    let lowest = after.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-    let lowest = if lowest.is_finite() { lowest } else { 0.0 };
+    let lowest = after.iter().map(|window| window.rate).reduce(f64::min).unwrap_or(0.0);
     if before.len() < IN_A_ROW {
         return Some(undecided(mean.max(0.0), lowest));
     }
-    let reference = median(before.iter().map(|(_, rate)| *rate).collect());
+    let reference = median(before.iter().map(|window| window.rate).collect());
     if after.len() < IN_A_ROW || reference <= 0.0 {
         return Some(undecided(reference, lowest));
     }
-    let worst = before.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+    let worst = before.iter().map(|window| window.rate).fold(f64::INFINITY, f64::min);
     let enough = (reference * (1.0 - margin)).min(worst);
-    let back = first_of_run(&after, IN_A_ROW, |rate| rate >= enough);
+    let latencies: Vec<f64> = before.iter().filter_map(|window| window.latency_ms).collect();
+    let usual = (paced && !latencies.is_empty()).then(|| median(latencies.clone()));
+    let longest = latencies.iter().copied().fold(0.0, f64::max);
+    let bearable = usual.map_or(f64::INFINITY, |usual| (usual * (1.0 + margin)).max(longest));
+    let states: Vec<(f64, f64)> = after
+        .iter()
+        .map(|window| {
+            let soon = usual.is_none() || window.latency_ms.is_some_and(|latency| latency <= bearable);
+            (window.start, if soon { window.rate } else { f64::NEG_INFINITY })
+        })
+        .collect();
+    let back = first_of_run(&states, IN_A_ROW, |rate| rate >= enough);
     let (outcome, after_s) = match back {
         Some(since) if since <= at => (RecoveryOutcome::Unaffected, Some(0.0)),
         Some(since) => (RecoveryOutcome::Recovered, Some(since - at)),
         None => (RecoveryOutcome::NotRecovered, None),
     };
-    Some(EventRecovery { outcome, after_s, ..undecided(reference, lowest) })
+    Some(EventRecovery { outcome, after_s, latency_before_ms: usual, ..undecided(reference, lowest) })
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -101,70 +120,183 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// What the load of a phase did on one rig: stretches of time, each with how much was done in it, in order.
-struct Work(Vec<(f64, f64, f64)>);
+/// What was done in a stretch of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    done: f64,
+    /// Requests that were answered, and how long they took together, in microseconds.
+    answered: f64,
+    latency_us: f64,
+}
+
+impl Done {
+    fn latency_ms(self) -> Option<f64> {
+        (self.answered > 0.0 && self.latency_us > 0.0).then(|| self.latency_us / self.answered / 1e3)
+    }
+}
+
+/// A window of a load.
+struct Window {
+    start: f64,
+    /// What was done in it, per second.
+    rate: f64,
+    /// The mean time of the requests that were answered in it.
+    latency_ms: Option<f64>,
+}
+
+/// What the load of a phase did on one rig: stretches of time, each with what was done in it, in order.
+struct Work {
+    stretches: Vec<(f64, f64, Done)>,
+    /// It goes at a rate, whatever comes back.
+    paced: bool,
+}
+
+/// The figure that tells how much loads did: requests, connections, or bytes where there are neither.
+fn counted(slices: &[&Slice]) -> fn(&Interval) -> u64 {
+    let sum = |of: fn(&Interval) -> u64| -> u64 {
+        slices.iter().flat_map(|slice| &slice.result.intervals).map(of).sum()
+    };
+    match (sum(|it| it.requests), sum(|it| it.connections)) {
+        (0, 0) => |it| it.bytes,
+        (requests, connections) if requests >= connections => |it| it.requests,
+        _ => |it| it.connections,
+    }
+}
 
 impl Work {
     fn of(phase: &PhaseRecord, arm: Arm) -> Self {
         let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == arm).collect();
-        let sum = |of: fn(&Interval) -> u64| -> u64 {
-            slices.iter().flat_map(|slice| &slice.result.intervals).map(of).sum()
-        };
-        let (requests, connections) = (sum(|it| it.requests), sum(|it| it.connections));
-        let count: fn(&Interval) -> u64 = match (requests, connections) {
-            (0, 0) => |it| it.bytes,
-            (requests, connections) if requests >= connections => |it| it.requests,
-            _ => |it| it.connections,
-        };
-        let mut all = Vec::new();
-        for slice in slices {
+        let count = counted(&slices);
+        let mut stretches = Vec::new();
+        for slice in &slices {
             let mut from = slice.at_ns;
             for interval in &slice.result.intervals {
                 let to = slice.at_ns.saturating_add(interval.end_ns);
                 if to > from {
-                    all.push((seconds(from), seconds(to), count(interval) as f64));
+                    let done = Done {
+                        done: count(interval) as f64,
+                        answered: interval.requests as f64,
+                        latency_us: interval.latency_us as f64,
+                    };
+                    stretches.push((seconds(from), seconds(to), done));
                     from = to;
                 }
             }
         }
-        Self(all)
+        Self { stretches, paced: slices.iter().any(|slice| slice.result.offer.is_some()) }
     }
 
     fn begin(&self) -> Option<f64> {
-        Some(self.0.first()?.0)
+        Some(self.stretches.first()?.0)
     }
 
     fn end(&self) -> Option<f64> {
-        Some(self.0.last()?.1)
+        Some(self.stretches.last()?.1)
     }
 
-    /// How much was done between two moments, what was done in an interval spread evenly over it.
-    fn between(&self, from: f64, to: f64) -> f64 {
-        let part = |(start, end, done): &(f64, f64, f64)| {
-            let overlap = end.min(to) - start.max(from);
-            if overlap > 0.0 { done * overlap / (end - start) } else { 0.0 }
-        };
-        self.0.iter().map(part).sum()
+    /// What was done between two moments, what was done in an interval spread evenly over it.
+    fn between(&self, from: f64, to: f64) -> Done {
+        let mut sum = Done::default();
+        for (start, end, done) in &self.stretches {
+            let overlap = (end.min(to) - start.max(from)).max(0.0);
+            let part = |of: f64| of * overlap / (end - start);
+            sum.done += part(done.done);
+            sum.answered += part(done.answered);
+            sum.latency_us += part(done.latency_us);
+        }
+        sum
     }
 
     /// How long the load ran between two moments: with a control it pauses.
     fn covered(&self, from: f64, to: f64) -> f64 {
-        self.0.iter().map(|(start, end, _)| (end.min(to) - start.max(from)).max(0.0)).sum()
+        self.stretches.iter().map(|(start, end, _)| (end.min(to) - start.max(from)).max(0.0)).sum()
     }
 
-    /// The whole windows between two moments, each with its start and its rate; those in which the load did not run all the time are left
+    /// The whole windows between two moments, as what happens beside them lets expect; those in which the load did not run all the time are left
     /// out.
-    fn windows(&self, from: f64, to: f64, length: f64) -> Vec<(f64, f64)> {
+    fn windows(&self, from: f64, to: f64, length: f64, beside: &Beside) -> Vec<Window> {
         let number = ((to - from) / length + 1e-6).floor().max(0.0) as u32;
         let starts = (0..number).map(|n| from + f64::from(n) * length);
         let whole = starts.filter(|start| self.covered(*start, start + length) >= length * 0.9);
-        whole.map(|start| (start, self.between(start, start + length) / length)).collect()
+        let window = |start: f64| {
+            let (done, at) = (self.between(start, start + length), start + length / 2.0);
+            Window {
+                start,
+                rate: done.done / length / beside.rates.at(at),
+                latency_ms: done.latency_ms().map(|latency| latency / beside.latencies.at(at)),
+            }
+        };
+        whole.map(window).collect()
+    }
+}
+
+/// How the slices of the control went between those of the treatment.
+struct Beside {
+    rates: Course,
+    latencies: Course,
+}
+
+/// A figure of slices, each with when it began and ended, against what it was before the first event.
+#[derive(Default)]
+struct Course {
+    slices: Vec<(f64, f64, f64)>,
+    before: f64,
+}
+
+impl Beside {
+    /// Beside a rig, with its first event at `first`. The control has nothing beside it.
+    fn of(phase: &PhaseRecord, arm: Arm, first: f64) -> Self {
+        let control: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == Arm::Control).collect();
+        if arm == Arm::Control || control.is_empty() {
+            return Self { rates: Course::default(), latencies: Course::default() };
+        }
+        let count = counted(&control);
+        let figures = control.iter().filter(|slice| slice.result.elapsed_ns > 0).map(|slice| {
+            let (from, length) = (seconds(slice.at_ns), seconds(slice.result.elapsed_ns));
+            let sum = |of: fn(&Interval) -> u64| slice.result.intervals.iter().map(of).sum::<u64>() as f64;
+            let done = Done {
+                done: sum(count),
+                answered: sum(|it| it.requests),
+                latency_us: sum(|it| it.latency_us),
+            };
+            (from, from + length, done)
+        });
+        let figures: Vec<(f64, f64, Done)> = figures.collect();
+        let course = |of: fn(f64, Done) -> Option<f64>| {
+            let known =
+                figures.iter().filter_map(|(from, to, done)| Some((*from, *to, of(to - from, *done)?)));
+            Course::new(known.collect(), first)
+        };
+        Self {
+            rates: course(|length, done| Some(done.done / length)),
+            latencies: course(|_, done| done.latency_ms()),
+        }
+    }
+}
+
+impl Course {
+    fn new(slices: Vec<(f64, f64, f64)>, first: f64) -> Self {
+        let before: Vec<f64> =
+            slices.iter().filter(|(_, to, _)| *to <= first).map(|(.., figure)| *figure).collect();
+        Self { slices, before: median(before) }
+    }
+
+    /// The figure at a moment over that before: the mean of the slices next to it on either side. 1 where nothing is known of before.
+    fn at(&self, moment: f64) -> f64 {
+        if self.before <= 0.0 {
+            return 1.0;
+        }
+        let earlier = self.slices.iter().rev().find(|(from, ..)| *from <= moment);
+        let later = self.slices.iter().find(|(from, ..)| *from > moment);
+        let figures: Vec<f64> = earlier.into_iter().chain(later).map(|(.., figure)| *figure).collect();
+        let mean = figures.iter().sum::<f64>() / figures.len().max(1) as f64;
+        if mean > 0.0 { mean / self.before } else { 1.0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{LoadResult, PhaseKind};
+    use plimsoll_model::observation::{LoadResult, Offer, PhaseKind};
     use proptest::prelude::*;
 
     use super::*;
@@ -190,6 +322,17 @@ mod tests {
         PhaseRecord { events, ..fixture::phase("all", result) }
     }
 
+    /// The same at a rate, each request of an interval taking so long, in milliseconds.
+    fn paced(counts: &[u64], latencies: &[u64], events: &[f64]) -> PhaseRecord {
+        let mut phase = phase(counts, events);
+        let result = &mut phase.slices[0].result;
+        result.offer = Some(Offer::default());
+        for (interval, latency) in result.intervals.iter_mut().zip(latencies) {
+            interval.latency_us = interval.requests * latency * 1000;
+        }
+        phase
+    }
+
     fn outcomes(phase: &PhaseRecord) -> Vec<(RecoveryOutcome, Option<f64>)> {
         let told = of_phase(phase).into_iter().filter_map(|event| event.recovery);
         told.map(|it| (it.outcome, it.after_s.map(|s| (s * 10.0).round() / 10.0))).collect()
@@ -202,6 +345,49 @@ mod tests {
         assert_eq!(told, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Recovered, Some(0.4))]);
         let one = recovery(&phase(&counts, &[2.0, 3.0]), 0, MARGIN).unwrap();
         assert_eq!((one.before, one.lowest, one.watched_s), (2000.0, 200.0, 1.0));
+    }
+
+    #[test]
+    fn a_load_at_a_rate_that_is_only_slower_is_affected_and_recovers_when_it_is_as_fast_again() {
+        let (counts, latencies) = (vec![200; 40], [vec![2; 20], vec![80; 10], vec![2; 10]].concat());
+        let told = outcomes(&paced(&counts, &latencies, &[2.0]));
+        assert_eq!(told, [(RecoveryOutcome::Recovered, Some(1.0))]);
+        let found = recovery(&paced(&counts, &latencies, &[2.0]), 0, MARGIN).unwrap();
+        let told =
+            [found.latency_before_ms.unwrap(), found.latency_highest_ms.unwrap(), found.before, found.lowest];
+        assert_eq!(told.map(f64::round), [2.0, 80.0, 2000.0, 2000.0]);
+        let slower = [vec![2; 20], vec![80; 20]].concat();
+        assert_eq!(outcomes(&paced(&counts, &slower, &[2.0])), [(RecoveryOutcome::NotRecovered, None)]);
+        let steady = vec![2; 40];
+        assert_eq!(outcomes(&paced(&counts, &steady, &[2.0])), [(RecoveryOutcome::Unaffected, Some(0.0))]);
+    }
+
+    /// Slices of a second, in turns on both rigs, which do so much in each tenth of a second.
+    fn in_turns(treatment: &[u64], control: &[u64], event: f64) -> PhaseRecord {
+        let mut whole = phase(&[], &[event]);
+        whole.slices.clear();
+        for (number, (mine, theirs)) in treatment.iter().zip(control).enumerate() {
+            for (place, (arm, count)) in
+                [(Arm::Treatment, mine), (Arm::Control, theirs)].into_iter().enumerate()
+            {
+                let mut slice = phase(&[*count; 10], &[]).slices[0].clone();
+                slice.arm = arm;
+                slice.at_ns = (2 * number + place) as u64 * 1_000_000_000;
+                slice.result.elapsed_ns = 1_000_000_000;
+                whole.slices.push(slice);
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn what_happens_to_the_control_as_well_is_no_effect_of_the_event() {
+        // From 5 s on the machine does half as much for either; the event is at 6 s.
+        let halved = [200, 200, 200, 100, 100, 100];
+        let told = outcomes(&in_turns(&halved, &[200, 200, 100, 100, 100, 100], 6.0));
+        assert_eq!(told, [(RecoveryOutcome::Unaffected, Some(0.0))]);
+        let told = outcomes(&in_turns(&halved, &[200; 6], 6.0));
+        assert_eq!(told, [(RecoveryOutcome::NotRecovered, None)]);
     }
 
     #[test]

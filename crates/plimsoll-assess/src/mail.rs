@@ -19,7 +19,7 @@ pub(super) fn minutes(trial: &TrialRecord) -> Vec<MailMinute> {
     for slice in
         slices.filter(|slice| slice.arm == Arm::Treatment && slice.result.found::<MailFacts>().is_some())
     {
-        for Interval { end_ns, connections, requests, errors, bytes } in &slice.result.intervals {
+        for Interval { end_ns, connections, requests, errors, bytes, .. } in &slice.result.intervals {
             let minute = (slice.at_ns + end_ns).saturating_sub(1) / MINUTE_NS;
             let entry = minutes.entry(minute).or_insert(MailMinute { minute, ..MailMinute::default() });
             entry.messages += requests;

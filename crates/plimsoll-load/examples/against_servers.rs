@@ -78,8 +78,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let process = Pid::from_raw(self.process.id() as i32);
-        // PostgreSQL ends its own processes when it is asked to end at once.
-        drop(nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT));
+        // It may have ended already.
+        let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT);
         drop(self.process.wait());
     }
 }
@@ -155,7 +155,9 @@ fn postgresql(folder: &Path, scale: u32) -> Outcome<Server> {
     let server = Server::start(command, address)?;
     let port = address.port().to_string();
     let end = Instant::now() + Duration::from_secs(60);
-    let is_ready = || Command::new(bin.join("pg_isready")).args(["--quiet", "--host=127.0.0.1", "--port", &port]).status();
+    let is_ready = || {
+        Command::new(bin.join("pg_isready")).args(["--quiet", "--host=127.0.0.1", "--port", &port]).status()
+    };
     while !is_ready()?.success() {
         if Instant::now() > end {
             return Err("PostgreSQL takes no connections".into());

@@ -278,6 +278,9 @@ pub struct Interval {
     /// Bytes that a bulk load moved in it, as seen by the load; of mail, those of messages that were acknowledged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
+    /// How long the requests took together that were answered in it, in microseconds; 0 in records that were made before it was kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub latency_us: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]

@@ -122,6 +122,14 @@ impl Plan {
         Ok(self)
     }
 
+    /// The texts of the configuration files that services name, by the names that they have for them.
+    #[must_use]
+    pub fn templates(&self) -> BTreeMap<String, String> {
+        let experiments = self.cells.iter().map(|cell| &cell.experiment).chain([&self.experiment]);
+        let services = experiments.flat_map(|experiment| experiment.services.values());
+        services.filter_map(|service| Some((service.config.clone()?, service.template.clone()?))).collect()
+    }
+
     /// The same with every host a local one, for machines on which namespaces are forbidden: without links, and without waiting for
     /// connections to go, since those of the whole machine would be counted.
     #[must_use]

@@ -12,6 +12,12 @@ pub struct EventRecovery {
     pub before: f64,
     /// The lowest of the windows from this event to the next.
     pub lowest: f64,
+    /// How long a request took before the first event of the phase, of a load in open loop, in milliseconds: the median window's mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_before_ms: Option<f64>,
+    /// The longest of the means of the windows from this event to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_highest_ms: Option<f64>,
     /// From when the event began until the load did as well as before, in seconds; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_s: Option<f64>,

@@ -27,7 +27,7 @@ impl<'t> Trial<'t> {
     pub(crate) fn hooks_of_hosts(&mut self, moment: HookMoment) -> Result<(), TrialStop> {
         let experiment = self.experiment;
         for (name, host) in &experiment.hosts {
-            let programs: Vec<RunProgram> = host.hooks(moment).iter().map(|hook| hook.on(name)).collect();
+            let programs = host.hooks(name, moment);
             for arm in self.arms().collect::<Vec<_>>() {
                 self.run_hooks(arm, &programs, &format!("hosts.{name}.{}", moment.key()))?;
             }
@@ -44,7 +44,7 @@ impl<'t> Trial<'t> {
     ) -> Result<(), TrialStop> {
         let programs = phase.hooks(moment);
         for arm in self.arms().filter(|arm| only.is_none_or(|only| only == *arm)).collect::<Vec<_>>() {
-            self.run_hooks(arm, programs, &format!("phases.{}.{}", phase.name, moment.key()))?;
+            self.run_hooks(arm, &programs, &format!("phases.{}.{}", phase.name, moment.key()))?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe}
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use watching::WatchArgs;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
@@ -148,6 +149,10 @@ pub struct PlanArgs {
     /// Whether all hosts had to be local ones, because namespaces are forbidden. Found out, not given.
     #[arg(skip)]
     pub on_loopback: bool,
+    /// The texts of the configuration files that services name, as they were when the run began: a run that is resumed goes on with them.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// Arguments of `run`.

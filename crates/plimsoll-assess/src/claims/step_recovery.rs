@@ -86,7 +86,12 @@ fn judged(claim: &StepRecoveryClaim, found: &[EventRecovery]) -> Verdict {
         values[values.len() / 2]
     };
     let (before, lowest) = (typical(|it| it.before), typical(|it| it.lowest));
-    let fell = format!("{before:.0}/s before, {lowest:.0}/s at the lowest after `{}`", claim.step);
+    let latency = told[0].latency_before_ms.zip(told[0].latency_highest_ms).map_or_else(String::new, |_| {
+        let before = typical(|it| it.latency_before_ms.unwrap_or(0.0));
+        let highest = typical(|it| it.latency_highest_ms.unwrap_or(0.0));
+        format!(", {before:.2} ms each before, {highest:.2} ms at the worst")
+    });
+    let fell = format!("{before:.0}/s before, {lowest:.0}/s at the lowest after `{}`{latency}", claim.step);
     let came = match (times.first(), times.last()) {
         (Some(_), Some(longest)) if *longest <= 0.0 => "it was not affected".to_owned(),
         (Some(shortest), Some(longest)) if n > 1 => {
@@ -112,7 +117,16 @@ mod tests {
             Some(_) => RecoveryOutcome::Recovered,
             None => RecoveryOutcome::NotRecovered,
         };
-        EventRecovery { outcome, before: 100.0, lowest: 10.0, after_s, watched_s, window_s: 0.1 }
+        EventRecovery {
+            outcome,
+            before: 100.0,
+            lowest: 10.0,
+            latency_before_ms: None,
+            latency_highest_ms: None,
+            after_s,
+            watched_s,
+            window_s: 0.1,
+        }
     }
 
     fn outcome(claim: &str, found: &[EventRecovery]) -> Outcome {

@@ -74,6 +74,7 @@ fn sum(intervals: &[Interval]) -> Interval {
         requests: sum.requests + next.requests,
         errors: sum.errors + next.errors,
         bytes: sum.bytes + next.bytes,
+        latency_us: sum.latency_us + next.latency_us,
     })
 }
 

@@ -88,7 +88,9 @@ impl Tally {
     /// A request that was to begin at `begun` and was sent at `sent` was answered from `first_byte` to `now`.
     pub(super) fn request(&mut self, begun: u64, sent: u64, first_byte: u64, now: u64) {
         self.requests += 1;
-        self.intervals.at(now).requests += 1;
+        let interval = self.intervals.at(now);
+        interval.requests += 1;
+        interval.latency_us += now.saturating_sub(begun) / 1000;
         record(&mut self.first_byte, sent, first_byte);
         record(&mut self.total, begun, now);
         if let Some(offering) = &mut self.offering {
@@ -109,6 +111,7 @@ impl Tally {
         let interval = self.intervals.at(now);
         interval.requests += 1;
         interval.bytes += bytes;
+        interval.latency_us += now.saturating_sub(begun) / 1000;
         record(&mut self.total, begun, now);
         if let Some(offering) = &mut self.offering {
             offering.answered(begun, now);

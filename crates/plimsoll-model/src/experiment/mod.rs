@@ -41,7 +41,7 @@ pub use capture::Capture;
 pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
-pub use hook::{Hook, HookMoment};
+pub use hook::{Hook, HookMoment, PhaseHook};
 pub use host::{GuestClock, HostKind, Own};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};

@@ -120,16 +120,19 @@ fn spread(all: &mut BTreeMap<u64, Interval>, from: u64, interval: &Interval) {
             requests: part(interval.requests, given.requests),
             errors: part(interval.errors, given.errors),
             bytes: part(interval.bytes, given.bytes),
+            latency_us: part(interval.latency_us, given.latency_us),
         };
         for (sum, more) in [
             (&mut target.connections, share.connections),
             (&mut target.requests, share.requests),
             (&mut target.errors, share.errors),
             (&mut target.bytes, share.bytes),
+            (&mut target.latency_us, share.latency_us),
             (&mut given.connections, share.connections),
             (&mut given.requests, share.requests),
             (&mut given.errors, share.errors),
             (&mut given.bytes, share.bytes),
+            (&mut given.latency_us, share.latency_us),
         ] {
             *sum += more;
         }

@@ -98,7 +98,8 @@ macro_rules! readers {
 readers! {
     /// `pgbench` of PostgreSQL.
     "pgbench": Pgbench in pgbench,
-    /// `postal`, which sends mail until it is ended. It prints a line a minute.
+    /// `postal`, which sends mail until it is ended. It prints a row at the end of each minute of the clock and nothing finer, so that a slice has to last for
+    /// 62 s to have one.
     "postal": Postal in postal,
     /// `redis-benchmark --csv` with one test.
     "redis-benchmark": RedisBenchmark in redis_benchmark,

@@ -1,7 +1,7 @@
 //! `plimsoll describe`.
 use std::io::{self, Write};
 
-use plimsoll_model::experiment::{Experiment, Filesystem, Hook, HookMoment, Phase, RunProgram};
+use plimsoll_model::experiment::{Experiment, Filesystem, HookMoment, Phase, RunProgram};
 use plimsoll_model::plan::Plan;
 use plimsoll_report::escape::terminal;
 
@@ -51,8 +51,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Re
         let forwards = if host.forward { ", forwards" } else { "" };
         let count = host.count.map_or_else(String::new, |count| format!(", {count} of them"));
         writeln!(out, "  {name}: {}{forwards}{count}", host.kind.describe())?;
-        let hooks = |moment| host.hooks(moment).iter().map(|hook: &Hook| hook.on(name)).collect();
-        self::hooks(out, 2, hooks)?;
+        hooks(out, 2, |moment| host.hooks(name, moment))?;
     }
     let declared = |host: &String| experiment.hosts.get(host).is_none_or(|host| host.member_of.is_none());
     for link in experiment.links.iter().filter(|link| link.between.iter().all(declared)) {
@@ -145,7 +144,7 @@ fn phases(out: &mut dyn Write, phases: &[Phase], depth: usize) -> io::Result<()>
     for phase in phases {
         let what = phase.describe();
         writeln!(out, "{}{}: {}", "  ".repeat(depth), terminal(&phase.name), terminal(&what))?;
-        hooks(out, depth + 2, |moment| phase.hooks(moment).to_vec())?;
+        hooks(out, depth + 2, |moment| phase.hooks(moment))?;
         self::phases(out, phase.inside(), depth + 1)?;
     }
     Ok(())

@@ -102,7 +102,7 @@ pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
 
 /// Reads an experiment with the settings of the command line, and the files that it names.
 fn plan(source: &Source, args: &PlanArgs) -> Result<Plan, Failure> {
-    with_files(plan_without_files(source, args)?, source)
+    with_files(plan_without_files(source, args)?, source, args)
 }
 
 /// Reads an experiment with the settings of the command line, to judge what was measured with it.
@@ -112,8 +112,9 @@ fn plan_without_files(source: &Source, args: &PlanArgs) -> Result<Plan, Failure>
         .map_err(|error| Failure::File { name: source.origin.clone(), error: Box::new(error) })
 }
 
-/// A plan with the configuration files that its services name.
-fn with_files(plan: Plan, source: &Source) -> Result<Plan, Failure> {
-    plan.with_templates(|config| source.beside(config))
+/// A plan with the configuration files that its services name: as they are stored with a run, or as they are now.
+fn with_files(plan: Plan, source: &Source, args: &PlanArgs) -> Result<Plan, Failure> {
+    let stored = |config: &str| args.files.get(config).cloned().map(Ok);
+    plan.with_templates(|config| stored(config).unwrap_or_else(|| source.beside(config)))
         .map_err(|error| Failure::File { name: source.origin.clone(), error: Box::new(error) })
 }

@@ -326,6 +326,7 @@ fn planned(
             "the experiment has virtual machines, and they stand in namespaces, which are forbidden here; without them it would measure this machine's kernel",
         ));
     }
+    settings.files = plan.templates();
     settings.on_loopback &= plan.experiment.hosts.values().any(|host| host.kind.own().network);
     let settings_json = serde_json::to_value(&settings)
         .map_err(|error| Failure::could_not(format!("the settings cannot be stored: {error}")))?;
@@ -355,7 +356,8 @@ fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry),
             entry.id, entry.id
         )));
     }
-    let plan = command::with_files(show::plan_of(&entry)?, &show::origin(&entry)?)?;
+    let (_, settings) = show::stored(&entry)?;
+    let plan = command::with_files(show::plan_of(&entry)?, &show::origin(&entry)?, &settings)?;
     let needs_namespaces = plan.experiment.hosts.values().any(|host| host.kind.own().network);
     match access {
         Access::Local(why) if needs_namespaces => Err(Failure::could_not(format!(

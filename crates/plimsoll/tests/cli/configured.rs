@@ -1,6 +1,8 @@
 //! Programs as their authors configure them: a configuration file as a template beside the experiment.
 
-use crate::lab::Lab;
+use nix::sys::signal::Signal;
+
+use crate::lab::{Lab, wait_until};
 
 const CONFIGURED: &str = r#"
 question = "Does it do as its author says?"
@@ -62,6 +64,25 @@ fn a_configuration_of_its_authors_own_is_filled_in_and_any_directive_is_a_factor
     let refused =
         lab.script(&format!("cd / && \"$PLIMSOLL\" run {file} --set services.front.values.status=503"));
     refused.exits(4).prints("the answer was HTTP status 503");
+}
+
+#[test]
+#[ignore = "needs nginx"]
+fn a_resumed_run_goes_on_with_the_configuration_that_it_began_with() {
+    let lab = Lab::new();
+    lab.file("front.conf.in", TEMPLATE);
+    let trials = CONFIGURED.replace("max_trials = 1", "min_trials = 3\nmax_trials = 3");
+    let file = lab.file("configured.toml", &trials);
+    let run = lab.start(&["run", &file]);
+    let measured = |report: &serde_json::Value| report["trials"].as_array().map_or(0, Vec::len);
+    wait_until("a trial is stored", || lab.stored().is_some_and(|report| measured(&report) > 0));
+    run.signal(Signal::SIGTERM);
+    run.ends().exits(130);
+    lab.file("front.conf.in", "this is no configuration of nginx");
+    let report = lab.plimsoll(&["run", "--resume", "--format", "json"]).exits(0).json();
+    assert_eq!(measured(&report), 3, "{report}");
+    // A run that begins now takes the file as it is.
+    lab.plimsoll(&["run", &file]).exits(3);
 }
 
 #[test]

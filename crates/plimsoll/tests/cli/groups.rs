@@ -72,3 +72,71 @@ fn a_group_is_told_as_one_and_a_claim_that_does_not_name_its_load_is_refused() {
     let strange = lab.file("strange.toml", &ATTACKED.replace("load = \"users\"\n", "load = \"visitors\"\n"));
     lab.plimsoll(&["check", &strange]).exits(2).says("during/visitors");
 }
+
+#[test]
+#[ignore = "needs nginx and haproxy; cargo xtask test installs them"]
+fn four_relays_on_one_host_are_flooded_at_once_and_measured_one_by_one() {
+    const RELAYS: [&str; 4] = ["haproxy", "nginx", "forking", "proxy"];
+    let lab = Lab::of_ordinary_user();
+    let of_each = |relay: &str| {
+        [
+            format!("phases.{relay}_before.slices=6"),
+            format!("phases.{relay}_after.slices=6"),
+            format!("loads.flood_{relay}.http.connections=300"),
+        ]
+    };
+    let settings: Vec<String> = RELAYS.into_iter().flat_map(of_each).collect();
+    let mut arguments = vec!["run", "recovery/four-relays", "--quick", "--reps", "1", "--format", "json"];
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let report = lab.plimsoll(&arguments).json();
+    // So few slices on a busy machine need not decide; but there is an answer for each, and none says that a relay stayed slow.
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    assert_eq!(verdicts.len(), RELAYS.len(), "{report}");
+    for verdict in verdicts {
+        assert!(verdict["estimate"].as_f64().is_some_and(|ratio| ratio > 0.2), "{verdict}");
+        assert!(["recovered", "undecided"].contains(&verdict["outcome"].as_str().unwrap()), "{verdict}");
+    }
+    let spans = RELAYS.map(|relay| {
+        let flood = phase(&report, &format!("flood/flood_{relay}"));
+        assert_eq!(
+            (&flood["connections"], &flood["errors"]),
+            (&300.into(), &serde_json::json!({})),
+            "{flood}"
+        );
+        for when in ["before", "after"] {
+            let measured = phase(&report, &format!("{relay}_{when}"));
+            assert!(measured["connections"].as_u64().is_some_and(|n| n >= 100), "{measured}");
+        }
+        (flood["start_s"].as_f64().unwrap(), flood["end_s"].as_f64().unwrap())
+    });
+    let last_begun = spans.iter().map(|span| span.0).fold(0.0, f64::max);
+    let first_over = spans.iter().map(|span| span.1).fold(f64::INFINITY, f64::min);
+    assert!(last_begun < first_over, "all four floods go on at once: {spans:?}");
+}
+
+#[test]
+fn users_are_measured_during_an_attack_of_twenty_hosts_and_when_it_comes_and_goes() {
+    let lab = Lab::of_ordinary_user();
+    let cut = [
+        "phases.before.slices=5",
+        "phases.during.slices=5",
+        "phases.after.slices=5",
+        // What is left of a shared machine is little: users are to be served, not as fast as ever.
+        "claims.0.recovery.margin=\"40 %\"",
+        "claims.1.step_recovery.margin=\"50 %\"",
+    ];
+    let mut arguments = vec!["run", "recovery/users-during-attack", "--quick", "--format", "json"];
+    arguments.extend(cut.iter().flat_map(|setting| ["--set", setting]));
+    let report = lab.plimsoll_until_decided(&arguments).exits(0).json();
+    let outcomes: Vec<&Value> =
+        report["verdicts"].as_array().unwrap().iter().map(|verdict| &verdict["outcome"]).collect();
+    assert_eq!(outcomes, ["recovered", "recovered", "held"], "{report}");
+    let middle = |name: &str| phase(&report, name)["latency_us"]["p50"].as_u64().expect("a time");
+    assert!(middle("during/users") > middle("before"), "{report}");
+    let events = report["trials"][0]["events"].as_array().expect("events");
+    let names: Vec<&Value> = events.iter().map(|event| &event["name"]).collect();
+    assert_eq!(names, ["attack begins", "attack ends"]);
+    // Users at a rate are served all the same, only later: that is an effect, too.
+    let recovery = &events[0]["recovery"];
+    assert_eq!(recovery["outcome"], "not_recovered", "{recovery}");
+}

@@ -138,7 +138,7 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
             "`on` with the host across its link",
         ));
     }
-    let has_hook = |moment: &HookMoment| !experiment.hosts[name].hooks(*moment).is_empty();
+    let has_hook = |moment: &HookMoment| !experiment.hosts[name].written(*moment).is_empty();
     if let Some(moment) = HookMoment::ALL.into_iter().find(has_hook) {
         return Err(problem(
             path!["hosts", name, moment.key()],
@@ -147,8 +147,8 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
         ));
     }
     for phase in experiment.all_phases() {
-        let hooks = HookMoment::ALL.into_iter().flat_map(|moment| phase.hooks(moment));
-        let mut runs = phase.actions().filter_map(|action| action.kind.run()).chain(hooks);
+        let hooks: Vec<_> = HookMoment::ALL.into_iter().flat_map(|moment| phase.hooks(moment)).collect();
+        let mut runs = phase.actions().filter_map(|action| action.kind.run()).chain(&hooks);
         if let Some(run) = runs.find(|run| run.on == name) {
             return Err(problem(
                 path!["phases"],

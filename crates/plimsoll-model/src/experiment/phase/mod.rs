@@ -23,7 +23,8 @@ pub use self::start::StartInPhase;
 pub use self::steps::InnerPhases;
 pub use self::stop::StopInPhase;
 pub use self::watch::Watch;
-use super::action::{Action, RunProgram};
+use super::action::Action;
+use super::hook::PhaseHook;
 use super::problem::{Checked, Part, in_range, problem};
 use super::{Experiment, Search, hook, problem};
 use crate::effect::Effect;
@@ -87,16 +88,16 @@ kinds! {
         pub repeat: Option<u32>,
         /// Programs that are run when it begins, one after the other, on both rigs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub prepare: Vec<RunProgram>,
+        pub prepare: Vec<PhaseHook>,
         /// Programs that are run before each slice of its load.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub before_each: Vec<RunProgram>,
+        pub before_each: Vec<PhaseHook>,
         /// Programs that are run after each slice of its load.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub after_each: Vec<RunProgram>,
+        pub after_each: Vec<PhaseHook>,
         /// Programs that are run when it ends, also where it failed or was interrupted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub cleanup: Vec<RunProgram>,
+        pub cleanup: Vec<PhaseHook>,
         /// The longest that the phase may take; past it the trial is invalid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub at_most: Option<Span>,
