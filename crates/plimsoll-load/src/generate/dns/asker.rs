@@ -353,10 +353,14 @@ impl Generator for Asker<'_> {
             self.expire(now);
             self.shared.tell(&self.tally, &mut self.told);
         }
-        for key in 0..self.channels.len() {
-            if self.over == DnsTransport::Tcp && self.channels[key].is_open() {
-                self.tally.connection(self.tally.end);
-            }
+        // Datagrams have no connections.
+        let kept = self
+            .channels
+            .iter()
+            .filter(|channel| channel.is_open() && self.over == DnsTransport::Tcp)
+            .count();
+        for _ in 0..kept {
+            self.tally.connection(self.tally.end);
         }
         self.shared.tell(&self.tally, &mut self.told);
         self.tally.cpu = CpuTime::of_this_thread().since(cpu);

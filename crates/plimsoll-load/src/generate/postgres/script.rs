@@ -200,7 +200,9 @@ impl Script {
 
 /// Messages are short, and names in them have no zero bytes.
 pub(super) fn written(message: std::io::Result<()>) {
-    debug_assert!(message.is_ok(), "{message:?}");
+    if let Err(error) = message {
+        debug_assert!(false, "{error}");
+    }
 }
 
 #[cfg(test)]
