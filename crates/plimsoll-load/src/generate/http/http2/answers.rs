@@ -273,11 +273,9 @@ impl Answers {
                     return Ok(self.end(head.stream));
                 }
             }
-            frame::RST_STREAM => {
-                if self.stream(head.stream).is_some() {
-                    self.close(head.stream);
-                    return Ok(Step::Over(Some(ErrorKind::Reset)));
-                }
+            frame::RST_STREAM if self.stream(head.stream).is_some() => {
+                self.close(head.stream);
+                return Ok(Step::Over(Some(ErrorKind::Reset)));
             }
             frame::SETTINGS if !head.has(frame::ACK) => {
                 frame::write(&mut self.replies, frame::SETTINGS, frame::ACK, 0, &[]);
