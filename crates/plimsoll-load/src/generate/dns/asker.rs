@@ -199,11 +199,12 @@ impl<'a> Asker<'a> {
             self.tally.connected(begun, now);
         }
         self.flush(key, now);
-        self.listen(key, inbox)
+        let hung_up = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        self.listen(key, flags.intersects(hung_up), inbox)
     }
 
-    /// Takes all replies that are there. Gives the time afterwards.
-    fn listen(&mut self, key: usize, inbox: &mut [u8]) -> u64 {
+    /// Takes all replies that are there, and the end where the peer has `hung_up`. Gives the time afterwards.
+    fn listen(&mut self, key: usize, hung_up: bool, inbox: &mut [u8]) -> u64 {
         loop {
             let (slots, facts) = (&mut self.slots, &mut self.facts);
             let (mut replies, mut unread) = (std::mem::take(&mut self.replies), false);
@@ -233,7 +234,9 @@ impl<'a> Asker<'a> {
                     return now;
                 }
                 // A stream that had less than there was room for has no more, and what comes is an event (epoll(7)).
-                Ok(length) if self.over == DnsTransport::Tcp && length < inbox.len() => return now,
+                Ok(length) if self.over == DnsTransport::Tcp && length < inbox.len() && !hung_up => {
+                    return now;
+                }
                 Ok(_) => {}
                 Err(Errno::EAGAIN) => return now,
                 Err(error) => {
