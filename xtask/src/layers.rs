@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plimsoll-import", &[]),
     ("plimsoll-assess", &["plimsoll-explain", "plimsoll-import", "plimsoll-judge"]),
     ("plimsoll-report", &[]),
+    ("plimsoll-serve", &["plimsoll-assess", "plimsoll-explain", "plimsoll-report", "plimsoll-store"]),
     (
         "plimsoll",
         &[
@@ -29,6 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "plimsoll-probe",
             "plimsoll-report",
             "plimsoll-run",
+            "plimsoll-serve",
             "plimsoll-store",
         ],
     ),

@@ -2,6 +2,7 @@
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
+mod browser;
 mod charts;
 mod circles;
 mod faults;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sources::sources;
-use crate::{circles, guest_kernel, kinds, layers, licences, packages, python, shell};
+use crate::{browser, circles, guest_kernel, kinds, layers, licences, packages, python, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -16,6 +16,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     guest_kernel::fetch(&target)?;
     python::fetch(&target)?;
+    browser::fetch(&target)?;
     format()?;
     layers::check()?;
     circles::check()?;

@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// Whether the file has these tables. An older version may have made it, and this one may not write to it.
-    fn has_labels(&self) -> Result<bool, StoreError> {
+    pub(super) fn has_labels(&self) -> Result<bool, StoreError> {
         let found = self.connection.table_exists(None, "outcomes");
         found.map_err(|source| failed(&self.path, "read what is said of runs", source))
     }

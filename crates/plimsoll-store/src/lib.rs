@@ -10,6 +10,7 @@ mod error;
 mod labels;
 mod remove;
 mod schema;
+mod search;
 mod times;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use labels::{Baseline, Labels, ShortOutcome};
+pub use search::{Experiment, Listed, Search};
 pub use times::Times;
 
 use error::failed;

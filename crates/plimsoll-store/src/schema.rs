@@ -84,6 +84,16 @@ create table if not exists outcomes (
 ) strict;
 ";
 
+/// By these, lists of very many runs are read without reading the runs.
+const INDEXES: &str = "
+create index if not exists runs_by_time on runs (started_unix_s desc, experiment, id, elapsed_s, status);
+create index if not exists runs_by_experiment on runs (experiment, started_unix_s desc, id, elapsed_s, status);
+create index if not exists runs_by_intervention on runs (json_extract(settings, '$.intervention.run'))
+where json_extract(settings, '$.intervention.run') is not null;
+create index if not exists runs_by_tag on tags (tag, run);
+create index if not exists baselines_by_run on baselines (run);
+";
+
 /// What is stored of a run, and the run itself at last. Phases and series go with their trials.
 pub(crate) const REMOVE_RUN: [&str; 8] = [
     "delete from trials where run = ?1",
@@ -110,9 +120,35 @@ pub(crate) const REMOVE_TAG: &str = "delete from tags where run = ?1 and tag = ?
 
 pub(crate) const TAGS: &str = "select run, tag from tags order by run, tag";
 
+pub(crate) const TAGS_OF: &str = "select tag from tags where run = ?1 order by tag";
+
+pub(crate) const TAG_COUNTS: &str = "select tag, count(*) from tags group by tag order by 2 desc, 1";
+
+pub(crate) const HAS_TAG: &str = "exists (select 1 from tags where run = runs.id and tag = ?)";
+
+pub(crate) const HAS_WORD_WITHOUT_LABELS: &str = r"(id like ? escape '\' or experiment like ? escape '\')";
+
+pub(crate) const HAS_WORD: &str = r"(id like ? escape '\' or experiment like ? escape '\'
+or exists (select 1 from tags where run = runs.id and tag like ? escape '\')
+or exists (select 1 from remarks where run = runs.id and remark like ? escape '\')
+or exists (select 1 from outcomes, json_each(outcomes.outcomes) as found
+    where run = runs.id and json_extract(found.value, '$.outcome') like ? escape '\'))";
+
+pub(crate) const EXPERIMENTS: &str =
+    "select experiment, count(*), max(started_unix_s) from runs group by experiment order by experiment";
+
+pub(crate) const INTERVENTIONS_FOR: &str =
+    "select id from runs where json_extract(settings, '$.intervention.run') = ?1";
+
 pub(crate) const PUT_REMARK: &str = "insert or replace into remarks values (?1, ?2)";
 
 pub(crate) const REMARKS: &str = "select run, remark from remarks";
+
+pub(crate) const REMARK_OF: &str = "select remark from remarks where run = ?1";
+
+pub(crate) const OUTCOMES_OF: &str = "select outcomes from outcomes where run = ?1";
+
+pub(crate) const BASELINES_OF: &str = "select name from baselines where run = ?1 order by name";
 
 pub(crate) const PUT_OUTCOMES: &str = "insert or replace into outcomes values (?1, ?2)";
 
@@ -210,5 +246,6 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.execute_batch(INVENTORIES)?;
     connection.execute_batch(VERSIONS)?;
     connection.execute_batch(LABELS)?;
+    connection.execute_batch(INDEXES)?;
     Ok(FORMAT)
 }

@@ -6,6 +6,7 @@ mod import;
 mod life;
 mod measuring;
 mod model;
+mod serving;
 mod watching;
 
 pub use environment::parse;
@@ -13,6 +14,7 @@ pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
+pub use serving::ServeArgs;
 pub use watching::WatchArgs;
 
 use std::collections::BTreeMap;
@@ -101,6 +103,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Tell what holds this host down right now: what is used, what it points to, and who uses it.
     Watch(WatchArgs),
+    /// Show the stored runs as web pages: lists, single runs, two side by side, causes.
+    Serve(ServeArgs),
     /// Tell what this machine is, against what it should be.
     Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.

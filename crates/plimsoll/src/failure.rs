@@ -63,6 +63,16 @@ impl Failure {
     }
 }
 
+/// In a sentence, without advice.
+impl std::fmt::Display for Failure {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Usage(what) | Self::CouldNot { what, .. } => out.write_str(what),
+            Self::File { name, error } => write!(out, "{name}: {}", error.message),
+        }
+    }
+}
+
 /// The line, a caret under the place, what was expected, and the nearest valid name.
 fn render(name: &str, error: &FileError) -> String {
     let mut help = Vec::new();

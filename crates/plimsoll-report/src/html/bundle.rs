@@ -36,6 +36,12 @@ pub fn text() -> String {
     text
 }
 
+/// The bundle as gzip, for a server to send (`Content-Encoding: gzip`).
+#[must_use]
+pub fn gzip() -> &'static [u8] {
+    PACKED
+}
+
 /// The bundle as gzip in base64, which browsers unpack by themselves (`DecompressionStream`).
 pub(super) fn packed() -> String {
     STANDARD.encode(PACKED)

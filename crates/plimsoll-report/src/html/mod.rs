@@ -10,6 +10,7 @@ mod packets;
 mod page;
 mod section;
 mod sections;
+pub mod served;
 mod spans;
 mod tables;
 mod timeline;
@@ -38,6 +39,8 @@ pub struct Drawn<'r> {
     pub stacks: Option<&'r [Profile; 2]>,
     /// Where the page has the program from that draws its charts.
     pub bundle: Bundle,
+    /// Whether a server sends it, which has pages for the causes, too.
+    pub served: bool,
 }
 
 /// Writes the page of a run.

@@ -56,7 +56,7 @@
     if (narrow) {
       layout.margin = { ...layout.margin, l: 8, r: 8 };
       layout.font = { ...layout.font, size: 11 };
-      if (layout.xaxis.ticktext) layout.xaxis.tickangle = -90;
+      if (layout.xaxis?.ticktext) layout.xaxis.tickangle = -90;
     }
     layout.annotations = apart(layout);
     // On a touch screen a finger scrolls the page; the buttons still zoom.

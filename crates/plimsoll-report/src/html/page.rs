@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::bundle::{self, Bundle};
+use super::served;
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("page.js");
+pub(super) const STYLE: &str = include_str!("style.css");
+pub(super) const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing may be loaded from anywhere; what is in the page may run. Images are what Plotly makes in the page itself.
 fn policy(bundle: Bundle) -> String {
@@ -30,10 +31,7 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(policy(bundle));
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            meta name="generator" content="plimsoll";
-            title { (title) }
+            (common(title))
             style { (PreEscaped(STYLE)) }
         }
         (PreEscaped("<body>"))
@@ -52,10 +50,43 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
     write!(out, "\n<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
+/// A page of a server, which sends style and scripts once for all pages; `above` stands over the body. Only a page with charts has what
+/// draws them.
+pub(super) fn served(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                (common(title))
+                link rel="stylesheet" href=(served::STYLE);
+                @if charts {
+                    script defer src=(served::bundle()) {}
+                    script defer src=(served::CHARTS) {}
+                }
+            }
+            body {
+                (above)
+                (body)
+            }
+        }
+    }
+}
+
+fn common(title: &str) -> Markup {
+    html! {
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        meta name="generator" content="plimsoll";
+        title { (title) }
+    }
+}
+
 /// A table that scrolls sideways by itself where the page is too narrow for it. `rows` are its head and its body.
 pub(super) fn table(name: &str, class: &str, rows: &Markup) -> Markup {
     html! {
-        div .scroll tabindex="0" role="region" aria-label=(name) {
+        // The section around it may have the same name.
+        div .scroll tabindex="0" role="region" aria-label={ (name) ", table" } {
             table class=[(!class.is_empty()).then_some(class)] { (rows) }
         }
     }

@@ -9,7 +9,7 @@ use plimsoll_model::verdict::Standing;
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{bars, cpu, latency, load, rate, stacks, steps};
 use super::section::Section;
-use super::{Drawn, TRIAL_PICKER, packets, page, tables, timeline};
+use super::{Drawn, TRIAL_PICKER, packets, page, served, tables, timeline};
 use crate::chart::Figure;
 use crate::findings;
 use crate::number::figure;
@@ -22,7 +22,7 @@ use crate::{answer, claims, events, loads, wording};
 /// Everything between the head and the script.
 pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
     let cells = summary::cells(report);
-    let before = [remedies(report), causes(report)];
+    let before = [remedies(report), causes(report, drawn.served)];
     let claimed = claims::groups(report);
     let claimed = claimed.iter().map(|group| Some(tables::group(group)));
     let seen = [
@@ -163,14 +163,16 @@ fn remedies(report: &RunReport) -> Option<Section> {
     })
 }
 
-fn causes(report: &RunReport) -> Option<Section> {
+fn causes(report: &RunReport, linked: bool) -> Option<Section> {
     let content = html! {
         ol .causes {
             @for cause in &report.causes {
                 li value=(cause.rank) {
                     h3 { (cause.title) }
                     p .soft {
-                        code { (cause.id.id()) } ", " (figure((cause.confidence * 100.0).round())) " % sure"
+                        @if linked { a href={ (served::CAUSES) (cause.id.id()) } { code { (cause.id.id()) } } }
+                        @else { code { (cause.id.id()) } }
+                        ", " (figure((cause.confidence * 100.0).round())) " % sure"
                         @if cause.confirmed { ", confirmed by an intervention" }
                     }
                     ul {

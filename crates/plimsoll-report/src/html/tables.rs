@@ -107,11 +107,11 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
     html! {
         tr .control[rig == CONTROL] {
             td .num { @if first && row.cycle > 0 { (row.cycle) } }
-            th .tight scope="row" {
-                @if first {
+            @if first {
+                th .tight scope="row" {
                     @match row.rung { Some(rung) => { "→ " (wording::rung(rung)) }, None => (row.phase), }
                 }
-            }
+            } @else { td {} }
             td .tight { span .key {} (rig) }
             td .num { (figure(f.rate)) }
             @for us in [l.p50, l.p90, l.p99, l.max] { td .num { (millis(us)) } }

@@ -19,6 +19,7 @@ pub(crate) mod manual;
 pub(crate) mod model;
 pub(crate) mod remove;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod trace;

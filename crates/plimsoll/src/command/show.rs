@@ -43,12 +43,10 @@ pub(crate) fn load(store: &Store, id: &str) -> Result<(Plan, RunReport, Vec<Tria
 /// The causes of a run that interventions have confirmed, in runs of their own (`explain --confirm`).
 fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
     let mut found = Vec::new();
-    for other in store.runs(Some(&entry.experiment))? {
+    for id in store.interventions_for(&entry.id)? {
+        let other = state::find(store, &id)?;
         let settings: Option<PlanArgs> = serde_json::from_value(other.settings.clone()).ok();
         let Some(intervention) = settings.and_then(|settings| settings.intervention) else { continue };
-        if intervention.run != entry.id {
-            continue;
-        }
         let (_, report, _) = load(store, &other.id)?;
         if report.verdicts.iter().any(|finding| finding.verdict.outcome == Outcome::Confirmed) {
             found.push(intervention.cause);
@@ -96,7 +94,7 @@ pub(crate) fn page(
 ) -> io::Result<()> {
     let time_sequences = plimsoll_assess::time_sequences(state::folder(store), trials);
     let stacks = plimsoll_assess::stacks(plan, trials);
-    let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref(), bundle };
+    let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref(), bundle, served: false };
     plimsoll_report::html::run(out, report, trials, &drawn)
 }
 

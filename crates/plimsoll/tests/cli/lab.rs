@@ -148,6 +148,14 @@ impl Lab {
         Running { args: args.join(" "), child: Some(child) }
     }
 
+    /// Starts a shell script in which `$0` is the program, and lets it run; a script that ends in `exec` becomes what it executes.
+    pub(crate) fn start_script(&self, script: &str) -> Running {
+        let mut command = self.command_of(&[], "sh".as_ref());
+        command.args(["-c", script]).arg(&self.program).stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the shell starts");
+        Running { args: script.to_owned(), child: Some(child) }
+    }
+
     /// What the run that goes on has stored until now; nothing where it has stored nothing.
     pub(crate) fn stored(&self) -> Option<Value> {
         let told = self.plimsoll(&["show", "latest", "--format", "json"]);

@@ -43,6 +43,7 @@ mod programs;
 mod programs_as_loads;
 mod scarce;
 mod secure;
+mod served;
 mod settings;
 mod steps;
 mod storage;

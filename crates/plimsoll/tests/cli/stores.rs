@@ -99,15 +99,20 @@ const SHOWN_BY_VERSION_1: [(&str, &str, &str, f64, Option<bool>); 4] = [
     ("frr1yy2c", "knee", "estimated", 48_268_800.797_501_065, None),
 ];
 
-#[test]
-fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
-    let lab = Lab::of_ordinary_user();
+/// Puts it into the lab; its name.
+pub(crate) fn version_1(lab: &Lab) -> String {
     let store = lab.path("version-1.sqlite");
     let unpacked = File::create(&store).expect("a file of its own");
     let gzip = Command::new("gzip").args(["-dc", VERSION_1]).stdout(unpacked).status().expect("gzip runs");
     assert!(gzip.success());
-    fs::set_permissions(&store, fs::Permissions::from_mode(0o644)).expect("allowed");
-    let store = store.display().to_string();
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o666)).expect("allowed");
+    store.display().to_string()
+}
+
+#[test]
+fn runs_of_the_version_before_are_shown_with_the_same_outcomes() {
+    let lab = Lab::of_ordinary_user();
+    let store = version_1(&lab);
     let show = |run: &str, format: &str| {
         lab.plimsoll(&["show", "--store", &store, run, "--format", format]).exits(0)
     };

@@ -67,7 +67,7 @@ pub(crate) fn run(question: &Question<'_>, a: &str, b: &str) -> Result<Exit, Fai
 }
 
 /// What differed between the hosts of the two runs.
-fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
+pub(crate) fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
     let (of_a, of_b) = (store.inventories(a)?, store.inventories(b)?);
     if of_a.is_empty() || of_b.is_empty() {
         return Ok(vec![

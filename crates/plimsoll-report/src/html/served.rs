@@ -1,0 +1,52 @@
+//! The page of a run and its parts as a server has them: style and scripts are files of their own, which all pages share.
+
+use maud::Markup;
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::report::RunReport;
+
+use super::{Drawn, bundle, page, sections};
+
+/// Where pages expect their style.
+pub const STYLE: &str = "/assets/style.css";
+/// Where pages expect the script that draws their charts by the bundle.
+pub const CHARTS: &str = "/assets/charts.js";
+/// Where pages of causes stand; the id follows.
+pub(super) const CAUSES: &str = "/causes/";
+
+/// Where pages expect the bundle that draws.
+#[must_use]
+pub fn bundle() -> String {
+    format!("/assets/{}", bundle::name())
+}
+
+/// The style itself.
+#[must_use]
+pub fn style() -> &'static str {
+    page::STYLE
+}
+
+/// The script itself.
+#[must_use]
+pub fn charts() -> &'static str {
+    page::SCRIPT
+}
+
+/// A page of this title: what stands over all pages, and what is its own.
+#[must_use]
+pub fn page(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
+    page::served(title, above, body, charts)
+}
+
+/// The page of a run, with the same content as [`super::run`] writes to a file.
+#[must_use]
+pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_>) -> Markup {
+    let drawn = Drawn { served: true, ..*drawn };
+    let body = sections::body(report, records, &drawn);
+    page(&format!("{}: {}", report.experiment, report.run), above, &body, true)
+}
+
+/// A table that scrolls sideways by itself where the page is too narrow for it. Each column has its title, and whether figures stand in it.
+#[must_use]
+pub fn table(name: &str, columns: &[(&str, bool)], body: &Markup) -> Markup {
+    page::table(name, "", &maud::html! { (page::head(columns)) tbody { (body) } })
+}

@@ -1,0 +1,113 @@
+//! The pages, one module for each kind.
+
+pub(crate) mod causes;
+pub(crate) mod compare;
+pub(crate) mod run;
+pub(crate) mod runs;
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use plimsoll_report::html::served;
+use plimsoll_store::{Labels, StoreError};
+
+use crate::link;
+
+/// What comes of a request.
+pub(crate) enum Answer {
+    Page(Arc<str>),
+    /// The page stands at another address.
+    Elsewhere(String),
+}
+
+/// Why there is no page.
+pub(crate) enum Trouble {
+    NotFound(String),
+    /// What was asked for makes no sense.
+    Asked(String),
+    Failed(String),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Which part of the site a page belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Here {
+    Runs,
+    Causes,
+    Nowhere,
+}
+
+/// What stands over every page: the way to the others.
+fn above(here: Here) -> Markup {
+    let parts = [(Here::Runs, "/", "Runs"), (Here::Causes, "/causes", "Causes")];
+    html! {
+        a .skip href="#content" { "To the content" }
+        div .site {
+            nav aria-label="Site" { ul {
+                li { a href="/" { "Plimsoll" } }
+                @for (part, address, name) in parts {
+                    li { a href=(address) aria-current=[(part == here).then_some("page")] { (name) } }
+                }
+            } }
+        }
+    }
+}
+
+/// A page without charts.
+fn plain(here: Here, title: &str, content: &Markup) -> Markup {
+    let body = html! { main #content .list { h1 { (title) } (content) } };
+    served::page(&format!("{title} – Plimsoll"), &above(here), &body, false)
+}
+
+impl From<Markup> for Answer {
+    fn from(page: Markup) -> Self {
+        Self::Page(page.into_string().into())
+    }
+}
+
+/// A page that says why there is none.
+pub(crate) fn trouble(here: Here, found: &Trouble) -> Markup {
+    let (title, why) = match found {
+        Trouble::NotFound(why) => ("Not found", why),
+        Trouble::Asked(why) => ("This cannot be answered", why),
+        Trouble::Failed(why) => ("This failed", why),
+    };
+    plain(here, title, &html! { p { (why) } })
+}
+
+/// What a run found, each outcome once with how often, those first that do not hold.
+fn outcomes(labels: &Labels) -> Markup {
+    let mut counted: Vec<(&str, bool, usize)> = Vec::new();
+    for found in &labels.outcomes {
+        match counted
+            .iter_mut()
+            .find(|(outcome, holds, _)| *outcome == found.outcome && *holds == found.holds)
+        {
+            Some((_, _, count)) => *count += 1,
+            None => counted.push((&found.outcome, found.holds, 1)),
+        }
+    }
+    counted.sort_by_key(|(_, holds, _)| *holds);
+    html! {
+        @for (n, (outcome, holds, count)) in counted.iter().enumerate() {
+            @if n > 0 { ", " }
+            span .outcome .holds[*holds] .fails[!holds] {
+                @if *count > 1 { (count) " × " }
+                (outcome.replace('_', " "))
+            }
+        }
+    }
+}
+
+/// Tags that lead to the runs which have them, and the names under which a run is a baseline.
+fn tags(labels: &Labels) -> Markup {
+    html! {
+        @for name in &labels.baselines { span .tag { "baseline " (name) } " " }
+        @for tag in &labels.tags { a .tag href=(link::with("/", &[("tag", tag)])) { "#" (tag) } " " }
+    }
+}

@@ -1,0 +1,59 @@
+//! One run: what is said of it, and the page that `run` writes to a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use plimsoll_report::html::bundle::Bundle;
+use plimsoll_report::html::{Drawn, served};
+use plimsoll_store::{Labels, RunEntry, Store};
+
+use super::{Answer, Here, Trouble, above, tags};
+use crate::link;
+use crate::site::Site;
+
+pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
+    let store = site.runs.open()?;
+    let entry = found(site, &store, id)?;
+    if entry.id != id {
+        return Ok(Answer::Elsewhere(link::run(&entry.id)));
+    }
+    let labels = store.labels_of(&entry.id)?;
+    let interventions = store.interventions_for(&entry.id)?;
+    let from = format!("{id} {:?} {} {labels:?} {interventions:?}", entry.status, entry.elapsed.as_nanos());
+    if let Some(page) = site.made(&from) {
+        return Ok(Answer::Page(page));
+    }
+    let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(Trouble::Failed)?;
+    let folder = store.path().parent().unwrap_or(Path::new(""));
+    let time_sequences = plimsoll_assess::time_sequences(folder, &trials);
+    let stacks = plimsoll_assess::stacks(&plan, &trials);
+    let drawn = Drawn {
+        time_sequences: &time_sequences,
+        stacks: stacks.as_ref(),
+        bundle: Bundle::Beside,
+        served: true,
+    };
+    let above = html! { (above(Here::Runs)) (said(&entry, &labels)) };
+    let page: Arc<str> = served::run(&above, &report, &trials, &drawn).into_string().into();
+    site.keep(from, &page);
+    Ok(Answer::Page(page))
+}
+
+/// A run by its id, the start of it, the name of a baseline, or `latest`, as it is now.
+pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, Trouble> {
+    let named = store.baseline(id)?;
+    let found = store.run(named.as_deref().unwrap_or(id))?;
+    let entry = found.ok_or_else(|| Trouble::NotFound(format!("There is no run and no baseline “{id}”.")))?;
+    Ok(site.runs.as_it_is(store, entry))
+}
+
+fn said(entry: &RunEntry, labels: &Labels) -> Markup {
+    let all = link::with("/", &[("experiment", &entry.experiment)]);
+    html! {
+        div .said {
+            p { "Run " code { (entry.id) } " of " a href=(all) { (entry.experiment) } " " (tags(labels)) }
+            @if let Some(remark) = &labels.remark { p { (remark) } }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Addresses, and what answers them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use axum::middleware;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use plimsoll_report::html::served;
+
+use crate::assets;
+use crate::guard::{self, Guard};
+use crate::pages::{self, Answer, Here, Trouble};
+use crate::site::Site;
+
+pub(crate) fn all(site: Site, guard: Guard) -> Router {
+    Router::new()
+        .route("/", get(runs))
+        .route("/runs/{id}", get(run))
+        .route("/compare", get(compare))
+        .route("/causes", get(causes))
+        .route("/causes/{id}", get(cause))
+        .route("/favicon.ico", get(assets::icon))
+        .route(served::STYLE, get(assets::style))
+        .route(served::CHARTS, get(assets::charts))
+        .route(&served::bundle(), get(assets::bundle))
+        .fallback(nowhere)
+        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
+        .with_state(site)
+}
+
+async fn runs(State(site): State<Site>, Query(asked): Query<pages::runs::Asked>) -> Response {
+    made(Here::Runs, site, move |site| pages::runs::page(site, &asked)).await
+}
+
+async fn run(State(site): State<Site>, Path(id): Path<String>) -> Response {
+    made(Here::Runs, site, move |site| pages::run::page(site, &id)).await
+}
+
+async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::Asked>) -> Response {
+    made(Here::Runs, site, move |site| pages::compare::page(site, &asked)).await
+}
+
+async fn causes(State(site): State<Site>) -> Response {
+    made(Here::Causes, site, |_| Ok(pages::causes::list())).await
+}
+
+async fn cause(State(site): State<Site>, Path(id): Path<String>) -> Response {
+    made(Here::Causes, site, move |_| pages::causes::page(&id)).await
+}
+
+async fn nowhere() -> Response {
+    trouble(Here::Nowhere, &Trouble::NotFound("There is no page at this address.".into()))
+}
+
+/// Makes a page in a thread of its own, since reading the store and judging take their time.
+async fn made(
+    here: Here,
+    site: Site,
+    make: impl FnOnce(&Site) -> Result<Answer, Trouble> + Send + 'static,
+) -> Response {
+    match tokio::task::spawn_blocking(move || make(&site)).await {
+        Ok(Ok(Answer::Page(page))) => html(StatusCode::OK, page.as_ref().to_owned()),
+        Ok(Ok(Answer::Elsewhere(address))) => (StatusCode::FOUND, [(LOCATION, address)]).into_response(),
+        Ok(Err(found)) => trouble(here, &found),
+        Err(_) => trouble(here, &Trouble::Failed("This page could not be made.".into())),
+    }
+}
+
+fn trouble(here: Here, found: &Trouble) -> Response {
+    let status = match found {
+        Trouble::NotFound(_) => StatusCode::NOT_FOUND,
+        Trouble::Asked(_) => StatusCode::BAD_REQUEST,
+        Trouble::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    html(status, pages::trouble(here, found).into_string())
+}
+
+/// Runs are nobody else's: a page is not kept by anything on the way, and asked for anew each time.
+fn html(status: StatusCode, page: String) -> Response {
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CACHE_CONTROL, "private, no-cache")];
+    (status, headers, page).into_response()
+}

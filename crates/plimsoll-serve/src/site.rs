@@ -1,0 +1,81 @@
+//! What pages are made from: the file of runs, and pages that were made before.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunReport;
+use plimsoll_store::{RunEntry, Store, StoreError};
+
+/// How much of pages is kept that were made before, in bytes.
+const KEPT: usize = 64 << 20;
+
+/// A run with all that is known of it.
+pub type Loaded = (Plan, RunReport, Vec<TrialRecord>);
+
+/// Where runs come from, and how they are judged.
+pub trait Runs: Send + Sync + 'static {
+    /// Opens the file of runs to read it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn open(&self) -> Result<Store, StoreError>;
+
+    /// The entry of a run as it is now: one that a process carries out is under way.
+    fn as_it_is(&self, store: &Store, entry: RunEntry) -> RunEntry;
+
+    /// A run, judged from what is stored.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn load(&self, store: &Store, run: &str) -> Result<Loaded, String>;
+
+    /// What differed between the machines of two runs, one sentence each.
+    ///
+    /// # Errors
+    /// Why that cannot be read, in a sentence.
+    fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String>;
+}
+
+/// What all handlers share.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) runs: Arc<dyn Runs>,
+    made: Arc<Mutex<Made>>,
+}
+
+/// Pages that were made before, with what they were made from, the last used behind.
+#[derive(Default)]
+struct Made {
+    pages: VecDeque<(String, Arc<str>)>,
+    bytes: usize,
+}
+
+impl Site {
+    pub(crate) fn new(runs: impl Runs) -> Self {
+        Self { runs: Arc::new(runs), made: Arc::default() }
+    }
+
+    /// The page that was made from this before.
+    pub(crate) fn made(&self, from: &str) -> Option<Arc<str>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = made.pages.iter().position(|(key, _)| key == from)?;
+        let found = made.pages.remove(at)?;
+        let page = Arc::clone(&found.1);
+        made.pages.push_back(found);
+        Some(page)
+    }
+
+    /// Keeps a page, in place of those that were not asked for the longest.
+    pub(crate) fn keep(&self, from: String, page: &Arc<str>) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.bytes += page.len();
+        made.pages.push_back((from, Arc::clone(page)));
+        while made.bytes > KEPT
+            && let Some((_, gone)) = made.pages.pop_front()
+        {
+            made.bytes -= gone.len();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `plimsoll serve`: the stored runs as web pages.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use plimsoll_serve::{Guard, Loaded, Runs, Token};
+use plimsoll_store::{RunEntry, Store, StoreError};
+
+use super::compare::runs::machines;
+use super::show;
+use crate::args::ServeArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{messages, output, state};
+
+pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    let path = state::store_path(args.store.store.as_deref())?;
+    // What is wrong with it is told before anybody asks.
+    drop(Store::open_to_read(&path)?);
+    let token = token(args)?;
+    let cannot = |error| Failure::could_not(format!("cannot listen on {}: {error}", args.listen));
+    let listener = TcpListener::bind(args.listen).map_err(cannot)?;
+    let address = listener.local_addr().map_err(cannot)?;
+    let shown = format!("http://{}/", reached(address, &args.name));
+    let entrance = match &token {
+        Some((_, text)) => format!("{shown}?token={text}"),
+        None => shown,
+    };
+    output::text(|out| writeln!(out, "{entrance}"))?;
+    messages::note(format_args!("serving the runs in {} until Ctrl-C", path.display()));
+    let guard = Guard { token: token.map(|(token, _)| token), names: args.name.clone() };
+    plimsoll_serve::serve(listener, Stored(path), guard)
+        .map_err(|error| Failure::could_not(format!("cannot go on serving: {error}")))?;
+    Ok(Exit::Holds)
+}
+
+/// What somebody must know who asks: what the user says, or, where others than this machine can connect, something random.
+fn token(args: &ServeArgs) -> Result<Option<(Token, String)>, Failure> {
+    let text = match &args.token_file {
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+            text.trim().to_owned()
+        }
+        None if args.listen.ip().is_loopback() => return Ok(None),
+        None => format!("{:032x}", rand::random::<u128>()),
+    };
+    let token = Token::new(&text).ok_or_else(|| {
+        let place = args.token_file.as_deref().unwrap_or(Path::new("")).display();
+        Failure::Usage(format!("{place}: at least 16 letters, digits, - and _ were expected as token"))
+    })?;
+    Ok(Some((token, text)))
+}
+
+/// How a browser reaches an address: one that stands for all of this machine's is no address to go to.
+fn reached(address: SocketAddr, names: &[String]) -> String {
+    match names.first() {
+        Some(name) => format!("{name}:{}", address.port()),
+        None if address.ip().is_unspecified() => format!("localhost:{}", address.port()),
+        None => address.to_string(),
+    }
+}
+
+/// Runs from a file.
+struct Stored(PathBuf);
+
+impl Runs for Stored {
+    fn open(&self) -> Result<Store, StoreError> {
+        Store::open_to_read(&self.0)
+    }
+
+    fn as_it_is(&self, store: &Store, entry: RunEntry) -> RunEntry {
+        state::as_it_is(store, entry)
+    }
+
+    fn load(&self, store: &Store, run: &str) -> Result<Loaded, String> {
+        show::load(store, run).map_err(|failure| failure.to_string())
+    }
+
+    fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String> {
+        machines(store, a, b).map_err(|failure| failure.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_one_that_a_browser_can_go_to() {
+        let of = |text: &str, names: &[String]| reached(text.parse().unwrap(), names);
+        assert_eq!(of("127.0.0.1:7546", &[]), "127.0.0.1:7546");
+        assert_eq!(of("[::1]:7546", &[]), "[::1]:7546");
+        assert_eq!(of("0.0.0.0:80", &[]), "localhost:80");
+        assert_eq!(of("0.0.0.0:80", &["lab.example".into()]), "lab.example:80");
+    }
+}

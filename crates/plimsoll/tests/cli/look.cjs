@@ -1,0 +1,109 @@
+// Looks at pages in Chromium, at three widths, in light and in dark: what the console says, what is asked of other hosts, what is wider than the
+// screen, labels that cover one another, and what axe-core finds. Prints the findings as JSON, one list of sentences for each page that has any.
+//
+// node look.cjs CHROMIUM FOLDER ADDRESS...   FOLDER: where screenshots go, or "-"
+"use strict";
+const path = require("node:path");
+const puppeteer = require("puppeteer-core");
+const axe = require("axe-core");
+
+const WIDTHS = [360, 800, 1440];
+const SCHEMES = ["light", "dark"];
+const HEIGHT = 900;
+// Boxes of letters have some air: labels that share less than this do not touch.
+const AIR = 2;
+
+const [chromium, folder, ...addresses] = process.argv.slice(2);
+
+// What is drawn over something else, or beyond the screen. Runs in the page.
+const layout = (air) => {
+  const found = [];
+  const root = document.scrollingElement;
+  if (root.scrollWidth > innerWidth) {
+    const wide = [...document.querySelectorAll("body *")].filter(
+      (it) => it.getBoundingClientRect().right > innerWidth + 1 && !it.closest(".scroll, nav, svg, pre"),
+    );
+    found.push(`the page is ${root.scrollWidth} px wide: ${wide.slice(0, 3).map((it) => it.outerHTML.slice(0, 80))}`);
+  }
+  const shown = (it) => it.textContent.trim() && it.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  for (const group of document.querySelectorAll(".chart, .strip")) {
+    const labels = [...group.querySelectorAll("text, .tick")].filter(shown);
+    // Names in a flame graph lie in boxes of their own, which cut them.
+    const boxes = labels.filter((it) => !it.closest(".icicle")).map((it) => [it.textContent.trim(), it.getBoundingClientRect()]);
+    const frame = group.getBoundingClientRect();
+    boxes.forEach(([text, box], n) => {
+      if (!box.width || !box.height) return;
+      if (group.matches(".chart") && (box.left < frame.left - air || box.right > frame.right + air)) {
+        found.push(`${group.dataset.figure ?? "strip"}: "${text}" leaves its chart`);
+      }
+      for (const [other, of] of boxes.slice(n + 1)) {
+        const x = Math.min(box.right, of.right) - Math.max(box.left, of.left);
+        const y = Math.min(box.bottom, of.bottom) - Math.max(box.top, of.top);
+        if (x > air && y > air) found.push(`${group.dataset.figure ?? "strip"}: "${text}" covers "${other}"`);
+      }
+    });
+  }
+  return found;
+};
+
+// Waiting by a script of its own is what the policy of the page forbids.
+const drawn = async (page) => {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await page.evaluate(() => document.documentElement.dataset.drawn)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${page.url()} has not drawn its charts after 20 seconds`);
+};
+
+const look = async (browser, address, width, scheme) => {
+  const page = await browser.newPage();
+  const found = [];
+  const own = new URL(address);
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) found.push(`the console says: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => found.push(`a script failed: ${error.message}`));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (!["data:", "blob:"].includes(url.protocol) && (url.host !== own.host || url.protocol !== own.protocol)) {
+      found.push(`it asked for ${request.url()}`);
+    }
+  });
+  await page.setViewport({ width, height: HEIGHT });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  const response = await page.goto(address, { waitUntil: "load" });
+  if (own.protocol !== "file:" && response.status() !== 200) found.push(`it answered ${response.status()}`);
+  if (await page.$(".chart")) await drawn(page);
+  found.push(...(await page.evaluate(layout, AIR)));
+  // Through the protocol: the policy of the page lets no script in.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => window.axe.run());
+  for (const { id, help, nodes } of violations) found.push(`axe: ${id}: ${help}: ${nodes[0].html.slice(0, 160)} (${nodes.length}) ${nodes[0].failureSummary.slice(0, 300)}`);
+  if (folder !== "-") {
+    const name = `${own.pathname.replace(/\W+/g, "-")}${own.search.replace(/\W+/g, "-")}-${width}-${scheme}.png`;
+    await page.screenshot({ path: path.join(folder, name), fullPage: true });
+  }
+  await page.close();
+  return [...new Set(found)];
+};
+
+(async () => {
+  const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
+  const all = {};
+  try {
+    for (const address of addresses) {
+      for (const width of WIDTHS) {
+        for (const scheme of SCHEMES) {
+          const found = await look(browser, address, width, scheme);
+          if (found.length) all[`${address} at ${width} px, ${scheme}`] = found;
+        }
+      }
+    }
+  } finally {
+    await browser.close();
+  }
+  console.log(JSON.stringify(all, null, 2));
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

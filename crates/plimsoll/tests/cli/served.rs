@@ -1,0 +1,161 @@
+//! The stored runs as web pages.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::lab::{Lab, Running, wait_until};
+use crate::stores::version_1;
+
+/// A server that runs, and the runs that it has.
+struct Server {
+    lab: Lab,
+    _running: Running,
+    /// Its address, and the token where it asks for one.
+    host: String,
+    token: Option<String>,
+}
+
+/// A status and a whole answer, head and body.
+struct Answer {
+    status: u16,
+    text: String,
+}
+
+impl Server {
+    /// With runs of the version before, of which one has a tag and a note that would be obeyed if they were not escaped.
+    fn start(options: &[&str]) -> Self {
+        let lab = Lab::of_ordinary_user();
+        let store = version_1(&lab);
+        lab.plimsoll(&[
+            "tag",
+            "vks6tahx",
+            "nightly",
+            "--note",
+            "<script>alert(1)</script>",
+            "--store",
+            &store,
+        ])
+        .exits(0);
+        let told = lab.path("address").display().to_string();
+        let words = options.join(" ");
+        let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 --store {store} {words} >{told}");
+        let running = lab.start_script(&script);
+        let mut address = String::new();
+        wait_until("the address is told", || {
+            address = fs::read_to_string(&told).unwrap_or_default();
+            address.ends_with('\n')
+        });
+        let rest = address.trim().strip_prefix("http://").expect("an address");
+        let (host, query) = rest.split_once('/').expect("a path");
+        let token = query.strip_prefix("?token=").map(ToOwned::to_owned);
+        Self { lab, _running: running, host: host.to_owned(), token }
+    }
+
+    fn ask(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("it answers and closes");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        Answer { status, text }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host))
+    }
+}
+
+#[test]
+fn runs_are_listed_searched_shown_and_compared() {
+    let server = Server::start(&[]);
+    let all = server.get("/");
+    assert_eq!(all.status, 200, "{}", all.text);
+    for run in ["xbfcwz18", "vks6tahx", "pz91sh5w", "frr1yy2c"] {
+        assert!(all.text.contains(run), "{run}");
+        let page = server.get(&format!("/runs/{run}"));
+        let told =
+            server.lab.plimsoll(&["show", run, "--format", "json", "--store", "version-1.sqlite"]).json();
+        let question = told["question"].as_str().expect("a question");
+        assert!(page.status == 200 && page.text.contains(question), "{run}");
+        assert!(!page.text.contains("<script>"), "no script stands in a page");
+    }
+    let tagged = server.get("/?tag=nightly").text;
+    assert!(tagged.contains("vks6tahx") && !tagged.contains("xbfcwz18"));
+    let searched = server.get("/?q=ALERT").text;
+    assert!(searched.contains("vks6tahx") && !searched.contains("xbfcwz18"));
+    assert!(searched.contains("&lt;script&gt;alert(1)") && !searched.contains("<script>alert"), "{searched}");
+    assert!(server.get("/?q=%22%3E%3Cscript%3Ex").text.contains("&quot;&gt;&lt;script&gt;x"));
+    let both = server.get("/compare?a=xbfcwz18&b=vks6tahx").text;
+    assert!(both.contains("not recovered") && both.contains("The experiments differ"), "{both}");
+    assert_eq!(server.get("/compare?a=xbfcwz18").status, 400);
+    assert_eq!(server.get("/compare?a=xbfcwz18&b=nothing").status, 404);
+    let moved = server.get("/runs/xbfc");
+    assert!(moved.status == 302 && moved.text.contains("location: /runs/xbfcwz18"), "{}", moved.text);
+    assert!(server.get("/causes/net.delayed_ack").text.contains("net.delayed_ack"));
+    for nowhere in ["/causes/no.such", "/runs/zzzz", "/no/such/page", "/assets/../etc/passwd"] {
+        assert_eq!(server.get(nowhere).status, 404, "{nowhere}");
+    }
+}
+
+#[test]
+fn a_strange_name_another_method_and_a_missing_token_are_refused() {
+    let server = Server::start(&[]);
+    let ask =
+        |server: &Server, head: &str| server.ask(&format!("{head}\r\nConnection: close\r\n\r\n")).status;
+    assert_eq!(ask(&server, "GET / HTTP/1.1\r\nHost: evil.example"), 421);
+    assert_eq!(ask(&server, "GET / HTTP/1.1\r\nHost: localhost"), 200);
+    assert_eq!(ask(&server, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0"), 405);
+    let policy = server.get("/").text.to_lowercase();
+    assert!(policy.contains("content-security-policy: default-src 'none'; script-src 'self'"), "{policy}");
+
+    let secret = server.lab.file("token", "0123456789abcdef0123\n");
+    let guarded = Server::start(&["--token-file", &secret]);
+    let token = guarded.token.as_deref().expect("the address has the token");
+    assert_eq!(guarded.get("/").status, 401);
+    assert_eq!(guarded.get("/assets/style.css").status, 401);
+    let entered = guarded.get(&format!("/?token={token}"));
+    assert!(entered.status == 303 && entered.text.contains("HttpOnly; SameSite=Strict"), "{}", entered.text);
+    let with =
+        |cookie: &str| ask(&guarded, &format!("GET / HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}"));
+    assert_eq!(with(&format!("plimsoll-token={token}")), 200);
+    assert_eq!(with("plimsoll-token=0123456789abcdef0124"), 401);
+    let short = server.lab.file("short", "secret");
+    server.lab.plimsoll(&["serve", "--token-file", &short]).exits(2).says("at least 16 letters");
+}
+
+/// Where `cargo xtask test` puts the packages of npm.
+const PACKAGES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/npm/node_modules");
+const LOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/look.cjs");
+
+/// What `look.cjs` finds on pages, as it prints it: `{}` where nothing is wrong.
+fn seen_in_chromium(addresses: &[String]) -> String {
+    let mut node = Command::new("node");
+    node.arg(LOOK).args(["/usr/bin/chromium", "-"]).args(addresses).env("NODE_PATH", PACKAGES);
+    let output = node.output().expect("node starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+#[ignore = "needs chromium, node and packages of npm; cargo xtask test has them"]
+fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
+    let server = Server::start(&[]);
+    let paths = [
+        "/",
+        "/runs/xbfcwz18",
+        "/runs/pz91sh5w",
+        "/compare?a=xbfcwz18&b=vks6tahx",
+        "/causes",
+        "/causes/net.rto",
+    ];
+    let mut addresses: Vec<String> = paths.map(|path| format!("http://{}{path}", server.host)).to_vec();
+    let alone: PathBuf = server.lab.path("alone.html");
+    let shown = server.lab.plimsoll(&["show", "xbfcwz18", "--format", "html", "--store", "version-1.sqlite"]);
+    fs::write(&alone, &shown.exits(0).stdout).expect("allowed");
+    addresses.push(format!("file://{}", alone.display()));
+    assert_eq!(seen_in_chromium(&addresses), "{}");
+}
