@@ -48,6 +48,12 @@
     });
   };
 
+  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough.
+  const sparse = (chart) => {
+    const axes = ["xaxis", "yaxis"].filter((name) => chart._fullLayout[name]?.dtick === "D1");
+    if (axes.length) Plotly.relayout(chart, Object.fromEntries(axes.map((name) => [`${name}.dtick`, "D2"])));
+  };
+
   const draw = (chart, width) => {
     const style = getComputedStyle(document.documentElement);
     const { data, layout } = painted(figureOf(chart), style);
@@ -62,6 +68,7 @@
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });
+    sparse(chart);
   };
 
   const charts = [...document.querySelectorAll(".chart")];

@@ -95,6 +95,11 @@ pub(super) fn table(name: &str, class: &str, rows: &Markup) -> Markup {
 /// The head of a table: titles, and whether figures stand below.
 pub(super) fn head(titles: &[(&str, bool)]) -> Markup {
     html! {
-        thead { tr { @for (title, figures) in titles { th .num[*figures] scope="col" { (title) } } } }
+        thead { tr {
+            // A column of pictures has no title, and is no heading.
+            @for (title, figures) in titles {
+                @if title.is_empty() { td {} } @else { th .num[*figures] scope="col" { (title) } }
+            }
+        } }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
             li { a href="#answer" { "Answer" } }
             @for section in &sections { li { a href=(format!("#{}", section.id)) { (section.title) } } }
         } }
-        main {
+        main #content {
             (short_answer(report))
             noscript { p { "The charts need JavaScript. Every figure also stands in the tables below." } }
             @for section in &sections {

@@ -87,7 +87,7 @@ fn of_cell(cell: &CellRows, rate: &str) -> Markup {
             "Times in milliseconds, CPU in per cent of all CPUs."
             @if trials > 1 { " Medians of " (trials) " trials; CPU: means; errors: sums; slowest: of all." }
         }
-        (page::table("Figures per phase and cycle", "", &html! {
+        (page::table(&wording::titled("Figures per phase and cycle", &cell.cell), "", &html! {
             (page::head(&titles))
             tbody {
                 @for row in &cell.rows {

@@ -51,7 +51,7 @@ pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, Tr
 fn said(entry: &RunEntry, labels: &Labels) -> Markup {
     let all = link::with("/", &[("experiment", &entry.experiment)]);
     html! {
-        div .said {
+        aside .said aria-label="What is said of the run" {
             p { "Run " code { (entry.id) } " of " a href=(all) { (entry.experiment) } " " (tags(labels)) }
             @if let Some(remark) = &labels.remark { p { (remark) } }
         }
