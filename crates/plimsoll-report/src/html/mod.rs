@@ -8,6 +8,7 @@ pub mod bundle;
 mod chart;
 mod packets;
 mod page;
+mod places;
 mod section;
 mod sections;
 pub mod served;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::bundle::{self, Bundle};
-use super::served;
+use super::places;
 
 pub(super) const STYLE: &str = include_str!("style.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
@@ -59,10 +59,10 @@ pub(super) fn served(title: &str, above: &Markup, body: &Markup, charts: bool) -
             head {
                 meta charset="utf-8";
                 (common(title))
-                link rel="stylesheet" href=(served::STYLE);
+                link rel="stylesheet" href=(places::STYLE);
                 @if charts {
-                    script defer src=(served::bundle()) {}
-                    script defer src=(served::CHARTS) {}
+                    script defer src=(places::bundle()) {}
+                    script defer src=(places::CHARTS) {}
                 }
             }
             body {

@@ -9,7 +9,7 @@ use plimsoll_model::verdict::Standing;
 use super::chart::forest::{Point, Scale, strip};
 use super::chart::{bars, cpu, latency, load, rate, stacks, steps};
 use super::section::Section;
-use super::{Drawn, TRIAL_PICKER, packets, page, served, tables, timeline};
+use super::{Drawn, TRIAL_PICKER, packets, page, places, tables, timeline};
 use crate::chart::Figure;
 use crate::findings;
 use crate::number::figure;
@@ -170,7 +170,7 @@ fn causes(report: &RunReport, linked: bool) -> Option<Section> {
                 li value=(cause.rank) {
                     h3 { (cause.title) }
                     p .soft {
-                        @if linked { a href={ (served::CAUSES) (cause.id.id()) } { code { (cause.id.id()) } } }
+                        @if linked { a href={ (places::CAUSES) (cause.id.id()) } { code { (cause.id.id()) } } }
                         @else { code { (cause.id.id()) } }
                         ", " (figure((cause.confidence * 100.0).round())) " % sure"
                         @if cause.confirmed { ", confirmed by an intervention" }

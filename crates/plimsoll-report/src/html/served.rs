@@ -4,20 +4,9 @@ use maud::Markup;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
-use super::{Drawn, bundle, page, sections};
+use super::{Drawn, page, sections};
 
-/// Where pages expect their style.
-pub const STYLE: &str = "/assets/style.css";
-/// Where pages expect the script that draws their charts by the bundle.
-pub const CHARTS: &str = "/assets/charts.js";
-/// Where pages of causes stand; the id follows.
-pub(super) const CAUSES: &str = "/causes/";
-
-/// Where pages expect the bundle that draws.
-#[must_use]
-pub fn bundle() -> String {
-    format!("/assets/{}", bundle::name())
-}
+pub use super::places::{CHARTS, STYLE, bundle};
 
 /// The style itself.
 #[must_use]

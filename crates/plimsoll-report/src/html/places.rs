@@ -1,0 +1,16 @@
+//! Where a server has what pages share, and what they lead to.
+
+use super::bundle;
+
+/// Where pages expect their style.
+pub const STYLE: &str = "/assets/style.css";
+/// Where pages expect the script that draws their charts by the bundle.
+pub const CHARTS: &str = "/assets/charts.js";
+/// Where pages of causes stand; the id follows.
+pub(super) const CAUSES: &str = "/causes/";
+
+/// Where pages expect the bundle that draws.
+#[must_use]
+pub fn bundle() -> String {
+    format!("/assets/{}", bundle::name())
+}
