@@ -2,8 +2,9 @@
 //!
 //! A load is cut into windows of equal length, from the event on, and before the first event back from it. What it did before is the median
 //! of the windows there. A window is as good as before where it is within the margin of that, or no worse than the worst window before: a
-//! load that scatters is not asked for more than it did undisturbed. It has recovered at the first of three such windows in a row, as a
-//! [watch](plimsoll_model::experiment::Watch) has it.
+//! load that scatters is not asked for more than it did undisturbed, but for half of what it did at least: one window before in which nothing
+//! happened, as on a machine whose CPUs others took, does not make a load that stands still as good as before. It has recovered at the first
+//! of three such windows in a row, as a [watch](plimsoll_model::experiment::Watch) has it.
 //!
 //! A load in closed loop that gets slower does less. One in open loop does as much as it is told, so that of it the mean time of a request has to be as
 //! good as well. Where a control was measured in slices between those of the treatment, each window is set against the control's slices next to it: what
@@ -21,6 +22,8 @@ const IN_A_ROW: usize = 3;
 const SHORTEST: f64 = 0.1;
 /// The longest.
 const LONGEST: f64 = 1.0;
+/// However much a load scattered before, no less than this part of what is as good counts as that.
+const LEAST_OF_SCATTER: f64 = 0.5;
 /// So much is done in a window, so that chance alone moves it by some 10 %.
 const ENOUGH: f64 = 100.0;
 
@@ -90,7 +93,8 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
         return Some(undecided(reference, lowest));
     }
     let worst = before.iter().map(|window| window.rate).fold(f64::INFINITY, f64::min);
-    let enough = (reference * (1.0 - margin)).min(worst);
+    let nearly = reference * (1.0 - margin);
+    let enough = nearly.min(worst).max(nearly * LEAST_OF_SCATTER);
     let latencies: Vec<f64> = before.iter().filter_map(|window| window.latency_ms).collect();
     let usual = (paced && !latencies.is_empty()).then(|| median(latencies.clone()));
     let longest = latencies.iter().copied().fold(0.0, f64::max);
@@ -406,6 +410,13 @@ mod tests {
         let counts = [noisy(140), vec![0; 10], noisy(140)].concat();
         let told = outcomes(&phase(&counts, &[2.0, 3.0]));
         assert_eq!(told[1], (RecoveryOutcome::Unaffected, Some(0.0)), "{told:?}");
+    }
+
+    #[test]
+    fn a_load_that_stands_still_was_affected_though_it_stood_still_for_a_moment_before() {
+        let counts = [vec![200; 8], vec![0; 2], vec![200; 10], vec![0; 10], vec![200; 10]].concat();
+        let told = outcomes(&phase(&counts, &[2.0, 3.0]));
+        assert_eq!(told, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Unaffected, Some(0.0))]);
     }
 
     #[test]

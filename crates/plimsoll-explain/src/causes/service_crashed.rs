@@ -1,6 +1,7 @@
 //! `service.crashed`: A process of the service ends by a signal.
 
 use plimsoll_model::cause::{Cause, CauseEvidence, CauseId};
+use plimsoll_model::report::GrownCalls;
 
 use super::{Definition, Known, Page, When, by_calls, by_counters, by_hand, cause, quoted};
 
@@ -21,7 +22,10 @@ const ID: CauseId = CauseId::ServiceCrashed;
 const ERRORS: [&str; 2] = ["errors.refused", "errors.reset"];
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
-    let crashed = by_calls::crashed(known);
+    // A load generator ends the processes that it made by itself.
+    let load = known.measured.load.as_ref();
+    let is_of_load = |it: &&GrownCalls| load.is_some_and(|(host, name)| it.owner == *host && it.process == *name);
+    let crashed: Vec<_> = by_calls::crashed(known).into_iter().filter(|it| !is_of_load(it)).collect();
     let Some(first) = crashed.first() else { return Vec::new() };
     let errors: Vec<CauseEvidence> =
         ERRORS.iter().filter_map(|name| by_counters::grown(name, known.evidence)).map(quoted).collect();
@@ -44,7 +48,7 @@ mod tests {
     use plimsoll_model::report::ProfileReport;
 
     use super::super::fixture::{calls, grew, profile, relay};
-    use super::super::named;
+    use super::super::{Measured, named};
     use super::*;
 
     #[test]
@@ -66,5 +70,16 @@ mod tests {
         assert!(of(&[TracedCall::Crash], "helper")[0].confidence < crashed[0].confidence);
         let starved = of(&[TracedCall::Crash, TracedCall::OomKill], "relay");
         assert!(starved.iter().all(|cause| cause.id == CauseId::MemoryOom), "{starved:?}");
+    }
+    #[test]
+    fn processes_that_the_load_ends_are_its_own() {
+        let crashed = |process| {
+            let calls = vec![calls(TracedCall::Crash, FrameKind::Host, process)];
+            let profile = ProfileReport { calls, ..profile() };
+            let load = Some(("relay".to_owned(), "plimsoll".to_owned()));
+            let measured = Measured { load, ..relay() };
+            !named(&Known { profile: Some(&profile), measured, ..Known::default() }).is_empty()
+        };
+        assert!(crashed("helper") && !crashed("plimsoll"));
     }
 }

@@ -37,17 +37,6 @@ struct Group {
 }
 
 impl Quotas {
-    /// Begins anew: what was counted until now belongs to nothing. Groups that are gone are forgotten.
-    pub(super) fn begin(&mut self) {
-        self.watched.retain(|_, group| match read(&group.stat) {
-            Some(now) => {
-                group.last = now;
-                true
-            }
-            None => false,
-        });
-    }
-
     /// A process of a host was seen: its group is watched from now on.
     pub(super) fn watch(&mut self, namespace: u64, pid: u32) {
         let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return };

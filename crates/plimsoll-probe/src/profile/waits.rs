@@ -140,16 +140,26 @@ impl Looker {
     }
 
     /// Begins anew. Processes of hosts are told by files that are kept open, which are of nobody else when their ids are; those of others are looked at
-    /// again.
+    /// again. Groups are found anew as well: a namespace that was made since may have the number of one that is gone.
     pub(super) fn begin(&mut self) {
-        self.processes.retain(|_, seen| matches!(seen, Seen::Host(_)));
+        self.processes.retain(|_, seen| match seen {
+            Seen::Other => false,
+            Seen::Host(process) => process.is_alive(),
+        });
+        self.quotas = Quotas::default();
+        self.io_limits = IoLimits::default();
+        for (pid, seen) in &self.processes {
+            if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = seen {
+                self.quotas.watch(*host, *pid);
+                self.io_limits.watch(*host, *pid);
+            }
+        }
         // What happened meanwhile is of no slice.
         let processes = self.processes.values_mut().filter_map(|seen| match seen {
             Seen::Host(process) => Some(process),
             Seen::Other => None,
         });
         processes.flat_map(|process| process.threads.values_mut()).for_each(|thread| thread.delay_ns = None);
-        self.quotas.begin();
         self.last = Instant::now();
         self.due = self.last + EVERY.0 / 2;
     }
@@ -262,6 +272,11 @@ fn seen(pid: u32, hosts: &HostNamespaces) -> Option<Seen> {
 impl Process {
     fn is_of(&self, hosts: &HostNamespaces) -> bool {
         self.identity.namespace.is_some_and(|namespace| hosts.contains_key(&namespace))
+    }
+
+    /// Whether it still runs: the file of one that has ended can no longer be read.
+    fn is_alive(&self) -> bool {
+        self.comm.read_at(&mut [0], 0).is_ok_and(|length| length > 0)
     }
 
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
@@ -407,6 +422,20 @@ mod tests {
         let us: u64 = asleep.map(|(_, waited)| waited.us).sum();
         // 20 looks, 20 ms apart: 400 ms, and more where this machine is busy. The first may have come before the program.
         assert!(us >= 300_000, "{sites:?}");
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_forgotten_before_another_one_can_have_its_id() {
+        let child = Ended(Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap());
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        let mut looker = Looker::new();
+        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+        let pid = child.0.id();
+        looker.begin();
+        assert!(looker.processes.contains_key(&pid));
+        drop(child);
+        looker.begin();
+        assert!(!looker.processes.contains_key(&pid));
     }
 
     #[test]

@@ -182,7 +182,7 @@ levels = [1000000, 1]
 difference = { phase = "mail", factor = "release", metric = "messages_per_minute", expect = "slower" }
 [run]
 min_trials = 6
-max_trials = 6
+max_trials = 12
 "#;
 
 #[test]
@@ -288,9 +288,12 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     args.extend(["--a", &quiet, "--b", &crowded, "--min-pairs", "8", "--format", "json"]);
     let told = lab.plimsoll(&args).exits(1).json();
     assert_eq!(told["outcome"], "slower", "{told}");
-    let cause = &told["causes"][0];
-    assert_eq!(cause["id"], "cpu.contended", "{} {}", told["causes"], told["profile"]["cpu_use"]);
-    assert_eq!(cause["evidence"][0]["metric"], "CPUs that host/sha256sum used");
+    // What else holds the machine back, as another test may, is told as well.
+    let causes = told["causes"].as_array().expect("a list");
+    let contended = causes.iter().find(|cause| cause["id"] == "cpu.contended");
+    let metric = contended.map(|cause| &cause["evidence"][0]["metric"]);
+    let expected = &Value::from("CPUs that host/sha256sum used");
+    assert_eq!(metric, Some(expected), "{} {}", told["causes"], told["profile"]["cpu_use"]);
     let args = ["compare", "--explain", "--a", "true", "--b", "true", "--observe"];
     for (what, says) in [("all", "expected host"), ("cgroup=/no/such", "expected a control group")] {
         lab.plimsoll(&[&args[..], &[what]].concat()).exits(2).says(says);

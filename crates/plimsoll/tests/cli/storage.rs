@@ -281,8 +281,10 @@ modes = { phase = "timed" }
     let modes = &report["verdicts"][0]["details"];
     let there = modes["background"]["reader"].as_array().expect("it came and went");
     let present = there.iter().filter(|there| **there == Value::Bool(true)).count();
-    assert_eq!(there.len(), 40);
-    assert!((5..=35).contains(&present), "{present} of 40");
+    // A measurement in which a busy machine read nothing at all has no figure.
+    let all = there.len();
+    assert_eq!(all, modes["values"].as_array().expect("a list").len());
+    assert!((35..=40).contains(&all) && (5..=all - 5).contains(&present), "{present} of {all}");
     let page = lab.plimsoll(&["show", "latest", "--format", "html"]).exits(0).stdout;
     assert!(page.contains("id=\"modes-histogram-1\"") && page.contains("id=\"modes-order-1\""));
 }
