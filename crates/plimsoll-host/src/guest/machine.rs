@@ -55,7 +55,7 @@ pub(super) struct Descriptors<'i> {
     pub(super) archive: RawFd,
     pub(super) console: RawFd,
     pub(super) status: RawFd,
-    /// With a virtual clock, the memory for orders and the monitor.
+    /// With a virtual clock, the memory for orders, and the pipe that the guest writes to until it stands still.
     pub(super) exact: Option<[RawFd; 2]>,
     /// Datagram sockets, one for each interface.
     pub(super) links: Vec<(RawFd, &'i Interface)>,
@@ -92,19 +92,17 @@ impl Machine {
             // is not to be seen, and chance begins alike in each run.
             command.args(["-icount", "shift=1,sleep=off", "-rtc", "base=2000-01-01,clock=vm", "-seed", "1"]);
         }
-        if let Some([memory, monitor]) = descriptors.exact {
+        if let Some([memory, still]) = descriptors.exact {
             let size = exact::MEMORY;
             let memory =
                 format!("memory-backend-file,id=orders,share=on,size={size},mem-path=/proc/self/fd/{memory}");
-            command
-                .args(["-object", &memory, "-device", "ivshmem-plain,memdev=orders"])
-                .args(["-device", "pvpanic-pci", "-action", "panic=pause"])
-                .args([
-                    "-chardev",
-                    &format!("socket,id=monitor,fd={monitor}"),
-                    "-mon",
-                    "chardev=monitor,mode=control",
-                ]);
+            let port = format!("isa-debugcon,iobase={},chardev=still", exact::PORT);
+            command.args(["-object", &memory, "-device", "ivshmem-plain,memdev=orders"]).args([
+                "-chardev",
+                &format!("file,id=still,path=/proc/self/fd/{still}"),
+                "-device",
+                &port,
+            ]);
         }
         for (n, (descriptor, interface)) in descriptors.links.iter().enumerate() {
             let mtu = interface

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::lab::Lab;
 
 const TWO_HOSTS: &str = r#"

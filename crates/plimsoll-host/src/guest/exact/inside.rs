@@ -13,13 +13,10 @@ use nix::sys::signal::SigSet;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::{GO_ON, IDLE, MEMORY};
+use super::{GO_ON, IDLE, MEMORY, PORT, TO_WRITE};
 
-/// The PCI ids of QEMU's devices (QEMU, docs/specs/pci-ids.rst), and the file of the memory that is of use.
+/// The PCI ids of QEMU's device (QEMU, docs/specs/pci-ids.rst), and the file of the memory that is of use.
 const MEMORY_DEVICE: (&str, &str, &str) = ("0x1af4", "0x1110", "resource2");
-const STOP_DEVICE: (&str, &str, &str) = ("0x1b36", "0x0011", "resource0");
-/// What a guest writes to `pvpanic` (QEMU, docs/specs/pvpanic.rst). A write stops it, since QEMU runs with `-action panic=pause`.
-const STOP: u8 = 1;
 
 /// All that it takes.
 pub(in super::super) struct Inside {
@@ -27,7 +24,8 @@ pub(in super::super) struct Inside {
     port: File,
     agent: PipeWriter,
     memory: Mapped,
-    stop: Mapped,
+    /// How many bytes it writes to stand still.
+    to_write: u32,
     /// What has come by the port of a frame that is not whole yet.
     begun: Vec<u8>,
 }
@@ -47,10 +45,11 @@ impl Inside {
         let idle = File::options().read(true).write(true).open(IDLE).map_err(failed(IDLE))?;
         let (reader, agent) = io::pipe().map_err(failed("making the agent's pipe"))?;
         let memory = device(MEMORY_DEVICE).and_then(|file| Mapped::open(&file, MEMORY as usize));
-        let stop = device(STOP_DEVICE).and_then(|file| Mapped::open(&file, 1));
         let memory = memory.map_err(failed("finding the memory of its orders (ivshmem)"))?;
-        let stop = stop.map_err(failed("finding the device that stops it (pvpanic)"))?;
-        Ok((Self { idle, port, agent, memory, stop, begun: Vec::new() }, reader))
+        // The thread that does its work has the right as well: it is made afterwards.
+        port::allow().map_err(failed("being allowed to write to the port that stops it (ioperm)"))?;
+        let to_write = memory.number(TO_WRITE as usize);
+        Ok((Self { idle, port, agent, memory, to_write, begun: Vec::new() }, reader))
     }
 
     /// Does its work in a thread from now on, until the controller has nothing more to say.
@@ -78,7 +77,7 @@ impl Inside {
         }
         if idle {
             self.idle.read_exact(&mut [0])?;
-            self.stop.write(STOP);
+            (0..self.to_write).for_each(|_| port::write());
             // Some time later, of which nothing is to be seen in here.
             let frame = self.memory.frame();
             if frame == GO_ON {
@@ -144,36 +143,71 @@ impl Mapped {
         Ok(Self { start, length })
     }
 
-    /// Writes its first byte.
-    fn write(&self, value: u8) {
-        #[expect(unsafe_code, reason = "what a device does at a write is none of the compiler's business")]
-        // SAFETY: It is mapped, at least one byte long, and only this thread has it.
+    /// A byte of it.
+    fn byte(&self, at: usize) -> u8 {
+        assert!(at < self.length, "a frame is longer than the memory");
+        #[expect(unsafe_code, reason = "what the other side has written since the compiler does not know")]
+        // SAFETY: It is mapped, and this long.
         unsafe {
-            self.start.write_volatile(value);
+            self.start.add(at).read_volatile()
         }
+    }
+
+    /// Four bytes of it, the lowest first.
+    fn number(&self, at: usize) -> u32 {
+        u32::from_le_bytes([0, 1, 2, 3].map(|n| self.byte(at + n)))
     }
 
     /// The frame in it, behind its length.
     fn frame(&self) -> Vec<u8> {
-        let byte = |at: usize| {
-            assert!(at < self.length, "a frame is longer than the memory");
-            #[expect(
-                unsafe_code,
-                reason = "what the other side has written since the compiler does not know"
-            )]
-            // SAFETY: It is mapped, and this long.
-            unsafe {
-                self.start.add(at).read_volatile()
-            }
-        };
-        let length = u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)]) as usize;
-        (4..length + 4).map(byte).collect()
+        let length = self.number(0) as usize;
+        (4..length + 4).map(|at| self.byte(at)).collect()
     }
 }
 
 // SAFETY: It is memory of the process, and belongs to who has it.
 #[expect(unsafe_code, reason = "a pointer says nothing of who may have it")]
 unsafe impl Send for Mapped {}
+
+/// The port of PCs that QEMU's `isa-debugcon` listens to.
+#[cfg(target_arch = "x86_64")]
+mod port {
+    use std::arch::asm;
+    use std::io;
+
+    use nix::libc;
+
+    use super::PORT;
+
+    /// Lets this thread write to it, and those that it makes.
+    pub(super) fn allow() -> io::Result<()> {
+        #[expect(unsafe_code, reason = "the right to a port is to be had by ioperm alone")]
+        // SAFETY: It changes no memory.
+        let result = unsafe { libc::ioperm(PORT.into(), 1, 1) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Writes a byte to it.
+    pub(super) fn write() {
+        #[expect(unsafe_code, reason = "a port is written to by an instruction of its own")]
+        // SAFETY: The thread is allowed to, and behind the port nothing is that could change memory which the compiler knows of.
+        unsafe {
+            asm!("out dx, al", in("dx") PORT, in("al") 0_u8, options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// Other machines have no such port.
+#[cfg(not(target_arch = "x86_64"))]
+mod port {
+    use std::io;
+
+    pub(super) fn allow() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn write() {}
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,20 +2,21 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
-use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use plimsoll_model::frame::ToAgent;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::ioctl_fionread;
 
-use super::MEMORY;
+use super::{MEMORY, TO_WRITE};
 
 /// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,13 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A load that has ended is told before the guest stands still: so long is waited for that, before a frame goes to a load that runs.
 const MOMENT: Duration = Duration::from_millis(100);
 
+/// How many bytes the pipe is to hold that the guest writes to, to stand still: as few as a pipe may.
+const PIPE: i32 = 4096;
+
 /// What the relay is made of, until QEMU runs.
 pub(in super::super) struct Outside {
     memory: File,
-    monitor: UnixStream,
+    still: io::PipeReader,
+    /// How many bytes come by it each time.
+    to_read: u32,
     urgent: io::PipeWriter,
     /// QEMU's ends.
-    theirs: (UnixStream, io::PipeReader),
+    theirs: (io::PipeWriter, io::PipeReader),
 }
 
 enum Event {
@@ -43,12 +49,15 @@ impl Outside {
     pub(in super::super) fn new() -> io::Result<Self> {
         let memory = File::from(memfd_create("plimsoll-orders", MemfdFlags::empty())?);
         memory.set_len(MEMORY)?;
-        let (monitor, qemu) = UnixStream::pair()?;
+        let (still, qemu) = io::pipe()?;
+        let holds = fcntl(&qemu, FcntlArg::F_SETPIPE_SZ(PIPE))?;
+        let to_read = u32::try_from(holds).map_err(io::Error::other)? + 1;
+        memory.write_all_at(&to_read.to_le_bytes(), TO_WRITE)?;
         let (pipe, urgent) = io::pipe()?;
-        Ok(Self { memory, monitor, urgent, theirs: (qemu, pipe) })
+        Ok(Self { memory, still, to_read, urgent, theirs: (qemu, pipe) })
     }
 
-    /// What QEMU inherits by number: the memory, and its monitor.
+    /// What QEMU inherits by number: the memory, and where the guest writes to stand still.
     pub(in super::super) fn descriptors(&self) -> [(i32, std::os::fd::BorrowedFd<'_>); 2] {
         [&self.memory as &dyn AsFd, &self.theirs.0].map(|end| (end.as_fd().as_raw_fd(), end.as_fd()))
     }
@@ -60,28 +69,34 @@ impl Outside {
 
     /// Relays from now on what comes over this process's standard input, in threads that end with it or with QEMU.
     pub(in super::super) fn start(self) -> io::Result<()> {
-        let Self { memory, monitor, urgent, theirs } = self;
+        let Self { memory, still, to_read, urgent, theirs } = self;
         drop(theirs);
         let controller = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let (tell, events) = channel();
-        let (again, answers) = (tell.clone(), BufReader::new(monitor.try_clone()?));
+        let again = tell.clone();
+        let (go_on, goes_on) = channel();
         let named = |name: &str| thread::Builder::new().name(name.into());
-        named("guest-monitor").spawn(move || stops(answers, &again))?;
+        named("guest-still").spawn(move || stops(still, to_read, &goes_on, &again))?;
         named("guest-frames").spawn(move || frames(controller, &tell))?;
-        let relay = Relay { memory, monitor, urgent: Some(urgent), waiting: VecDeque::new(), ended: false };
+        let relay = Relay { memory, go_on, urgent: Some(urgent), waiting: VecDeque::new(), ended: false };
         named("guest-orders").spawn(move || relay.run(&events))?;
         Ok(())
     }
 }
 
-/// Tells each time that QEMU has stopped the guest.
-fn stops(answers: BufReader<UnixStream>, tell: &Sender<Event>) {
-    for line in answers.lines().map_while(Result::ok) {
-        let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-        if said["event"] == "STOP" && tell.send(Event::Stopped).is_err() {
-            return;
+/// Tells each time that the guest stands still, and lets it go on when that is said: the pipe that it writes to is full until then.
+fn stops(mut still: io::PipeReader, to_read: u32, goes_on: &Receiver<()>, tell: &Sender<Event>) {
+    let mut wait = || -> io::Result<()> {
+        let mut pipe = [PollFd::new(still.as_fd(), PollFlags::POLLIN)];
+        poll(&mut pipe, PollTimeout::NONE)?;
+        if pipe[0].revents().is_none_or(|events| !events.contains(PollFlags::POLLIN)) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
-    }
+        tell.send(Event::Stopped).map_err(io::Error::other)?;
+        goes_on.recv().map_err(io::Error::other)?;
+        still.read_exact(&mut vec![0; to_read as usize])
+    };
+    while wait().is_ok() {}
 }
 
 /// Tells each frame, with its length before it, until there are no more.
@@ -104,7 +119,7 @@ fn frames(mut from: File, tell: &Sender<Event>) {
 /// Which frame goes to the guest when, and how.
 struct Relay {
     memory: File,
-    monitor: UnixStream,
+    go_on: Sender<()>,
     /// None once the controller has nothing more to say.
     urgent: Option<io::PipeWriter>,
     waiting: VecDeque<Vec<u8>>,
@@ -129,7 +144,6 @@ impl Relay {
     }
 
     fn relay(&mut self, events: &Receiver<Event>) -> io::Result<()> {
-        self.command("qmp_capabilities")?;
         let mut state = State::Busy;
         loop {
             let event = if self.waiting.is_empty() {
@@ -171,22 +185,18 @@ impl Relay {
     /// Lets a guest that stands still go on with a frame.
     fn hand_over(&mut self, frame: &[u8]) -> io::Result<()> {
         let length = u32::try_from(frame.len()).map_err(io::Error::other)?;
-        if frame.len() as u64 + 4 > MEMORY {
+        if frame.len() as u64 + 4 > TO_WRITE {
             return Err(io::Error::other("a frame is longer than the memory for it"));
         }
         self.memory.write_all_at(frame, 4)?;
         self.memory.write_all_at(&length.to_le_bytes(), 0)?;
-        self.command("cont")
+        self.go_on.send(()).map_err(io::Error::other)
     }
 
     /// Whether something is on its way to the port, which is not read while the guest stands still.
     fn is_under_way(&self) -> io::Result<bool> {
         let Some(urgent) = &self.urgent else { return Ok(false) };
         Ok(ioctl_fionread(urgent)? > 0)
-    }
-
-    fn command(&mut self, name: &str) -> io::Result<()> {
-        writeln!(self.monitor, "{{\"execute\":\"{name}\"}}")
     }
 }
 
@@ -206,27 +216,48 @@ mod tests {
     }
 
     /// A relay whose other ends the test holds.
-    fn relay() -> (Sender<Event>, File, BufReader<UnixStream>, io::PipeReader) {
-        let (monitor, qemu) = UnixStream::pair().unwrap();
-        qemu.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    fn relay() -> (Sender<Event>, File, Receiver<()>, io::PipeReader) {
+        let (go_on, goes_on) = channel();
         let (port, urgent) = io::pipe().unwrap();
         let memory = tempfile::tempfile().unwrap();
         let (tell, events) = channel();
         let relay = Relay {
             memory: memory.try_clone().unwrap(),
-            monitor,
+            go_on,
             urgent: Some(urgent),
             waiting: VecDeque::new(),
             ended: false,
         };
         thread::spawn(move || relay.run(&events));
-        (tell, memory, BufReader::new(qemu), port)
+        (tell, memory, goes_on, port)
     }
 
-    fn said(monitor: &mut BufReader<UnixStream>) -> String {
-        let mut line = String::new();
-        monitor.read_line(&mut line).unwrap();
-        line
+    fn wait(goes_on: &Receiver<()>) {
+        goes_on.recv_timeout(Duration::from_secs(20)).expect("the guest goes on");
+    }
+
+    #[test]
+    fn a_guest_stands_still_until_it_is_let_go_on() {
+        let Outside { memory, still, to_read, theirs: (mut qemu, _), .. } = Outside::new().unwrap();
+        let mut length = [0; 4];
+        memory.read_exact_at(&mut length, TO_WRITE).unwrap();
+        assert_eq!(u32::from_le_bytes(length), to_read);
+        let ((go_on, goes_on), (tell, events)) = (channel(), channel());
+        thread::spawn(move || stops(still, to_read, &goes_on, &tell));
+        let (told, written) = channel();
+        thread::spawn(move || {
+            for _ in 0..2 {
+                (0..to_read).for_each(|_| qemu.write_all(&[0]).unwrap());
+                told.send(()).unwrap();
+            }
+        });
+        for _ in 0..2 {
+            assert!(matches!(events.recv_timeout(Duration::from_secs(20)), Ok(Event::Stopped)));
+            assert!(written.recv_timeout(MOMENT).is_err(), "it was not let go on");
+            go_on.send(()).unwrap();
+            written.recv_timeout(Duration::from_secs(20)).expect("it goes on");
+        }
+        assert!(events.recv_timeout(Duration::from_secs(20)).is_err(), "QEMU has ended");
     }
 
     fn in_memory(memory: &File) -> Vec<u8> {
@@ -239,15 +270,14 @@ mod tests {
 
     #[test]
     fn frames_wait_until_the_guest_stands_still_and_come_one_at_a_time() {
-        let (tell, memory, mut monitor, _port) = relay();
+        let (tell, memory, goes_on, _port) = relay();
         let frames = [1, 2].map(|id| framed(&ToAgent::FlushCaches { id }));
         for frame in &frames {
             tell.send(Event::Frame(Some(frame.clone()))).unwrap();
         }
-        assert!(said(&mut monitor).contains("qmp_capabilities"));
         for frame in &frames {
             tell.send(Event::Stopped).unwrap();
-            assert!(said(&mut monitor).contains("cont"));
+            wait(&goes_on);
             assert_eq!(in_memory(&memory), *frame);
         }
     }
@@ -258,11 +288,10 @@ mod tests {
         let length = u32::try_from(run.len()).unwrap().to_be_bytes();
         let run = [&length[..], run.as_bytes()].concat();
         assert!(is_load(&run));
-        let (tell, _memory, mut monitor, mut port) = relay();
-        said(&mut monitor);
+        let (tell, _memory, goes_on, mut port) = relay();
         tell.send(Event::Stopped).unwrap();
         tell.send(Event::Frame(Some(run))).unwrap();
-        said(&mut monitor);
+        wait(&goes_on);
         let end = framed(&ToAgent::End { id: 1 });
         tell.send(Event::Frame(Some(end.clone()))).unwrap();
         let mut came = vec![0; end.len()];
@@ -272,8 +301,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_stands_still_before_it_has_read_its_port_goes_on_to_read_it() {
-        let (tell, memory, mut monitor, port) = relay();
-        said(&mut monitor);
+        let (tell, memory, goes_on, port) = relay();
         let frame = framed(&ToAgent::FlushCaches { id: 3 });
         // As if it had been sent to a load that has ended meanwhile.
         let mut urgent = port;
@@ -281,11 +309,11 @@ mod tests {
         let run = r#"{"run":{"id":1,"load":{"name":"l","targets":[],"sources":[],"kind":{"http":{"connections":5}}}}}"#;
         let length = u32::try_from(run.len()).unwrap().to_be_bytes();
         tell.send(Event::Frame(Some([&length[..], run.as_bytes()].concat()))).unwrap();
-        assert!(said(&mut monitor).contains("cont"));
+        wait(&goes_on);
         tell.send(Event::Frame(Some(frame.clone()))).unwrap();
         thread::sleep(3 * MOMENT);
         tell.send(Event::Stopped).unwrap();
-        assert!(said(&mut monitor).contains("cont"));
+        wait(&goes_on);
         assert_eq!(in_memory(&memory), super::super::GO_ON);
         let mut came = vec![0; frame.len()];
         urgent.read_exact(&mut came).unwrap();
@@ -294,11 +322,10 @@ mod tests {
 
     #[test]
     fn the_end_of_the_controller_is_a_frame_without_length_for_a_guest_that_stands_still() {
-        let (tell, memory, mut monitor, _port) = relay();
-        said(&mut monitor);
+        let (tell, memory, goes_on, _port) = relay();
         tell.send(Event::Stopped).unwrap();
         tell.send(Event::Frame(None)).unwrap();
-        assert!(said(&mut monitor).contains("cont"));
+        wait(&goes_on);
         assert_eq!(in_memory(&memory), [0; 0]);
     }
 }
