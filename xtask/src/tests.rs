@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
 
 use crate::sources::sources;
 use crate::{browser, circles, guest_kernel, kinds, layers, licences, packages, python, shell};
@@ -24,20 +27,49 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     licences::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     shell::run("env", &["RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--locked"])?;
-    // The tests that are marked as ignored are those that need root or a program which was installed above.
-    shell::cargo(&[
-        "test",
-        "--workspace",
-        "--locked",
-        "--no-fail-fast",
-        "--",
-        "--include-ignored",
-        "--test-threads=1",
-    ])?;
+    run_tests()?;
     // The tests have built the example with the features of the whole workspace; `cargo run` would build it once more.
     let write = target.join("debug/examples/reference");
     shell::run(&write.display().to_string(), &[FRESH])?;
     compare_docs()
+}
+
+/// The black-box stories.
+const STORIES: &str = "cli";
+/// So many of them run at once. They mostly wait; and since a test looks only at what its own run made, each has to hold beside two others.
+const AT_ONCE: &str = "3";
+
+/// Builds all tests, and runs one binary of them after the other.
+fn run_tests() -> Result<(), String> {
+    let of_all = ["--workspace", "--locked"];
+    let build = ["test", "--no-run", "--message-format=json-render-diagnostics"];
+    let built = shell::output("cargo", &[&build[..], &of_all].concat())?;
+    let failed = built.lines().filter_map(binary).filter_map(|(name, folder, program)| {
+        eprintln!("     Running {name}: {program}");
+        // Tests that are marked as ignored are those that need root or a program which was installed above. Others than stories may measure, or
+        // do something to the whole process.
+        let at_once = if name == STORIES { AT_ONCE } else { "1" };
+        let mut tests = Command::new(&program);
+        tests.args(["--include-ignored", "--test-threads", at_once]).current_dir(folder);
+        match tests.status() {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("{name}: {status}")),
+            Err(error) => Some(format!("{program}: {error}")),
+        }
+    });
+    let failed: Vec<String> = failed.collect();
+    shell::cargo(&[&["test", "--doc"][..], &of_all].concat())?;
+    if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
+}
+
+/// The name of a binary with tests, the folder of its package, and its file, from what cargo says of what it has built.
+fn binary(line: &str) -> Option<(String, PathBuf, String)> {
+    let built: Value = serde_json::from_str(line).ok()?;
+    let is_test = built["profile"]["test"] == true;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let manifest = PathBuf::from(text(&built["manifest_path"])?);
+    let found = (text(&built["target"]["name"])?, manifest.parent()?.to_owned(), text(&built["executable"])?);
+    is_test.then_some(found)
 }
 
 /// Fails where something is not formatted, also in modules that the macro of a registry declares: cargo does not find those.

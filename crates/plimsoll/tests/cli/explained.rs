@@ -28,7 +28,7 @@ max_trials = 6
 "#;
 
 /// The first cause of a run of [`TWO_HOSTS`] with this factor and claim.
-fn first_cause(experiment: &str) -> serde_json::Value {
+fn first_cause(experiment: &str) -> Value {
     let lab = Lab::new();
     let file = lab.file("fault.toml", &format!("{TWO_HOSTS}{experiment}"));
     let told = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]);
