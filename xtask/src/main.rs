@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | fuzz`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -6,6 +6,7 @@ mod browser;
 mod charts;
 mod circles;
 mod faults;
+mod fuzz;
 mod guest_kernel;
 mod kinds;
 mod layers;
@@ -26,7 +27,9 @@ cargo xtask charts            make the program that draws the charts of pages an
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
 cargo xtask faults [NAME [PROGRAM]]
                               inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
-                              FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own";
+                              FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own
+cargo xtask fuzz [READER|all [SECONDS]]
+                              fuzz every reader of text and packets for 10 s each, or this one for so long";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -51,6 +54,10 @@ fn main() -> ExitCode {
         ["faults"] => faults::run(None, None),
         ["faults", only] => faults::run(Some(only), None),
         ["faults", only, program] => faults::run(Some(only), Some(program)),
+        ["fuzz"] => fuzz::run(None, "10"),
+        ["fuzz", "all", seconds] => fuzz::run(None, seconds),
+        ["fuzz", reader] => fuzz::run(Some(reader), "10"),
+        ["fuzz", reader, seconds] => fuzz::run(Some(reader), seconds),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

@@ -54,7 +54,7 @@ pub use confirm::intervention;
 pub use contrast::shortfalls;
 pub use packets::time_sequences;
 pub use profile::{all_stacks, stacks};
-pub use runs::{RunContrast, runs};
+pub use runs::{RunContrast, RunFigure, figures_of, runs};
 
 /// What explains a difference.
 #[derive(Clone, Debug, Default)]

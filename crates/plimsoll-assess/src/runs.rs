@@ -33,6 +33,43 @@ pub struct RunContrast {
     pub profile: Option<ProfileReport>,
 }
 
+/// A figure of a run, trial by trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunFigure {
+    /// The phase that it was measured in.
+    pub phase: String,
+    /// The levels of the cell.
+    pub cell: BTreeMap<String, String>,
+    /// What it is.
+    pub metric: Metric,
+    /// The number of each trial that has it, and how much it is there.
+    pub values: Vec<(u32, f64)>,
+}
+
+/// Every figure of each measured phase of a run, in each of its cells.
+#[must_use]
+pub fn figures_of(plan: &Plan, trials: &[TrialRecord]) -> Vec<RunFigure> {
+    let phases: BTreeSet<&str> = trials
+        .iter()
+        .flat_map(|trial| &trial.phases)
+        .filter(|phase| !phase.slices.is_empty())
+        .map(|phase| phase.name.as_str())
+        .collect();
+    let mut all = Vec::new();
+    for cell in &plan.cells {
+        let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
+        for (phase, metric) in phases.iter().flat_map(|phase| Metric::ALL.map(|metric| (*phase, metric))) {
+            let figure = |trial: &&TrialRecord| Some((trial.number, contrast::figure(trial, phase, metric)?));
+            let values: Vec<(u32, f64)> = of_cell.iter().filter_map(figure).collect();
+            if !values.is_empty() {
+                let (phase, cell) = (phase.to_owned(), cell.levels.clone());
+                all.push(RunFigure { phase, cell, metric, values });
+            }
+        }
+    }
+    all
+}
+
 /// Compares what the claims of both runs measure, in each cell that both have.
 #[must_use]
 pub fn runs<'t>(

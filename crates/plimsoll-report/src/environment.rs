@@ -17,6 +17,12 @@ pub(crate) fn lines(report: &RunReport) -> Vec<(String, String)> {
             _ => format!("machine of {}", machine.hosts.join(", ")),
         };
         lines.push((whose, of_machine(machine)));
+        let built = machine.compiler.as_ref().map(|compiler| format!("compiled with {compiler}"));
+        let started = machine.command_line.as_ref().map(|words| format!("started with {words}"));
+        let kernel: Vec<String> = built.into_iter().chain(started).collect();
+        if !kernel.is_empty() {
+            lines.push(("kernel".to_owned(), kernel.join("; ")));
+        }
         if !machine.changed_sysctls.is_empty() {
             lines.push(("changed sysctls".to_owned(), changed(machine)));
         }

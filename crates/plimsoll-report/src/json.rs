@@ -43,23 +43,46 @@ pub fn pretty(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(out)
 }
 
+/// Writes a value on a line of its own, in strings as [`pretty`] has them.
+///
+/// # Errors
+/// Those of the writer.
+pub fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *out, HarmlessLine))?;
+    writeln!(out)
+}
+
+/// The form without blanks, in which strings have nothing that a terminal obeys.
+struct HarmlessLine;
+
+impl Formatter for HarmlessLine {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        harmless(out, fragment)
+    }
+}
+
+/// Writes a part of a string. What a terminal would obey is escaped.
+fn harmless<W: ?Sized + Write>(out: &mut W, fragment: &str) -> io::Result<()> {
+    let mut rest = fragment;
+    while let Some(place) = rest.find(escape::disturbs) {
+        let (plain, begins) = rest.split_at(place);
+        let disturbing = begins.chars().next().expect("it was found there");
+        out.write_all(plain.as_bytes())?;
+        for unit in disturbing.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        rest = &begins[disturbing.len_utf8()..];
+    }
+    out.write_all(rest.as_bytes())
+}
+
 /// The usual indented form, in which strings have nothing that a terminal obeys.
 #[derive(Default)]
 struct Harmless(PrettyFormatter<'static>);
 
 impl Formatter for Harmless {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(place) = rest.find(escape::disturbs) {
-            let (plain, begins) = rest.split_at(place);
-            let disturbing = begins.chars().next().expect("it was found there");
-            out.write_all(plain.as_bytes())?;
-            for unit in disturbing.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}")?;
-            }
-            rest = &begins[disturbing.len_utf8()..];
-        }
-        out.write_all(rest.as_bytes())
+        harmless(out, fragment)
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
@@ -114,6 +137,12 @@ mod tests {
         assert_eq!(written(&plain), serde_json::to_string_pretty(&plain).unwrap() + "\n");
         let nasty = serde_json::json!({ "\u{9b}2J": "\u{1b}[2J \u{202e}\u{7f} \u{e0041} ä\r\n" });
         let text = written(&nasty);
+        assert!(!text.contains(|c| c != '\n' && escape::disturbs(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), nasty);
+        let mut out = Vec::new();
+        line(&mut out, &nasty).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!((text.matches('\n').count(), text.ends_with('\n')), (1, true));
         assert!(!text.contains(|c| c != '\n' && escape::disturbs(c)), "{text:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), nasty);
     }

@@ -7,6 +7,7 @@
 
 mod claim;
 mod error;
+mod imported;
 mod labels;
 mod remove;
 mod schema;
@@ -26,6 +27,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 pub use claim::Claim;
 pub use error::StoreError;
+pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
 pub use search::{Experiment, Listed, Search};
 pub use times::Times;

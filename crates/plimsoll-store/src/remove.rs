@@ -31,15 +31,28 @@ impl Store {
         shrunk.map_err(|source| failed(&self.path, "give room back to the disk", source))
     }
 
-    /// How many bytes the trials of each run take in the file, by the run's id.
+    /// How many bytes the trials of each run, or its imported texts, take in the file, by the run's id.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn bytes(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let doing = |source| failed(&self.path, "measure the runs", source);
-        let mut statement = self.connection.prepare(schema::BYTES).map_err(doing)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        let mut queries = vec![schema::BYTES];
+        // An older version may have made the file, and this one may not write to it.
+        queries.extend(
+            self.connection.table_exists(None, "imported").map_err(doing)?.then_some(schema::BYTES_IMPORTED),
+        );
+        let mut all = BTreeMap::new();
+        for query in queries {
+            let mut statement = self.connection.prepare(query).map_err(doing)?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?))).map_err(doing)?;
+            for row in rows {
+                let (run, bytes) = row.map_err(doing)?;
+                *all.entry(run).or_default() += bytes;
+            }
+        }
+        Ok(all)
     }
 }
 
@@ -48,10 +61,12 @@ mod tests {
     use plimsoll_model::observation::TrialRecord;
 
     use super::*;
+    use crate::Packing;
     use crate::tests::{entry, phase, trial};
 
     fn full(store: &Store, run: &str) {
-        store.put_run(&entry(run, 10)).unwrap();
+        let text = Packing::new(&b"Requests per second: 5"[..]).finish("ab.txt").unwrap();
+        store.put_imported(&entry(run, 10), &[text]).unwrap();
         store.put_trial(run, &trial(1)).unwrap();
         store.put_versions(run, &serde_json::json!({ "plimsoll": "0.1.0" })).unwrap();
         store.put_inventories(run, &[("server".to_owned(), serde_json::json!({}))].into()).unwrap();

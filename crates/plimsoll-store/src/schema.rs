@@ -94,8 +94,20 @@ create index if not exists runs_by_tag on tags (tag, run);
 create index if not exists baselines_by_run on baselines (run);
 ";
 
+/// What other tools wrote, of runs that were imported, which came later too.
+const IMPORTED: &str = "
+create table if not exists imported (
+    run text not null references runs (id),
+    ordinal integer not null,
+    name text not null,
+    bytes integer not null,
+    packed blob not null,
+    primary key (run, ordinal)
+) strict;
+";
+
 /// What is stored of a run, and the run itself at last. Phases and series go with their trials.
-pub(crate) const REMOVE_RUN: [&str; 8] = [
+pub(crate) const REMOVE_RUN: [&str; 9] = [
     "delete from trials where run = ?1",
     "delete from inventories where run = ?1",
     "delete from versions where run = ?1",
@@ -103,6 +115,7 @@ pub(crate) const REMOVE_RUN: [&str; 8] = [
     "delete from remarks where run = ?1",
     "delete from baselines where run = ?1",
     "delete from outcomes where run = ?1",
+    "delete from imported where run = ?1",
     "delete from runs where id = ?1",
 ];
 
@@ -113,6 +126,13 @@ select run, sum(bytes) from (
     union all select run, coalesce(octet_length(record), 0) from trials
     union all select id, octet_length(source) from runs
 ) group by run";
+
+pub(crate) const BYTES_IMPORTED: &str = "select run, sum(octet_length(packed)) from imported group by run";
+
+pub(crate) const PUT_IMPORTED: &str = "insert into imported values (?1, ?2, ?3, ?4, ?5)";
+
+pub(crate) const IMPORTED_OF: &str =
+    "select name, bytes, packed from imported where run = ?1 order by ordinal";
 
 pub(crate) const PUT_TAG: &str = "insert or ignore into tags values (?1, ?2)";
 
@@ -247,5 +267,6 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.execute_batch(VERSIONS)?;
     connection.execute_batch(LABELS)?;
     connection.execute_batch(INDEXES)?;
+    connection.execute_batch(IMPORTED)?;
     Ok(FORMAT)
 }

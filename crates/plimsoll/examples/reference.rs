@@ -9,6 +9,7 @@ use clap::CommandFactory;
 use plimsoll::args::Args;
 use plimsoll_import::figures::{Better, Checked, formats::ALL};
 use plimsoll_model::cause::CauseId;
+use plimsoll_model::event::EventLine;
 use plimsoll_model::experiment::{
     BoundExpect, DeliveryExpect, DifferenceExpect, Experiment, InteractionExpect, ModesExpect, PathExpect,
     RecoveryExpect, SearchExpect,
@@ -30,6 +31,7 @@ fn main() -> io::Result<()> {
         ("run", schemars::schema_for!(RunReport)),
         ("verdict", schemars::schema_for!(Verdict)),
         ("trace", schemars::schema_for!(TraceReport)),
+        ("event", schemars::schema_for!(EventLine)),
     ] {
         let text = serde_json::to_string_pretty(&schema)? + "\n";
         fs::write(folder.join(format!("{name}.schema.json")), text)?;

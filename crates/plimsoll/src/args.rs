@@ -10,7 +10,7 @@ mod serving;
 mod watching;
 
 pub use environment::parse;
-pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Way};
+pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
@@ -233,6 +233,8 @@ pub enum Format {
     Postal,
     /// Sampled stacks, one on each line, for tools that draw flame graphs; with the samples of both sides where two are compared.
     Folded,
+    /// Of a run that goes on: what happens, as it happens, a JSON object on each line: schema plimsoll.event/1.
+    Jsonl,
 }
 
 /// How to print what has no charts.
@@ -243,6 +245,18 @@ pub enum PlainFormat {
     Text,
     /// For programs.
     Json,
+}
+
+/// How to print what has charts, but is no run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// One page with charts, for a browser.
+    Html,
 }
 
 /// Arguments of `list`.
@@ -378,11 +392,12 @@ pub struct JudgeArgs {
     pub decimal: Option<Decimal>,
     /// How to print the verdict.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
-    pub format: PlainFormat,
+    pub format: PageFormat,
 }
 
 /// What stands before the decimals of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum Decimal {
     /// 108.43
     Point,

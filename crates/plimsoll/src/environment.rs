@@ -110,6 +110,8 @@ fn machine(host: String, found: &Inventory, inventory: serde_json::Value) -> Mac
     Machine {
         hosts: vec![host],
         kernel: found.kernel.release.clone(),
+        compiler: found.kernel.compiler.clone(),
+        command_line: found.kernel.command_line.clone(),
         os: found.os.clone(),
         cpu: found.cpus.model.clone(),
         cpus: found.cpus.count,

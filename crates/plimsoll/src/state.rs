@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_model::report::RunStatus;
+use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_report::html::bundle;
-use plimsoll_store::{RunEntry, Store};
+use plimsoll_store::{RunEntry, ShortOutcome, Store};
 
 use crate::failure::Failure;
 use crate::page::Page;
@@ -77,4 +78,20 @@ pub(crate) fn keep_bundle(page: &Path) -> Result<(), Failure> {
     Page::at(&path)
         .and_then(|file| file.write(|out| out.write_all(text.as_bytes())))
         .map_err(|error| Failure::io("write", &path, &error))
+}
+
+/// Eight letters and digits: enough to tell the runs of one file apart, few enough to type.
+pub(crate) fn new_id() -> String {
+    const LETTERS: &[u8] = b"abcdefghjkmnpqrstvwxyz0123456789";
+    let random: u64 = rand::random();
+    (0..8).map(|place| char::from(LETTERS[(random >> (5 * place)) as usize % LETTERS.len()])).collect()
+}
+
+/// What was found, for lists of runs.
+pub(crate) fn in_short(verdict: &Verdict) -> ShortOutcome {
+    ShortOutcome {
+        claim: verdict.claim.clone(),
+        outcome: verdict.outcome.name().to_owned(),
+        holds: verdict.standing() == Standing::Holds,
+    }
 }

@@ -19,8 +19,6 @@ use crate::{curve, in_words, prefix, slices, validity};
 const CLAIM: &str = "growth";
 /// What is measured: the time of a round.
 const METRIC: &str = "round_ms";
-/// Points of a drawn curve.
-const DRAWN: u32 = 60;
 
 impl ClaimKind for GrowthClaim {
     /// One finding for each curve.
@@ -53,7 +51,7 @@ fn finding(claim: &GrowthClaim, cell: BTreeMap<String, String>, trials: &[TrialR
         knee_interval: growth.and_then(|growth| growth.knee_interval),
         bytes_per_worker: stats::median_slope(&memories(&rounds)),
         points: points(&rounds),
-        curve: growth.map_or_else(Vec::new, drawn),
+        curve: growth.map_or_else(Vec::new, Growth::drawn),
     };
     Finding::new(verdict, details)
 }
@@ -116,12 +114,6 @@ fn points(rounds: &[Rounds]) -> Vec<GrowthPointReport> {
         }
     };
     numbers.into_iter().map(point).collect()
-}
-
-fn drawn(growth: &Growth) -> Vec<[f64; 2]> {
-    let (low, high) = (growth.smallest.ln(), growth.largest.ln());
-    let at = |i: u32| (low + (high - low) * f64::from(i) / f64::from(DRAWN)).exp();
-    (0..=DRAWN).map(at).map(|n| [n, growth.time(n)]).collect()
 }
 
 #[cfg(test)]

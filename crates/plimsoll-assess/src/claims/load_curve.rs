@@ -31,8 +31,6 @@ const IDLE: usize = 2;
 const LEAST_CUT: f64 = 0.15;
 /// The largest share of a step that is cut off when it takes longer to settle. A step that never does counts from here on, and its residual shows.
 const MOST_CUT: f64 = 0.5;
-/// Points of a drawn curve.
-const DRAWN: u32 = 60;
 
 impl ClaimKind for LoadCurveClaim {
     /// One finding for each cell.
@@ -67,20 +65,12 @@ fn finding(cell: &Cell, claim: &LoadCurveClaim, trials: &[TrialRecord]) -> Findi
 }
 
 fn drawn(fit: &plimsoll_judge::models::load_curve::QueueFit, cpus: usize) -> LoadFit {
-    let at = |i: u32| {
-        let utilisation = f64::from(i) / f64::from(DRAWN) * 0.97;
-        let load = match fit.users {
-            Some(users) => fit.queue.closed_load(utilisation, cpus, users),
-            None => fit.queue.load(utilisation, cpus),
-        };
-        [utilisation, load + fit.background]
-    };
     LoadFit {
         model: fit.name.clone(),
         background: fit.background,
         left_out_error: fit.left_out_error,
         residuals: fit.residuals.clone(),
-        curve: (0..=DRAWN).map(at).collect(),
+        curve: fit.drawn(cpus),
     }
 }
 

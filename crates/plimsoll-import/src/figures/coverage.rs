@@ -87,8 +87,15 @@ impl Coverage {
     /// Notes figures that were kept back until the end of a call.
     pub(super) fn late(&mut self, format: &str, run: u32, figures: u64) {
         self.figures += figures;
-        let of_it = |part: &Part| matches!(part, Part::Read { format: of, run: which } if *of == format && *which == run);
-        if let Some(stretch) = self.stretches.iter_mut().rev().find(|stretch| of_it(&stretch.part)) {
+        if figures == 0 {
+            return;
+        }
+        // The last stretch of a format is of its last call: where that is another, this one is among those that are not told one by one.
+        let of_format =
+            |stretch: &&mut Stretch| matches!(stretch.part, Part::Read { format: of, .. } if of == format);
+        if let Some(stretch) = self.stretches.iter_mut().rev().find(of_format)
+            && matches!(stretch.part, Part::Read { run: which, .. } if which == run)
+        {
             stretch.figures += figures;
         }
     }

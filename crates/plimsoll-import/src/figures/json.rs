@@ -1,9 +1,10 @@
 //! JSON documents whose values know the line that they stand in.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Where the lines of a document begin.
@@ -41,12 +42,9 @@ impl<'t> Json<'t> {
 
     /// The fields of an object, in order; none of anything else.
     pub(super) fn fields(&self) -> Vec<(String, Self)> {
-        if !self.raw.starts_with('{') {
-            return Vec::new();
-        }
-        let mut from = serde_json::Deserializer::from_str(self.raw);
-        let found = from.deserialize_map(Fields).unwrap_or_default();
-        found.into_iter().map(|(name, raw)| (name, self.part(raw))).collect()
+        let mut all = Vec::new();
+        self.each_field(&mut |name, value| all.push((name.to_owned(), self.part(value))));
+        all
     }
 
     /// The items of a list; none of anything else.
@@ -59,9 +57,23 @@ impl<'t> Json<'t> {
         found.into_iter().map(|raw| self.part(raw)).collect()
     }
 
-    /// A field of an object.
+    /// A field of an object; the first of that name.
     pub(super) fn get(&self, name: &str) -> Option<Self> {
-        self.fields().into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
+        let mut raw = None;
+        self.each_field(&mut |found, value| {
+            if raw.is_none() && found == name {
+                raw = Some(value);
+            }
+        });
+        raw.map(|raw| self.part(raw))
+    }
+
+    /// Hands on each field of an object, in order; none of anything else.
+    fn each_field(&self, each: &mut dyn FnMut(&str, &'t RawValue)) {
+        if self.raw.starts_with('{') {
+            // The document was read as a whole before: there is no fault in it.
+            let _ = serde_json::Deserializer::from_str(self.raw).deserialize_map(Each(each));
+        }
     }
 
     /// A field of a field, and so on.
@@ -71,8 +83,9 @@ impl<'t> Json<'t> {
 
     /// Whether it is an object with all of these fields.
     pub(super) fn has(&self, names: &[&str]) -> bool {
-        let fields = self.fields();
-        !fields.is_empty() && names.iter().all(|name| fields.iter().any(|(found, _)| found == name))
+        let mut missing: Vec<&str> = names.to_vec();
+        self.each_field(&mut |found, _| missing.retain(|name| *name != found));
+        missing.is_empty() && !names.is_empty()
     }
 
     /// The finite number that it is, also where it stands between quotation marks.
@@ -92,24 +105,28 @@ impl<'t> Json<'t> {
     }
 }
 
-/// The fields of an object as they stand there.
-struct Fields;
+/// Each field of an object as it stands there.
+struct Each<'f, 'de>(&'f mut dyn FnMut(&str, &'de RawValue));
 
-impl<'de> Visitor<'de> for Fields {
-    type Value = Vec<(String, &'de RawValue)>;
+impl<'de> Visitor<'de> for Each<'_, 'de> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(field) = map.next_entry()? {
-            all.push(field);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<Name<'de>>()? {
+            (self.0)(&name.0, map.next_value()?);
         }
-        Ok(all)
+        Ok(())
     }
 }
+
+/// The name of a field: a part of the document, but where something in it is escaped.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
 
 /// The items of a list as they stand there.
 struct Items;

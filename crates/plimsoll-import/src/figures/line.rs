@@ -24,8 +24,8 @@ impl<'t> Line<'t> {
     }
 
     /// Its words.
-    pub(super) fn words(&self) -> std::str::SplitWhitespace<'t> {
-        self.text.split_whitespace()
+    pub(super) fn words(&self) -> Words<'t> {
+        words(self.text)
     }
 
     /// What stands behind a beginning, without blanks around it.
@@ -45,6 +45,32 @@ impl<'t> Line<'t> {
                 .text
                 .bytes()
                 .all(|byte| matches!(byte, b'-' | b'=' | b'_' | b'*' | b' ' | b'+' | b'|' | b'.'))
+    }
+}
+
+/// The words of a text.
+pub(super) fn words(text: &str) -> Words<'_> {
+    if text.is_ascii() {
+        Words::Ascii(text.split_ascii_whitespace())
+    } else {
+        Words::Any(text.split_whitespace())
+    }
+}
+
+/// The words of a text, between blanks of any kind; those of most texts are found byte by byte.
+pub(super) enum Words<'t> {
+    Ascii(std::str::SplitAsciiWhitespace<'t>),
+    Any(std::str::SplitWhitespace<'t>),
+}
+
+impl<'t> Iterator for Words<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        match self {
+            Self::Ascii(words) => words.next(),
+            Self::Any(words) => words.next(),
+        }
     }
 }
 

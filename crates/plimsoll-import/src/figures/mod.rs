@@ -33,5 +33,5 @@ pub use figure::{Better, Figure};
 pub use format::{Checked, Format, Measured, Options};
 pub use number::Decimal;
 pub use scan::stream;
-pub use series::{Figures, Point, Series, read, read_from};
+pub use series::{Figures, Point, Series, Wanted, read, read_from};
 pub use unit::factor;

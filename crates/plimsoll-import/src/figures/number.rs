@@ -13,6 +13,9 @@ pub enum Decimal {
 /// separated thousands. A single comma stands before decimals: no tool that is read here separates thousands in numbers that could be meant.
 pub(super) fn number(word: &str) -> Option<f64> {
     let bytes = word.as_bytes();
+    if let Some(value) = short(bytes) {
+        return Some(value);
+    }
     let first = *bytes.first()?;
     if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {
         return None;
@@ -33,6 +36,45 @@ pub(super) fn number(word: &str) -> Option<f64> {
         _ => without_thousands(word)?.parse().ok()?,
     };
     value.is_finite().then_some(value)
+}
+
+/// The most digits of a number that is read at once.
+const AT_ONCE: usize = 15;
+/// The powers of ten that are whole as a float, as far as so many digits need them.
+const TENS: [f64; AT_ONCE + 1] = {
+    let mut tens = [1.0; AT_ONCE + 1];
+    let mut at = 1;
+    while at <= AT_ONCE {
+        tens[at] = tens[at - 1] * 10.0;
+        at += 1;
+    }
+    tens
+};
+
+/// A number of few digits, with one decimal mark or none, which is what nearly all are. Its digits and the power of ten are whole as floats, so that
+/// their quotient is the float next to the number (Clinger, "How to read floating point numbers accurately", 1990).
+fn short(bytes: &[u8]) -> Option<f64> {
+    let (negative, digits) = match bytes {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    if digits.is_empty() || digits.len() > AT_ONCE + 1 {
+        return None;
+    }
+    let (mut whole, mut mark) = (0_u64, None);
+    for (at, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => whole = whole * 10 + u64::from(byte - b'0'),
+            b'.' | b',' if mark.is_none() && at > 0 && at + 1 < digits.len() => mark = Some(at),
+            _ => return None,
+        }
+    }
+    let decimals = mark.map_or(0, |mark| digits.len() - mark - 1);
+    if digits.len() - usize::from(mark.is_some()) > AT_ONCE {
+        return None;
+    }
+    let value = whole as f64 / TENS[decimals];
+    Some(if negative { -value } else { value })
 }
 
 /// `1,234,567.8` without its commas, where they stand in groups of three before the point.
@@ -153,6 +195,16 @@ mod tests {
             ("21:24", None),
         ] {
             assert_eq!(number(word), value, "{word}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_read_at_once_is_what_the_library_reads(word in "-?[0-9]{1,17}([.,][0-9]{1,17})?") {
+            if let Some(value) = short(word.as_bytes()) {
+                let read: f64 = word.replace(',', ".").parse().unwrap();
+                proptest::prop_assert_eq!(value.to_bits(), read.to_bits());
+            }
         }
     }
 

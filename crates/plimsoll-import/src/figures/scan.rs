@@ -350,10 +350,14 @@ impl<'s> Scanner<'s> {
     /// Reads a whole document. Whether it is JSON at all.
     fn document(&mut self, gather: &Gather) -> bool {
         let Ok(whole) = Json::new(&gather.text, &gather.lines) else { return false };
-        let found = self.formats.iter().copied().find_map(|format| {
+        let fits = |format: &'static Format| {
             let document = format.json.as_ref()?;
             (document.is)(&whole).then_some((format, document))
-        });
+        };
+        // Of lines that are documents, the next is most likely what the one before was.
+        let before = self.document.and_then(|(name, _)| formats::named(name).ok());
+        let before = before.filter(|format| format.json.as_ref().is_some_and(|document| document.by_line));
+        let found = before.and_then(fits).or_else(|| self.formats.iter().copied().find_map(fits));
         let numbers = gather.lines.starts.iter().map(|(_, number)| *number);
         let Some((format, document)) = found else {
             let text = gather.text.lines().next().unwrap_or_default();

@@ -67,13 +67,39 @@ impl Series {
     /// Whether it is what is asked for: a metric, and labels that it must have (`latency,percentile=99`).
     #[must_use]
     pub fn is(&self, wanted: &str) -> bool {
-        let mut parts = wanted.split(',').map(str::trim);
-        parts.next() == Some(self.metric.as_str())
-            && parts.all(|part| {
-                part.split_once('=').is_some_and(|(name, value)| {
-                    self.labels.iter().any(|(own, is)| *own == name.trim() && is == value.trim())
-                })
-            })
+        let wanted = Wanted::of(wanted);
+        wanted.metric == self.metric
+            && wanted.fits(|name, value| self.labels.iter().any(|(own, is)| *own == name && is == value))
+    }
+}
+
+/// What is asked for: a metric, and labels that it must have (`latency,percentile=99`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted<'w> {
+    metric: &'w str,
+    /// A label that has no value is none that a figure could have.
+    labels: Vec<Option<(&'w str, &'w str)>>,
+}
+
+impl<'w> Wanted<'w> {
+    /// What these words ask for.
+    #[must_use]
+    pub fn of(words: &'w str) -> Self {
+        let mut parts = words.split(',').map(str::trim);
+        let metric = parts.next().unwrap_or_default();
+        let label = |part: &'w str| part.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+        Self { metric, labels: parts.map(label).collect() }
+    }
+
+    /// Whether a figure is asked for.
+    #[must_use]
+    pub fn is(&self, figure: &Figure<'_>) -> bool {
+        self.metric == figure.metric
+            && self.fits(|name, value| figure.labels.iter().any(|(own, is)| *own == name && *is == value))
+    }
+
+    fn fits(&self, has: impl Fn(&str, &str) -> bool) -> bool {
+        self.labels.iter().all(|label| label.is_some_and(|(name, value)| has(name, value)))
     }
 }
 

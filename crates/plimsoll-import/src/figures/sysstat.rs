@@ -2,7 +2,7 @@
 
 use super::format::{Fit, Out, Reader};
 use super::json::Json;
-use super::line::Line;
+use super::line::{Line, words};
 use super::number::{clock, number};
 
 /// Columns that name what a line is about, and the label that each becomes.
@@ -51,9 +51,9 @@ pub(super) fn unit(name: &str) -> &'static str {
 /// When a line is, and the words behind that.
 fn timed(text: &str) -> Option<(Option<f64>, Vec<&str>)> {
     if let Some(rest) = text.strip_prefix("Average:").or_else(|| text.strip_prefix("Summary:")) {
-        return Some((None, rest.split_whitespace().collect()));
+        return Some((None, words(rest).collect()));
     }
-    let mut words = text.split_whitespace().peekable();
+    let mut words = words(text).peekable();
     let first = words.next().filter(|word| word.len() >= 8)?;
     let half = words.next_if(|word| matches!(*word, "AM" | "PM"));
     Some((Some(clock(first, half)?), words.collect()))

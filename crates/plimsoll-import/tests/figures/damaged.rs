@@ -4,6 +4,7 @@ use plimsoll_import::figures::{self, Options};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use super::stands_in::stands_in;
 use super::{names, text};
 
 /// What may stand where something else was.
@@ -90,36 +91,6 @@ fn damaged(text: &[u8], all: &[Damage]) -> Vec<u8> {
         }
     }
     lines.join(&b'\n')
-}
-
-/// Whether a value stands in a line: one of its numbers is that, with any decimal mark, or times a thousand, a million or more where `k`, `M` or
-/// `G` stands behind it; or a time of day is. Written without any of the readers' code.
-fn stands_in(line: &str, value: f64) -> bool {
-    let bytes = line.as_bytes();
-    let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'+' | b'-' | b'e' | b'E');
-    (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit() || bytes[*at] == b'.').any(|digit| {
-        let starts = [digit.checked_sub(1).filter(|sign| matches!(bytes[*sign], b'-' | b'+')), Some(digit)];
-        starts.into_iter().flatten().any(|start| {
-            let longest = digit + bytes[digit..].iter().take_while(|byte| is_part(**byte)).count();
-            (digit + 1..=longest).any(|end| {
-                let word = &line[start..end];
-                let commas = word.matches(',').count();
-                let grouped = || word.replace(',', "").parse::<f64>().ok();
-                let found = match commas {
-                    0 => word.parse::<f64>().ok(),
-                    1 if !word.contains('.') => word.replace(',', ".").parse().ok(),
-                    _ => grouped(),
-                };
-                let factor = match bytes.get(end) {
-                    Some(b'k' | b'K') => 1e3,
-                    Some(b'M') => 1e6,
-                    Some(b'G') => 1e9,
-                    _ => 1.0,
-                };
-                found.is_some_and(|found| found == value || found * factor == value)
-            })
-        })
-    })
 }
 
 #[test]

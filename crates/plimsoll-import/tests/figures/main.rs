@@ -7,6 +7,7 @@ mod damaged;
 mod pages;
 mod registry;
 mod samples;
+mod stands_in;
 mod tools;
 
 use std::fs;

@@ -128,3 +128,45 @@ def test_sum(benchmark):
     benchmark.pedantic(sum, args=(range(1000),), rounds=5, iterations=10)
 CODE
 keep pytest-benchmark.json "pytest-benchmark $(dpkg-query -W -f '${Version}' python3-pytest-benchmark)" "/usr/bin/python3 -m pytest -q -p no:cacheprovider test_sum.py --benchmark-save-data --benchmark-json bench.json >/dev/null 2>&1; cat bench.json"
+# vegeta, from the Go module proxy
+GOBIN=$scratch go install github.com/tsenart/vegeta/v12@v12.13.0 2>/dev/null &&
+    echo 'GET http://127.0.0.1:8931/page.html' | ./vegeta attack -rate=50 -duration=2s >vegeta.bin &&
+    keep vegeta.txt "vegeta 12.13.0" ./vegeta report vegeta.bin &&
+    keep vegeta.json "vegeta 12.13.0" ./vegeta report -type=json vegeta.bin
+# flent and fping: its test `ping` without the part that needs netperf, which Debian main has not
+tests=$(dirname "$(dpkg -L flent | grep /ping.conf)")
+sed '/Ping (ms) UDP/,/udp_rtt/d' "$tests/ping.conf" >"$tests/ping_icmp.conf" &&
+    keep flent.json "Flent $(dpkg-query -W -f '${Version}' flent)" "flent -H 127.0.0.1 -l 4 ping_icmp -D . >/dev/null 2>&1; gzip -dc ping_icmp-*.flent.gz | sed 's/\"LOCAL_HOST\": \"[^\"]*\"/\"LOCAL_HOST\": \"host\"/'"
+rm -f "$tests/ping_icmp.conf"
+# JMH, from Maven Central; a JDK and maven
+mkdir -p src/main/java/b
+cat >pom.xml <<'CODE'
+<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>b</groupId><artifactId>b</artifactId><version>1</version>
+<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target></properties>
+<dependencies><dependency><groupId>org.openjdk.jmh</groupId><artifactId>jmh-core</artifactId><version>1.37</version></dependency>
+<dependency><groupId>org.openjdk.jmh</groupId><artifactId>jmh-generator-annprocess</artifactId><version>1.37</version></dependency></dependencies></project>
+CODE
+cat >src/main/java/b/Sums.java <<'CODE'
+package b;
+import org.openjdk.jmh.annotations.*;
+import java.util.concurrent.TimeUnit;
+@State(Scope.Thread) @OutputTimeUnit(TimeUnit.MICROSECONDS)
+public class Sums {
+    @Param({"100", "1000"}) int n;
+    @Benchmark @BenchmarkMode(Mode.Throughput) public long sum() { long s = 0; for (int i = 0; i < n; i++) s += i * 31L ^ s; return s; }
+    @Benchmark @BenchmarkMode(Mode.AverageTime) public long time() { long s = 0; for (int i = 0; i < n; i++) s += i * 31L ^ s; return s; }
+}
+CODE
+mvn -q -B package dependency:copy-dependencies >/dev/null 2>&1 &&
+    keep jmh.txt "JMH 1.37" "java -cp 'target/b-1.jar:target/dependency/*' org.openjdk.jmh.Main -f 1 -wi 1 -i 3 -w 300ms -r 300ms -rf json -rff jmh.json" &&
+    keep jmh.json "JMH 1.37" cat jmh.json
+# k6, from the Go module proxy
+cat >script.js <<'CODE'
+import http from 'k6/http';
+export const options = { vus: 2, iterations: 40 };
+export default function () { http.get('http://127.0.0.1:8931/page.html'); }
+CODE
+GOBIN=$scratch go install go.k6.io/k6@v0.57.0 2>/dev/null &&
+    keep k6.txt "k6 0.57.0" ./k6 run --no-usage-report --quiet --summary-export summary.json --out json=lines.json script.js &&
+    keep k6.json "k6 0.57.0" cat summary.json &&
+    keep k6-lines.json "k6 0.57.0" head -n 60 lines.json

@@ -4,6 +4,7 @@ use super::table::Table;
 use super::{Answer, Request};
 use crate::changes::find_changes_with_gaps;
 use crate::input::JudgeError;
+use plimsoll_model::numbers::{Level, Numbers};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -36,5 +37,15 @@ impl Request for ChangesRequest {
                 "missing": found.missing,
             }),
         ))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let found = find_changes_with_gaps(&self.series)?.changes;
+        let ends = found.iter().map(|change| change.index).chain([self.series.len()]);
+        let starts = std::iter::once(0).chain(found.iter().map(|change| change.index));
+        let heights = found.first().map(|first| first.before).into_iter();
+        let heights = heights.chain(found.iter().map(|change| change.after));
+        let levels = starts.zip(ends).zip(heights).map(|((from, to), height)| Level { from, to, height });
+        Ok(Numbers::Series { values: self.series.clone(), levels: levels.collect() })
     }
 }

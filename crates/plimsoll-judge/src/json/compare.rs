@@ -4,6 +4,7 @@ use super::table::Table;
 use super::{Answer, Request};
 use crate::compare::{CompareSettings, paired, unpaired};
 use crate::input::JudgeError;
+use plimsoll_model::numbers::{Numbers, Side};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,5 +52,11 @@ impl Request for CompareRequest {
         let found = judge(metric, &self.a, &self.b, &settings)?;
         let own = json!({"paired": pairs, "p": found.p, "needed": found.needed, "unit": self.unit});
         Ok(Answer::new(found.verdict, own))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let side =
+            |name: &str, values: &[f64]| Side { name: name.into(), beside: false, values: values.to_vec() };
+        Ok(Numbers::Sides(vec![side("a", &self.a), side("b", &self.b)]))
     }
 }

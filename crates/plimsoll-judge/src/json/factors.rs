@@ -4,6 +4,7 @@ use super::table::{Table, all_of};
 use super::{Answer, Request};
 use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use crate::input::JudgeError;
+use plimsoll_model::numbers::Numbers;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -64,13 +65,7 @@ impl Request for FactorsRequest {
 
     fn judge(self) -> Result<Answer, JudgeError> {
         let value = self.value.as_deref().unwrap_or("value");
-        let block = self.block.as_deref().unwrap_or("block");
-        let factors = self.factors.unwrap_or_else(|| {
-            let names = self.rows.first().into_iter().flat_map(Map::keys);
-            names.filter(|name| *name != value && *name != block).cloned().collect()
-        });
-        let rows = self.rows.iter().enumerate().map(|(index, row)| read(index, row, &factors, value, block));
-        let table = FactorTable { rows: rows.collect::<Result<_, _>>()?, factors };
+        let table = self.table()?;
         let shipped = FactorSettings::default();
         let settings = FactorSettings {
             margin: self.margin.unwrap_or(shipped.margin),
@@ -85,6 +80,24 @@ impl Request for FactorsRequest {
             "scale": "more than multiplicative",
         });
         Ok(Answer::new(found.verdict, own))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let FactorTable { factors, rows } = self.table()?;
+        Ok(Numbers::Factors { factors, rows: rows.into_iter().map(|row| (row.levels, row.value)).collect() })
+    }
+}
+
+impl FactorsRequest {
+    fn table(&self) -> Result<FactorTable, JudgeError> {
+        let value = self.value.as_deref().unwrap_or("value");
+        let block = self.block.as_deref().unwrap_or("block");
+        let factors = self.factors.clone().unwrap_or_else(|| {
+            let names = self.rows.first().into_iter().flat_map(Map::keys);
+            names.filter(|name| *name != value && *name != block).cloned().collect()
+        });
+        let rows = self.rows.iter().enumerate().map(|(index, row)| read(index, row, &factors, value, block));
+        Ok(FactorTable { rows: rows.collect::<Result<_, _>>()?, factors })
     }
 }
 

@@ -4,6 +4,7 @@ use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::models::growth::{GrowthPoint, fit_growth};
+use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "time"}], "metric"}`.
@@ -24,5 +25,17 @@ impl Request for GrowthRequest {
     fn judge(self) -> Result<Answer, JudgeError> {
         let found = fit_growth(&self.rows)?;
         Ok(Answer::new(found.verdict(self.metric.as_deref().unwrap_or("time")), &found))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let found = fit_growth(&self.rows)?;
+        Ok(Numbers::Curve(Curve {
+            x: "workers".into(),
+            y: self.metric.clone().unwrap_or_else(|| "time".into()),
+            logarithmic: [true, true],
+            told: "measured",
+            points: self.rows.iter().map(|point| [point.n, point.time]).collect(),
+            curves: vec![(found.kind.name().to_owned(), found.drawn())],
+        }))
     }
 }

@@ -3,7 +3,8 @@
 use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::models::load_curve::{LoadPoint, fit_load_curve};
+use crate::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
+use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"utilisation", "load", "users"}], "cpus", "users", "metric"}`; one processor unless `cpus` says more, and jobs that come by
@@ -41,10 +42,36 @@ impl Request for LoadCurveRequest {
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {
-        let with_users = |row: LoadPoint| LoadPoint { users: row.users.or(self.users), ..row };
-        let rows: Vec<LoadPoint> = self.rows.into_iter().map(with_users).collect();
-        let curve = fit_load_curve(&rows, self.cpus.unwrap_or(1))?;
+        let curve = self.fit()?;
         Ok(Answer::new(curve.verdict(self.metric.as_deref().unwrap_or("load")), &curve))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let found = self.fit()?;
+        let queues = found.fits.iter().map(|fit| (fit.name.clone(), fit.drawn(found.cpus)));
+        let line = found.line.map(|line| {
+            let at = |utilisation: f64| [100.0 * utilisation, line.level + line.slope * utilisation];
+            ("a straight line".to_owned(), vec![at(0.0), at(1.0)])
+        });
+        let percent = |(name, curve): (String, Vec<[f64; 2]>)| {
+            (name, curve.into_iter().map(|[used, load]| [100.0 * used, load]).collect())
+        };
+        Ok(Numbers::Curve(Curve {
+            x: "CPU time used, %".into(),
+            y: self.metric.clone().unwrap_or_else(|| "load".into()),
+            logarithmic: [false, true],
+            told: "measured",
+            points: self.rows.iter().map(|row| [100.0 * row.utilisation, row.load]).collect(),
+            curves: line.into_iter().chain(queues.map(percent)).collect(),
+        }))
+    }
+}
+
+impl LoadCurveRequest {
+    fn fit(&self) -> Result<LoadCurve, JudgeError> {
+        let with_users = |row: &LoadPoint| LoadPoint { users: row.users.or(self.users), ..*row };
+        let rows: Vec<LoadPoint> = self.rows.iter().map(with_users).collect();
+        fit_load_curve(&rows, self.cpus.unwrap_or(1))
     }
 }
 

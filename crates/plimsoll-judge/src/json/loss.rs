@@ -3,7 +3,8 @@
 use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::models::loss::{LossPoint, TYPICAL_C, budget, fit_loss};
+use crate::models::loss::{Formula, LossPoint, TYPICAL_C, budget, fit_loss};
+use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"rtt", "loss", "mss", "rate"}], "metric"}`, or `{"id", "target": {"rate", "rtt", "mss", "c"}}`. Seconds, shares of packets, bytes
@@ -50,5 +51,39 @@ impl Request for LossRequest {
             }
             _ => Err(JudgeError::Table("expected either `rows` or `target`".into())),
         }
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let (points, constants, end) = match (&self.rows, &self.target) {
+            (Some(rows), None) => {
+                let found = fit_loss(rows)?;
+                let of = |row: &LossPoint| [row.loss, row.rate * row.rtt / (8.0 * row.mss)];
+                let fitted = found.of(Formula::Mathis).map(|fit| ("Mathis, fitted", fit.constant));
+                (rows.iter().map(of).collect::<Vec<_>>(), fitted, None)
+            }
+            (None, Some(target)) => {
+                let (mss, c) = (target.mss.unwrap_or(USUAL_MSS), target.c.unwrap_or(TYPICAL_C));
+                let allowed = budget(target.rate, target.rtt, mss, c)?.loss;
+                let window = target.rate * target.rtt / (8.0 * mss);
+                (vec![[allowed, window]], Some(("Mathis", c)), Some(allowed))
+            }
+            _ => return Err(JudgeError::Table("expected either `rows` or `target`".into())),
+        };
+        let losses = || points.iter().map(|[loss, _]| *loss).filter(|loss| *loss > 0.0);
+        // Around a single point, a decade on both sides.
+        let around = if end.is_some() { 10.0 } else { 1.0 };
+        let least = losses().fold(f64::INFINITY, f64::min) / around;
+        let most = losses().fold(0.0, f64::max) * around;
+        let at = |i: u32| least * (most / least).powf(f64::from(i) / 60.0);
+        let curve = |c: f64| (0..=60).map(at).map(|loss| [loss, c / loss.sqrt()]).collect();
+        let curves = constants.map(|(name, c)| (format!("{name}, C = {c:.2}"), curve(c)));
+        Ok(Numbers::Curve(Curve {
+            x: "share of packets lost".into(),
+            y: "window, segments (rate x round trip / segment)".into(),
+            logarithmic: [true, true],
+            told: if end.is_some() { "what the path must keep to" } else { "measured" },
+            curves: curves.into_iter().collect(),
+            points,
+        }))
     }
 }

@@ -10,6 +10,7 @@ pub use batch::{BatchSummary, judge_batch};
 pub use number::Mark;
 
 use crate::input::JudgeError;
+use plimsoll_model::numbers::Numbers;
 use plimsoll_model::verdict::{VERDICT_SCHEMA, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,12 @@ macro_rules! tests {
         fn answer(test: Test, input: Input<'_>) -> Result<Value, JudgeError> {
             match test {
                 $(Test::$test => answer_of::<$key::$request>(input),)+
+            }
+        }
+
+        fn numbers(test: Test, input: &Input<'_>) -> Result<Numbers, JudgeError> {
+            match test {
+                $(Test::$test => read::<$key::$request>(input)?.numbers(),)+
             }
         }
     };
@@ -119,6 +126,9 @@ pub(crate) trait Request: DeserializeOwned {
 
     /// Judges the numbers.
     fn judge(self) -> Result<Answer, JudgeError>;
+
+    /// The numbers as a chart shows them, with what is fitted to them.
+    fn numbers(&self) -> Result<Numbers, JudgeError>;
 }
 
 /// Judges one JSON object, and gives the verdict as JSON: `schema`, the `id` of the input, the verdict's fields and the
@@ -136,8 +146,23 @@ pub fn judge_line(test: Test, line: &str) -> Result<Value, JudgeError> {
 /// # Errors
 /// The text is not the JSON, nor a table of the columns, that the test takes, or its numbers cannot be judged.
 pub fn judge_text(test: Test, text: String, mark: Option<Mark>) -> Result<Value, JudgeError> {
-    let is_object = text.trim_start().starts_with('{');
-    answer(test, if is_object { Input::Object(Cow::Owned(text)) } else { Input::Table(text, mark) })
+    answer(test, Input::of(text, mark))
+}
+
+/// What a chart shows of one JSON object that [`judge_line`] judges.
+///
+/// # Errors
+/// Those of [`judge_line`].
+pub fn numbers_of_line(test: Test, line: &str) -> Result<Numbers, JudgeError> {
+    numbers(test, &Input::Object(Cow::Borrowed(line)))
+}
+
+/// What a chart shows of text that [`judge_text`] judges.
+///
+/// # Errors
+/// Those of [`judge_text`].
+pub fn numbers_of_text(test: Test, text: &str, mark: Option<Mark>) -> Result<Numbers, JudgeError> {
+    numbers(test, &Input::of(text.to_owned(), mark))
 }
 
 /// What a verdict is wanted of.
@@ -146,13 +171,28 @@ enum Input<'t> {
     Table(String, Option<Mark>),
 }
 
-fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
-    let (request, id) = match &input {
-        Input::Object(text) => {
-            let request: R = serde_json::from_str(text).map_err(|e| JudgeError::Syntax(e.to_string()))?;
-            (request, id_of(text))
+impl Input<'_> {
+    fn of(text: String, mark: Option<Mark>) -> Self {
+        if text.trim_start().starts_with('{') {
+            Self::Object(Cow::Owned(text))
+        } else {
+            Self::Table(text, mark)
         }
-        Input::Table(text, mark) => (R::from_table(&Table::read(text, *mark, R::SERIES)?)?, None),
+    }
+}
+
+fn read<R: Request>(input: &Input<'_>) -> Result<R, JudgeError> {
+    match input {
+        Input::Object(text) => serde_json::from_str(text).map_err(|e| JudgeError::Syntax(e.to_string())),
+        Input::Table(text, mark) => R::from_table(&Table::read(text, *mark, R::SERIES)?),
+    }
+}
+
+fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
+    let request: R = read(&input)?;
+    let id = match &input {
+        Input::Object(text) => id_of(text),
+        Input::Table(..) => None,
     };
     // The text of millions of numbers is not to be kept while they are judged.
     drop(input);

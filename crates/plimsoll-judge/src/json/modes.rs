@@ -3,7 +3,9 @@
 use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::modes::find_modes;
+use crate::modes::{Mode, find_modes};
+use plimsoll_model::experiment::claim::modes::ModePlace;
+use plimsoll_model::numbers::Numbers;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -34,5 +36,12 @@ impl Request for ModesRequest {
             "dip": found.dip.map(|d| json!({"statistic": d.statistic, "p": d.p})),
         });
         Ok(Answer::new(verdict, own))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let found = find_modes(&self.values)?;
+        let place = |mode: &Mode| ModePlace { center: mode.center, weight: mode.weight };
+        let modes = found.modes.iter().map(place).collect();
+        Ok(Numbers::Gathered { values: self.values.clone(), modes })
     }
 }

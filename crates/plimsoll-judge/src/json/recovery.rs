@@ -3,7 +3,8 @@
 use super::table::{Table, all_of};
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, judge_flat, judge_trials};
+use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials};
+use plimsoll_model::numbers::{Numbers, Side};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -47,6 +48,34 @@ impl Request for RecoveryRequest {
         };
         let own = json!({"margin": settings.margin, "per_cycle": found.per_cycle, "trend": found.trend});
         Ok(Answer::new(found.verdict, own))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        let mut sides = Vec::new();
+        let mut add = |name: String, values: Vec<f64>, beside: bool| {
+            if !values.is_empty() {
+                sides.push(Side { name, beside, values });
+            }
+        };
+        for (arm, beside) in [(&self.treatment, false), (&self.control, true)] {
+            let Some(BeforeAfter { baseline, after }) = arm else { continue };
+            let of = if beside { ", control" } else { "" };
+            add(format!("baseline{of}"), baseline.clone(), beside);
+            add(format!("after{of}"), after.clone(), beside);
+        }
+        let trials = self.trials.as_deref().unwrap_or_default();
+        let cycles = trials.iter().map(|trial| trial.cycles.len()).max().unwrap_or(0);
+        let windows =
+            |of: &dyn Fn(&RecoveryTrial) -> Vec<WindowPair>| trials.iter().flat_map(of).collect::<Vec<_>>();
+        let baseline = ("baseline".to_owned(), windows(&|trial| trial.baseline.clone()));
+        let of_cycle = |n: usize| windows(&|trial| trial.cycles.get(n).cloned().unwrap_or_default());
+        let after = (0..cycles).map(|n| (format!("after flood {}", n + 1), of_cycle(n)));
+        for (name, windows) in std::iter::once(baseline).chain(after) {
+            let control = windows.iter().filter_map(|window| window.control).collect();
+            add(name.clone(), windows.iter().map(|window| window.treatment).collect(), false);
+            add(format!("{name}, control"), control, true);
+        }
+        Ok(Numbers::Sides(sides))
     }
 }
 

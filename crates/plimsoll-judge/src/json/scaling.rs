@@ -3,7 +3,8 @@
 use super::table::Table;
 use super::{Answer, Request};
 use crate::input::JudgeError;
-use crate::models::scaling::{ScalingPoint, fit_scaling};
+use crate::models::scaling::{Scaling, ScalingPoint, fit_scaling};
+use plimsoll_model::numbers::{Curve, Numbers};
 use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "throughput"}], "metric"}`.
@@ -25,5 +26,24 @@ impl Request for ScalingRequest {
         let found = fit_scaling(&self.rows)?;
         let verdict = found.verdict(self.metric.as_deref().unwrap_or("throughput"));
         Ok(Answer::new(verdict, &found))
+    }
+
+    fn numbers(&self) -> Result<Numbers, JudgeError> {
+        /// Points of a drawn curve.
+        const DRAWN: u32 = 60;
+        let Scaling { law, largest, .. } = fit_scaling(&self.rows)?;
+        let at = |i: u32| 1.0 + (largest - 1.0).max(0.0) * f64::from(i) / f64::from(DRAWN);
+        let curve = |of: &dyn Fn(f64) -> f64| (0..=DRAWN).map(at).map(|n| [n, of(n)]).collect();
+        Ok(Numbers::Curve(Curve {
+            x: "workers".into(),
+            y: self.metric.clone().unwrap_or_else(|| "throughput".into()),
+            logarithmic: [false, false],
+            told: "measured",
+            points: self.rows.iter().map(|point| [point.n, point.throughput]).collect(),
+            curves: vec![
+                ("fitted".into(), curve(&|n| law.throughput(n))),
+                ("if each added as much as the first".into(), curve(&|n| law.gamma * n)),
+            ],
+        }))
     }
 }

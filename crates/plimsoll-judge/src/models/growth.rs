@@ -467,6 +467,15 @@ fn bootstrap(
 }
 
 impl Growth {
+    /// Pairs of workers and time on the curve, to be drawn: evenly on a logarithmic scale.
+    #[must_use]
+    pub fn drawn(&self) -> Vec<[f64; 2]> {
+        const POINTS: u32 = 60;
+        let (low, high) = (self.smallest.ln(), self.largest.ln());
+        let at = |i: u32| (low + (high - low) * f64::from(i) / f64::from(POINTS)).exp();
+        (0..=POINTS).map(at).map(|n| [n, self.time(n)]).collect()
+    }
+
     /// The time that the chosen kind gives for a number of workers.
     #[must_use]
     pub fn time(&self, n: f64) -> f64 {

@@ -168,6 +168,24 @@ pub struct QueueFit {
     pub residuals: Vec<f64>,
 }
 
+impl QueueFit {
+    /// Pairs of utilisation and load on the curve, to be drawn: up to where the load of an open queue leaves every chart.
+    #[must_use]
+    pub fn drawn(&self, cpus: usize) -> Vec<[f64; 2]> {
+        const POINTS: u32 = 60;
+        const UP_TO: f64 = 0.97;
+        let at = |i: u32| {
+            let utilisation = f64::from(i) / f64::from(POINTS) * UP_TO;
+            let load = match self.users {
+                Some(users) => self.queue.closed_load(utilisation, cpus, users),
+                None => self.queue.load(utilisation, cpus),
+            };
+            [utilisation, load + self.background]
+        };
+        (0..=POINTS).map(at).collect()
+    }
+}
+
 /// The fits of all models, the best first, and what follows from the best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadCurve {

@@ -33,6 +33,12 @@ pub struct Machine {
     pub hosts: Vec<String>,
     /// The kernel's release (`uname -r`).
     pub kernel: Option<String>,
+    /// What the kernel was compiled and linked with, in its own words; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// What the kernel was started with; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
     /// The operating system's name and version (os-release(5), PRETTY_NAME).
     pub os: Option<String>,
     /// The processor's name.

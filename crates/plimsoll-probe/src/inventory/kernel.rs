@@ -14,6 +14,9 @@ pub struct Kernel {
     /// Its build: number, options, date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// What it was compiled and linked with, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
     /// What it was started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
@@ -36,9 +39,30 @@ pub(super) fn read(tree: &mut Tree<'_>) -> Kernel {
     Kernel {
         release: tree.expected("proc/sys/kernel/osrelease", "the release is not known"),
         version: tree.text("proc/sys/kernel/version"),
+        compiler: tree.text("proc/version").and_then(|text| compiler(&text).map(str::to_owned)),
         command_line: tree.text("proc/cmdline"),
         tainted: tree.value("proc/sys/kernel/tainted"),
     }
+}
+
+/// The second pair of brackets of proc(5)'s `version`: `Linux version 6.12 (who@where) (gcc (Debian 14) 14.2.0, GNU ld 2.44) #1 SMP`.
+fn compiler(text: &str) -> Option<&str> {
+    let (mut depth, mut start, mut closed) = (0_u32, 0, 0);
+    for (place, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => {
+                start = if depth == 0 { place + 1 } else { start };
+                depth += 1;
+            }
+            b')' if depth == 1 && closed == 1 => return Some(&text[start..place]),
+            b')' => {
+                depth = depth.checked_sub(1)?;
+                closed += u32::from(depth == 0);
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 pub(super) fn clock(tree: &mut Tree<'_>) -> Clock {
@@ -46,4 +70,28 @@ pub(super) fn clock(tree: &mut Tree<'_>) -> Clock {
     let source = tree.expected(&format!("{CLOCK}/current_clocksource"), "the clock source is not known");
     let available = tree.text(format!("{CLOCK}/available_clocksource")).unwrap_or_default();
     Clock { source, available: available.split_ascii_whitespace().map(str::to_owned).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_stands_in_the_second_pair_of_brackets() {
+        for (text, expected) in [
+            (
+                "Linux version 6.12.30-amd64 (who@where) (gcc-14 (Debian 14.2.0-19) 14.2.0, GNU ld (GNU Binutils) 2.44) #1 SMP",
+                Some("gcc-14 (Debian 14.2.0-19) 14.2.0, GNU ld (GNU Binutils) 2.44"),
+            ),
+            (
+                "Linux version 2.4.4 (root@old) (gcc version 2.95.3 20010315) #2",
+                Some("gcc version 2.95.3 20010315"),
+            ),
+            ("Linux version 6.1 (who@where) #1", None),
+            (") ( (", None),
+            ("", None),
+        ] {
+            assert_eq!(compiler(text), expected, "{text}");
+        }
+    }
 }

@@ -8,6 +8,8 @@ use plimsoll_model::verdict::Verdict;
 use crate::number::{figure, ratio};
 use crate::section::Section;
 
+pub(crate) use modes::charts as modes_charts;
+
 /// A finding of one kind.
 struct Found<'r, D> {
     /// Its place among those of its kind, from 1.

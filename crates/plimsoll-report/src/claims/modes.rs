@@ -35,7 +35,7 @@ const ORDER: &str = "Each measurement at its place in the order of carrying out;
 a while has another cause than one that takes turns.";
 
 /// The two charts of what one claim found in one cell.
-fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
+pub(crate) fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
     if facts.values.is_empty() {
         return Vec::new();
     }

@@ -1,7 +1,7 @@
 //! A run for other programs: what was measured, as rows.
 //!
 //! Each row has one value, with what tells it apart from the others. [`csv`], [`jsonl`], [`openmetrics`] and [`parquet`] write the same rows; [`hdr`] writes
-//! latencies as HdrHistogram does.
+//! latencies as HdrHistogram does. What stands in another [`Table`], such as imported figures, is written by the same writers.
 
 mod csv;
 mod hdr;
@@ -13,7 +13,8 @@ mod table;
 
 pub use csv::csv;
 pub use hdr::hdr;
-pub use jsonl::jsonl;
-pub use openmetrics::openmetrics;
+pub use jsonl::{jsonl, jsonl_of};
+pub use openmetrics::{openmetrics, openmetrics_of};
 pub use parquet::parquet;
 pub use rows::{Row, Rows, Selection, rows};
+pub use table::{Cell, RunTable, Table};

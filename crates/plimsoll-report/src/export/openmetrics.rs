@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
+use super::table::{Cell, Table};
 use super::{Row, Selection, rows};
 
 /// Writes rows as gauges, each metric a family of its own, with their times. A family stands in one piece, so that all are kept until their end.
@@ -29,6 +30,40 @@ pub fn openmetrics(
         family.points.entry(labels(row)).or_default().push_str(&line);
         Ok(())
     })?;
+    write(out, families)
+}
+
+/// Writes the rows of a table that has columns `metric` and `value` as gauges without times. Every other column is a label, so that no two rows are the
+/// same.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn openmetrics_of(out: &mut dyn Write, table: &dyn Table) -> io::Result<()> {
+    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+    let columns: Vec<String> = table.columns().into_iter().map(|(name, _)| name.to_owned()).collect();
+    table.rows(&mut |cells| {
+        let (mut metric, mut value) = ("", None);
+        let mut labels = Labels::default();
+        for (column, cell) in columns.iter().zip(cells) {
+            match (column.as_str(), cell) {
+                ("metric", Cell::Text(text)) => metric = text.unwrap_or_default(),
+                ("value", Cell::Number(number)) => value = *number,
+                (column, Cell::Text(Some(text))) => labels.add(column, text),
+                (column, Cell::Count(Some(count))) => labels.add(column, &count.to_string()),
+                (column, Cell::Number(Some(number))) => labels.add(column, &number.to_string()),
+                _ => {}
+            }
+        }
+        let Some(value) = value else { return Ok(()) };
+        let family = families.entry(name(metric)).or_default();
+        family.metric = metric.to_owned();
+        family.points.entry(labels.end()).or_default().push_str(&format!("{value}\n"));
+        Ok(())
+    })?;
+    write(out, families)
+}
+
+fn write(out: &mut dyn Write, families: BTreeMap<String, Family>) -> io::Result<()> {
     for (name, Family { metric, points }) in families {
         writeln!(out, "# TYPE {name} gauge")?;
         writeln!(out, "# HELP {name} {}", escaped(&metric))?;
@@ -55,31 +90,41 @@ fn name(metric: &str) -> String {
 }
 
 fn labels(row: &Row<'_>) -> String {
-    let mut text = String::from("{");
-    let mut label = |name: &str, value: &str| {
-        let comma = if text.len() > 1 { "," } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{name}=\"{}\"", escaped(value));
-    };
-    label("run", row.run);
-    label("experiment", row.experiment);
-    label("trial", &row.trial.to_string());
+    let mut labels = Labels::default();
+    labels.add("run", row.run);
+    labels.add("experiment", row.experiment);
+    labels.add("trial", &row.trial.to_string());
     for (factor, level) in row.cell {
         let name: String = factor.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        label(&format!("factor_{name}"), level);
+        labels.add(&format!("factor_{name}"), level);
     }
     for (name, value) in [("arm", row.arm), ("phase", row.phase), ("host", row.host)] {
         if let Some(value) = value {
-            label(name, value);
+            labels.add(name, value);
         }
     }
     for (name, value) in [("cycle", row.cycle), ("slice", row.slice)] {
         if let Some(value) = value {
-            label(name, &value.to_string());
+            labels.add(name, &value.to_string());
         }
     }
-    text.push('}');
-    text
+    labels.end()
+}
+
+/// Labels between their braces.
+#[derive(Default)]
+struct Labels(String);
+
+impl Labels {
+    fn add(&mut self, name: &str, value: &str) {
+        let comma = if self.0.is_empty() { "" } else { "," };
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{comma}{name}=\"{}\"", escaped(value));
+    }
+
+    fn end(self) -> String {
+        format!("{{{}}}", self.0)
+    }
 }
 
 /// A text in which backslashes, quotation marks and line ends are escaped.

@@ -1,4 +1,4 @@
-//! Rows as a table of Apache Parquet, with the columns of [`csv`](super::csv) and types for numbers.
+//! A table of Apache Parquet, with the columns of [`csv`](super::csv()) and types for numbers.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,30 +9,21 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::report::RunReport;
 
 use super::table::{Cell, Table};
-use super::{Selection, rows};
 
 /// Rows of a row group, which is what stays in memory: readers skip whole groups.
 const GROUP: usize = 1 << 16;
 
-/// Writes rows with a column for each factor, those of other rows' kinds empty (null).
+/// Writes the rows of a table; what a row does not have is null.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn parquet(
-    out: &mut dyn Write,
-    report: &RunReport,
-    trials: &[TrialRecord],
-    wanted: &Selection,
-) -> io::Result<()> {
-    let table = Table::of(trials);
-    let mut columns = Columns::new(&table);
+pub fn parquet(out: &mut dyn Write, table: &dyn Table) -> io::Result<()> {
+    let mut columns = Columns::new(table);
     let mut file = columns.file().map_err(io::Error::other)?;
-    rows(report, trials, wanted, &mut |row| -> io::Result<()> {
-        columns.add(table.cells(row));
+    table.rows(&mut |cells| {
+        columns.add(cells);
         if columns.rows == GROUP { columns.flush(&mut file).map_err(io::Error::other) } else { Ok(()) }
     })?;
     if columns.rows > 0 {
@@ -55,7 +46,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(table: &Table<'_>) -> Self {
+    fn new(table: &dyn Table) -> Self {
         let empty = |cell| match cell {
             Cell::Text(_) => Values::Text(Vec::new()),
             Cell::Count(_) => Values::Count(Vec::new()),
@@ -85,14 +76,14 @@ impl Columns {
         SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
     }
 
-    fn add<'r>(&mut self, cells: impl Iterator<Item = Cell<'r>>) {
+    fn add(&mut self, cells: &[Cell<'_>]) {
         for (column, cell) in self.values.iter_mut().zip(cells) {
             match (column, cell) {
                 (Values::Text(column), Cell::Text(text)) => column.push(text.map(ByteArray::from)),
                 (Values::Count(column), Cell::Count(count)) => {
                     column.push(count.and_then(|count| i32::try_from(count).ok()));
                 }
-                (Values::Number(column), Cell::Number(number)) => column.push(Some(number)),
+                (Values::Number(column), Cell::Number(number)) => column.push(*number),
                 _ => unreachable!("cells stand in the order of the columns"),
             }
         }

@@ -1,33 +1,57 @@
-//! Rows as a table with the same columns for all of them, one of them for each factor.
+//! Tables: rows with the same columns for all of them.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use plimsoll_model::observation::TrialRecord;
+use plimsoll_model::report::RunReport;
 
-use super::Row;
+use super::{Selection, rows};
 
 /// The value of a row in a column; absent where it has none.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell<'r> {
+pub enum Cell<'r> {
+    /// Words.
     Text(Option<&'r str>),
-    Count(Option<u32>),
-    Number(f64),
+    /// A whole number.
+    Count(Option<u64>),
+    /// A number.
+    Number(Option<f64>),
 }
 
-/// The columns.
-pub(super) struct Table<'t> {
+/// Rows that can be written.
+pub trait Table {
+    /// The names of the columns, each with what a row without anything has there.
+    fn columns(&self) -> Vec<(&str, Cell<'static>)>;
+
+    /// Hands on the values of each row, in the order of the columns.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    fn rows(&self, each: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()>;
+}
+
+/// The values of a run, with a column for each factor.
+#[derive(Debug)]
+pub struct RunTable<'t> {
+    report: &'t RunReport,
+    trials: &'t [TrialRecord],
+    wanted: &'t Selection,
     factors: BTreeSet<&'t str>,
 }
 
-impl<'t> Table<'t> {
+impl<'t> RunTable<'t> {
     /// With a column for each factor that a trial has a level of.
-    pub(super) fn of(trials: &'t [TrialRecord]) -> Self {
-        Self { factors: trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect() }
+    #[must_use]
+    pub fn of(report: &'t RunReport, trials: &'t [TrialRecord], wanted: &'t Selection) -> Self {
+        let factors = trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
+        Self { report, trials, wanted, factors }
     }
+}
 
-    /// The names of the columns, each with what a row without anything has there.
-    pub(super) fn columns(&self) -> Vec<(&'t str, Cell<'static>)> {
-        let (text, count, number) = (Cell::Text(None), Cell::Count(None), Cell::Number(0.0));
+impl Table for RunTable<'_> {
+    fn columns(&self) -> Vec<(&str, Cell<'static>)> {
+        let (text, count, number) = (Cell::Text(None), Cell::Count(None), Cell::Number(None));
         let before = [("run", &text), ("experiment", &text), ("trial", &count), ("block", &count)];
         let levels = self.factors.iter().map(|factor| (*factor, &text));
         let behind = [
@@ -43,25 +67,29 @@ impl<'t> Table<'t> {
         before.into_iter().chain(levels).chain(behind).map(|(name, cell)| (name, cell.clone())).collect()
     }
 
-    /// The values of a row, in the order of the columns.
-    pub(super) fn cells<'r>(&'r self, row: &'r Row<'_>) -> impl Iterator<Item = Cell<'r>> {
-        let before = [
-            Cell::Text(Some(row.run)),
-            Cell::Text(Some(row.experiment)),
-            Cell::Count(Some(row.trial)),
-            Cell::Count(Some(row.block)),
-        ];
-        let levels = self.factors.iter().map(|factor| Cell::Text(row.cell.get(*factor).map(String::as_str)));
-        let behind = [
-            Cell::Text(row.arm),
-            Cell::Text(row.phase),
-            Cell::Count(row.cycle),
-            Cell::Count(row.slice),
-            Cell::Text(row.host),
-            Cell::Number(row.at_s),
-            Cell::Text(Some(row.metric)),
-            Cell::Number(row.value),
-        ];
-        before.into_iter().chain(levels).chain(behind)
+    fn rows(&self, each: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        rows(self.report, self.trials, self.wanted, &mut |row| {
+            let count = |count: Option<u32>| Cell::Count(count.map(u64::from));
+            let mut cells = vec![
+                Cell::Text(Some(row.run)),
+                Cell::Text(Some(row.experiment)),
+                count(Some(row.trial)),
+                count(Some(row.block)),
+            ];
+            cells.extend(
+                self.factors.iter().map(|factor| Cell::Text(row.cell.get(*factor).map(String::as_str))),
+            );
+            cells.extend([
+                Cell::Text(row.arm),
+                Cell::Text(row.phase),
+                count(row.cycle),
+                count(row.slice),
+                Cell::Text(row.host),
+                Cell::Number(Some(row.at_s)),
+                Cell::Text(Some(row.metric)),
+                Cell::Number(Some(row.value)),
+            ]);
+            each(&cells)
+        })
     }
 }

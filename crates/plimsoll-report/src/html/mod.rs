@@ -6,6 +6,7 @@
 
 pub mod bundle;
 mod chart;
+mod numbers;
 mod packets;
 mod page;
 mod places;
@@ -22,6 +23,7 @@ use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::RunReport;
 use plimsoll_model::trace::TimeSequence;
 
+pub use numbers::{Rows, Told, judged};
 pub use packets::trace;
 
 use bundle::Bundle;

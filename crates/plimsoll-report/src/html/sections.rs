@@ -92,7 +92,7 @@ fn short_answer(report: &RunReport) -> Markup {
     }
 }
 
-fn verdict_box(finding: &Finding) -> Markup {
+pub(super) fn verdict_box(finding: &Finding) -> Markup {
     let verdict = &finding.verdict;
     let standing = verdict.standing();
     let class = match standing {

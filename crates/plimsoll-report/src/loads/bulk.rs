@@ -15,8 +15,11 @@ impl Shown for BulkFacts {
             left("cell"),
             left("phase"),
             right("streams"),
-            right("MB sent"),
-            right("MB received"),
+            right("MB sent").expendable(3),
+            right("MB received").expendable(3),
+            right("Mbit/s out"),
+            right("Mbit/s in"),
+            right("MSS"),
             right("sent again"),
             right("least RTT ms"),
             right("busy s").expendable(1),
@@ -25,7 +28,7 @@ impl Shown for BulkFacts {
         ];
         let rows = pooled(found).into_iter().map(|of| row(of.cell, of.phase, &of.facts.streams));
         let section = Section::new("Streams of TCP, all trials of a phase together").table(columns, rows);
-        let means = "Busy: time with something to send; window and buffer: the part of it that waited for the receiver's window, or for the \
+        let means = "Mbit/s: of each stream, out of the load's host and into it. MSS: the largest segment that is sent, in bytes. Busy: time with something to send; window and buffer: the part of it that waited for the receiver's window, or for the \
                      sender's own buffer.";
         (!found.is_empty()).then(|| section.say(means)).into_iter().collect()
     }
@@ -43,12 +46,32 @@ fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
         count(streams.len() as u64),
         megabytes(|stream| stream.sent),
         megabytes(|stream| stream.received),
+        rate(streams, |stream| stream.sent),
+        rate(streams, |stream| stream.received),
+        sizes(&senders),
         count(senders.iter().map(|state| u64::from(state.retransmits)).sum()),
         rtt.map_or_else(|| NONE.to_owned(), |us| figure(f64::from(us) / 1e3)),
         seconds(|state| state.busy_us),
         seconds(|state| state.rwnd_limited_us),
         seconds(|state| state.sndbuf_limited_us),
     ])
+}
+
+/// What each stream moved one way, in Mbit/s; nothing where it moved nothing that way.
+fn rate(streams: &[Stream], bytes: fn(&Stream) -> u64) -> String {
+    let moved: u64 = streams.iter().map(bytes).sum();
+    let seconds = streams.iter().map(|stream| stream.elapsed_ns).sum::<u64>() as f64 / 1e9;
+    if moved == 0 || seconds == 0.0 { NONE.to_owned() } else { figure(8.0 * moved as f64 / seconds / 1e6) }
+}
+
+/// The largest segment of each sender, once where they are alike.
+fn sizes(senders: &[&TcpState]) -> String {
+    let all = senders.iter().map(|state| state.mss).filter(|mss| *mss > 0);
+    match (all.clone().min(), all.max()) {
+        (Some(least), Some(most)) if least == most => count(u64::from(least)),
+        (Some(least), Some(most)) => format!("{} to {}", count(u64::from(least)), count(u64::from(most))),
+        _ => NONE.to_owned(),
+    }
 }
 
 /// What the kernel of the side that sends more knew at the end.

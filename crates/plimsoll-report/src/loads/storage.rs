@@ -12,13 +12,15 @@ impl Shown for StorageFacts {
     const TITLE: &'static str = "Storage";
 
     fn sections(_report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section> {
-        let mut names: Vec<&str> = Vec::new();
-        for of in found {
-            if !names.contains(&of.phase.name.as_str()) {
-                names.push(&of.phase.name);
+        // A cell is a number of threads, say: what it did is not what another did.
+        let mut places: Vec<(&str, &str)> = Vec::new();
+        for place in found.iter().map(place) {
+            if !places.contains(&place) {
+                places.push(place);
             }
         }
         let columns = [
+            left("cell"),
             left("phase"),
             right("operations"),
             right("mean ms"),
@@ -28,7 +30,7 @@ impl Shown for StorageFacts {
             right("device%"),
         ];
         let section = Section::new("Storage, all trials of a phase together");
-        let section = section.table(columns, names.iter().map(|name| row(name, found)));
+        let section = section.table(columns, places.into_iter().map(|place| row(place, found)));
         (!found.is_empty()).then_some(section).into_iter().collect()
     }
 
@@ -37,8 +39,13 @@ impl Shown for StorageFacts {
     }
 }
 
-fn row(name: &str, found: &[Found<'_, StorageFacts>]) -> Row {
-    let of: Vec<_> = found.iter().filter(|found| found.phase.name == name).collect();
+/// Of which cell something was found, and in which phase.
+fn place<'f>(found: &'f Found<'_, StorageFacts>) -> (&'f str, &'f str) {
+    (&found.cell, &found.phase.name)
+}
+
+fn row(at: (&str, &str), found: &[Found<'_, StorageFacts>]) -> Row {
+    let of: Vec<_> = found.iter().filter(|found| place(found) == at).collect();
     let sum = |f: fn(&StorageFacts) -> u64| of.iter().map(|found| f(found.facts)).sum::<u64>();
     let operations = sum(|f| f.reads) + sum(|f| f.writes);
     let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
@@ -49,7 +56,8 @@ fn row(name: &str, found: &[Found<'_, StorageFacts>]) -> Row {
     let fetched = fetched.filter(|_| read > 0);
     let device = fetched.map_or(f64::NAN, |bytes| share(bytes.min(read), read));
     Row::of([
-        name.to_owned(),
+        at.0.to_owned(),
+        at.1.to_owned(),
         count(operations),
         millis((spent / operations.max(1) as f64).round() as u64),
         millis(slowest),

@@ -37,7 +37,7 @@ fn each_slice_has_its_figure_in_every_form() {
     };
     export::rows(&report, &records, &wanted, each).unwrap();
     assert_eq!(rows, expected);
-    let csv = written(|out| export::csv(out, &report, &records, &wanted));
+    let csv = written(|out| export::csv(out, &export::RunTable::of(&report, &records, &wanted)));
     let mut lines = csv.lines();
     assert!(lines.next().unwrap().starts_with("run,experiment,trial,block,"), "{csv}");
     let values: Vec<f64> = lines.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
@@ -59,7 +59,7 @@ fn counters_and_intervals_are_exported_and_phases_chosen() {
     let (report, records) = (fixture::not_recovered(), records());
     let csv = |rows: Rows, phases: Vec<String>| {
         let wanted = Selection { rows, metrics: Vec::new(), phases };
-        written(|out| export::csv(out, &report, &records, &wanted)).lines().count() - 1
+        written(|out| export::csv(out, &export::RunTable::of(&report, &records, &wanted))).lines().count() - 1
     };
     let samples: usize = records
         .iter()

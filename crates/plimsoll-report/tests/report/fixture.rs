@@ -401,6 +401,8 @@ fn environment() -> Environment {
         machines: vec![Machine {
             hosts: vec!["client".into(), "firewall".into(), "server".into()],
             kernel: Some("6.12.9-amd64".into()),
+            compiler: Some("gcc-14 14.2.0, GNU ld 2.44".into()),
+            command_line: Some("root=/dev/vda1 quiet".into()),
             os: Some("Debian GNU/Linux 13 (trixie)".into()),
             cpu: Some("Example CPU @ 2.20GHz".into()),
             cpus: 4,

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::FalseyValueParser;
+use serde::{Deserialize, Serialize};
 
-use super::{Decimal, PlainFormat, StoreArgs};
+use super::life::label;
+use super::{Decimal, PageFormat, StoreArgs};
 
 /// Arguments of `import`.
 #[derive(Debug, clap::Args)]
@@ -12,6 +15,30 @@ pub struct ImportArgs {
     /// What other tools printed: files, or `-` for standard input. What is in them is seen from their lines; text may be quoted and stand in prose.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// How they are read and judged.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Print what was read, and keep nothing.
+    #[arg(long, env = "PLIMSOLL_NO_STORE", value_parser = FalseyValueParser::new())]
+    pub no_store: bool,
+    /// Add a tag to what is stored, to find it by. May be given several times.
+    #[arg(long, value_name = "TAG", value_parser = label)]
+    pub tag: Vec<String>,
+    /// Write this about what is stored.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// How to print it. What is printed as JSON is not stored.
+    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
+    pub format: PageFormat,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// How files are read and judged. It is stored with them, so that they can be read again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, clap::Args)]
+#[serde(default)]
+pub struct Reading {
     /// Read them as this format only; docs/reference/formats.md lists all.
     #[arg(long = "as", value_name = "FORMAT", env = "PLIMSOLL_AS")]
     pub format_name: Option<String>,
@@ -37,13 +64,11 @@ pub struct ImportArgs {
     /// Which way the figure is better, where that is not known.
     #[arg(long, value_enum, value_name = "WAY", requires = "judge")]
     pub better: Option<Way>,
-    /// How to print it.
-    #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
-    pub format: PlainFormat,
 }
 
 /// Which way a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum Way {
     /// More is better.
     Higher,

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use plimsoll_model::units::Share;
 
-use super::{PlainFormat, StoreArgs};
+use super::{PlainFormat, StoreArgs, Way};
 
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -44,9 +44,16 @@ pub struct FigureArgs {
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["runs", "a", "cells"]))]
 pub struct CompareArgs {
-    /// Two stored runs instead of commands: ids, starts of ids, or `latest`.
+    /// Two stored runs instead of commands: ids, starts of ids, or `latest`. Either may be an imported run, or a file that another tool wrote.
     #[arg(value_name = "RUN", num_args = 2)]
     pub runs: Vec<String>,
+    /// Which figure of imported runs and files to compare: a metric, and labels that it must have (latency,percentile=99). Given twice, one for each side
+    /// [default: the main one of the tool].
+    #[arg(long, value_name = "METRIC[,LABEL=VALUE]", requires = "runs")]
+    pub of: Vec<String>,
+    /// Which way that figure is better, where that is not known.
+    #[arg(long, value_enum, value_name = "WAY", requires = "runs")]
+    pub better: Option<Way>,
     /// The command that the other is judged against. Plain words are run as they are, all else by `sh -c`.
     #[arg(long, value_name = "COMMAND", requires = "b")]
     pub a: Option<String>,

@@ -3,14 +3,18 @@
 use plimsoll_report::export::{self, Rows, Selection};
 
 use crate::args::{ExportArgs, ExportFormat, ExportRows};
-use crate::command::show;
+use crate::command::{import, show};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{output, state};
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
-    let (plan, report, trials) = show::load(&store, &args.run)?;
+    let entry = state::find(&store, &args.run)?;
+    if let Some(import) = import::stored::get(&store, &entry)? {
+        return import::rows::export(&import, args).map(|()| Exit::Holds);
+    }
+    let (plan, report, trials) = show::load(&store, &entry.id)?;
     let wanted = Selection {
         rows: match args.rows {
             ExportRows::Figures => Rows::Figures,
@@ -20,15 +24,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         metrics: args.metric.clone(),
         phases: args.phase.clone(),
     };
+    let table = export::RunTable::of(&report, &trials, &wanted);
     match args.format {
-        ExportFormat::Csv => output::document(|out| export::csv(out, &report, &trials, &wanted)),
+        ExportFormat::Csv => output::document(|out| export::csv(out, &table)),
         ExportFormat::Jsonl => output::document(|out| export::jsonl(out, &report, &trials, &wanted)),
         ExportFormat::Openmetrics => {
             output::document(|out| export::openmetrics(out, &report, &trials, &wanted))
         }
-        ExportFormat::Parquet => {
-            output::bytes("Parquet", "run.parquet", |out| export::parquet(out, &report, &trials, &wanted))
-        }
+        ExportFormat::Parquet => output::bytes("Parquet", "run.parquet", |out| export::parquet(out, &table)),
         ExportFormat::Folded => show::folded(&plan, &report, &trials),
         ExportFormat::Pprof => show::pprof(&plan, &report, &trials),
         ExportFormat::Hdr => output::document(|out| export::hdr(out, &trials, &wanted)),

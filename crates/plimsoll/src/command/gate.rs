@@ -1,7 +1,7 @@
 //! `plimsoll gate`: a stored run's verdicts for a CI job.
 
 use crate::args::GateArgs;
-use crate::command::show;
+use crate::command::{import, show};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::messages;
@@ -12,7 +12,12 @@ const NOTHING_CLAIMED: &str = "the experiment claims nothing, so that only a fai
 
 pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
-    let (plan, report, trials) = show::load(&store, &args.run)?;
+    let entry = state::find(&store, &args.run)?;
+    if let Some(import) = import::stored::get(&store, &entry)? {
+        import.print(show::as_page(args.format)?)?;
+        return Ok(import.exit());
+    }
+    let (plan, report, trials) = show::load(&store, &entry.id)?;
     show::print(args.format, &store, &plan, &report, &trials)?;
     if plan.experiment.claims.is_empty() {
         messages::say(format_args!("warning: {NOTHING_CLAIMED}"));

@@ -6,8 +6,12 @@ use std::path::Path;
 
 use plimsoll_judge::json::{self, BatchSummary, Mark, Test};
 use plimsoll_model::verdict::Verdict;
+use plimsoll_report::html::bundle::Bundle;
+use plimsoll_report::html::{self, Told};
+use serde_json::Value;
 
-use crate::args::{Decimal, JudgeArgs, PlainFormat};
+use crate::args::{Decimal, JudgeArgs, PageFormat};
+use crate::command::import;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
@@ -33,27 +37,49 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         Decimal::Point => Mark::Point,
         Decimal::Comma => Mark::Comma,
     });
+    // What is no table of the columns that the test takes may be one of a mail, in its prose.
+    let is_table = test != Test::Factors || json::numbers_of_text(test, &text, mark).is_ok();
+    let text = if is_table { text } else { import::cross_table(text, args.decimal) };
+    // The text of millions of numbers is kept where they are drawn, too, and nowhere else.
+    let drawn = (args.format == PageFormat::Html).then(|| text.clone());
     let answer = json::judge_text(test, text, mark).map_err(|error| bad(&error))?;
     let verdict: Option<Verdict> = serde_json::from_value(answer.clone()).ok();
-    match (&verdict, args.format) {
-        (Some(verdict), PlainFormat::Text) => {
+    match (&verdict, drawn, args.format) {
+        (Some(verdict), _, PageFormat::Text) => {
             output::styled(|out, options| plimsoll_report::text::verdict(out, verdict, options))?;
             output::text(|out| own_fields(out, &answer))
+        }
+        (Some(verdict), Some(text), _) => {
+            let numbers = json::numbers_of_text(test, &text, mark).map_err(|error| bad(&error))?;
+            let name = named(&args.file);
+            let told = Told {
+                title: &name,
+                asked: &format!("Numbers, judged: {}", test.name()),
+                verdict: Some(verdict),
+                numbers: &[(name.clone(), numbers)],
+                facts: &facts(&answer),
+                tables: &[],
+                again: &format!("plimsoll judge {} {} --format html", test.name(), args.file.display()),
+            };
+            output::document(|out| html::judged(out, &told, Bundle::Inside))
         }
         _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
     }?;
     Ok(Exit::of(verdict.as_slice()))
 }
 
-/// What only this test has to say, a line each.
-pub(crate) fn own_fields(out: &mut dyn io::Write, answer: &serde_json::Value) -> io::Result<()> {
+/// The fields that only this test has.
+fn own(answer: &Value) -> impl Iterator<Item = (&String, &Value)> {
     const COMMON: [&str; 10] =
         ["schema", "id", "claim", "metric", "outcome", "estimate", "interval", "confidence", "n", "reason"];
-    for (name, value) in
-        answer.as_object().into_iter().flatten().filter(|(name, _)| !COMMON.contains(&name.as_str()))
-    {
+    answer.as_object().into_iter().flatten().filter(|(name, _)| !COMMON.contains(&name.as_str()))
+}
+
+/// What only this test has to say, a line each.
+pub(crate) fn own_fields(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
+    for (name, value) in own(answer) {
         match value {
-            serde_json::Value::Array(list) if !list.is_empty() => {
+            Value::Array(list) if !list.is_empty() => {
                 writeln!(out, "{name}:")?;
                 for item in list {
                     writeln!(out, "  {item}")?;
@@ -63,6 +89,35 @@ pub(crate) fn own_fields(out: &mut dyn io::Write, answer: &serde_json::Value) ->
         }
     }
     Ok(())
+}
+
+/// The same by name, for a table. Lists as long as the input are what the chart shows.
+pub(crate) fn facts(answer: &Value) -> Vec<(String, String)> {
+    own(answer)
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.clone(), told(value)))
+        .collect()
+}
+
+/// A value in words.
+fn told(value: &Value) -> String {
+    const LONGEST: usize = 20;
+    match value {
+        Value::Array(list) if list.len() > LONGEST => format!("{} values", list.len()),
+        Value::Array(list) if list.iter().all(Value::is_number) && list.len() == 2 => {
+            list.iter().map(told).collect::<Vec<_>>().join(" to ")
+        }
+        Value::Array(list) => list.iter().map(told).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), told(value));
+            fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
+        }
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), plimsoll_report::figure),
+        Value::String(text) => text.replace('_', " "),
+        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
+        Value::Null => "none".to_owned(),
+    }
 }
 
 /// Why a batch without a verdict is no success.

@@ -14,10 +14,9 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
-use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_run::{Ended, Limits, Namespaces, Run};
-use plimsoll_store::{RunEntry, ShortOutcome, Store, StoreError};
+use plimsoll_store::{RunEntry, Store, StoreError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -33,6 +32,7 @@ use crate::output::full_screen;
 use crate::page::Page;
 use crate::profiler::Profiler;
 use crate::progress::forecast::Estimate;
+use crate::progress::lines::{Lines, Written};
 use crate::progress::{Ends, Progress, Telling};
 use crate::shipped::Source;
 use crate::{captures, command, effects, messages, shipped, state};
@@ -138,7 +138,9 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     }
     let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
     let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends);
-    let mut others = OtherProcesses::behind(&mut progress);
+    let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
+    let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
+    let mut others = OtherProcesses::behind(&mut written);
     let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {
         // It belongs to the run, which is stored by now unless its store is of no use.
@@ -152,7 +154,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
-    finish(args, plan, store, (&path, &page), ended)
+    finish(args, plan, store, (&path, &page), ended, lines)
 }
 
 /// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.
@@ -198,6 +200,7 @@ fn finish(
     store: &Store,
     page: (&Path, &Page),
     ended: Ended,
+    lines: Option<Lines>,
 ) -> Result<Exit, Failure> {
     let mut report = command::report_of(plan, &ended.entry, &ended.trials);
     match environment::of(store, plan, &ended.entry, command::settings_of_run(&ended.entry)) {
@@ -208,7 +211,7 @@ fn finish(
     }
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
     let told = if measured || ended.error.is_none() {
-        tell(args, plan, store, page, &report, &ended.trials)
+        tell(args, plan, store, page, (&report, &ended.trials), lines)
     } else {
         Ok(())
     };
@@ -217,7 +220,8 @@ fn finish(
         return Err(error.into());
     }
     told?;
-    store.put_outcomes(&report.run, &in_short(&report))?;
+    let found = report.verdicts.iter().map(|finding| state::in_short(&finding.verdict));
+    store.put_outcomes(&report.run, &found.collect::<Vec<_>>())?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
             messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
@@ -237,16 +241,6 @@ fn finish(
 fn label(args: &RunArgs, store: &Store, run: &str) -> Result<(), StoreError> {
     store.add_tags(run, &args.tag)?;
     args.note.as_ref().map_or(Ok(()), |note| store.put_remark(run, note))
-}
-
-/// What was found, for lists of runs.
-fn in_short(report: &RunReport) -> Vec<ShortOutcome> {
-    let outcome = |verdict: &Verdict| ShortOutcome {
-        claim: verdict.claim.clone(),
-        outcome: verdict.outcome.name().to_owned(),
-        holds: verdict.standing() == Standing::Holds,
-    };
-    report.verdicts.iter().map(|finding| outcome(&finding.verdict)).collect()
 }
 
 /// The id of the run that this one is to be compared with. That there is one is seen to before anything is measured.
@@ -276,10 +270,13 @@ fn tell(
     plan: &Plan,
     store: &Store,
     (path, page): (&Path, &Page),
-    report: &RunReport,
-    trials: &[TrialRecord],
+    (report, trials): (&RunReport, &[TrialRecord]),
+    lines: Option<Lines>,
 ) -> Result<(), Failure> {
-    show::print(args.format, store, plan, report, trials)?;
+    match lines {
+        Some(lines) => lines.end(report),
+        None => show::print(args.format, store, plan, report, trials),
+    }?;
     let bundle = if args.html.is_some() { Bundle::Inside } else { Bundle::Beside };
     if bundle == Bundle::Beside {
         state::keep_bundle(path)?;
@@ -331,7 +328,7 @@ fn planned(
     let settings_json = serde_json::to_value(&settings)
         .map_err(|error| Failure::could_not(format!("the settings cannot be stored: {error}")))?;
     let entry = RunEntry {
-        id: new_id(),
+        id: state::new_id(),
         experiment: source.name,
         source: source.text,
         settings: settings_json,
@@ -383,13 +380,6 @@ fn notes(access: &Access, on_loopback: bool) -> Vec<String> {
         Access::Local(_) => {}
     }
     notes
-}
-
-/// Eight letters and digits: enough to tell the runs of one file apart, few enough to type.
-fn new_id() -> String {
-    const LETTERS: &[u8] = b"abcdefghjkmnpqrstvwxyz0123456789";
-    let random: u64 = rand::random();
-    (0..8).map(|place| char::from(LETTERS[(random >> (5 * place)) as usize % LETTERS.len()])).collect()
 }
 
 fn limits(args: &RunArgs, plan: &Plan) -> Limits {

@@ -11,7 +11,8 @@ use plimsoll_report::html::Drawn;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_store::{RunEntry, Store};
 
-use crate::args::{Format, PlanArgs, ShowArgs};
+use crate::args::{Format, PageFormat, PlanArgs, ShowArgs};
+use crate::command::import;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::shipped::Source;
@@ -19,9 +20,24 @@ use crate::{command, environment, output, state};
 
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
-    let (plan, report, trials) = load(&store, &args.run)?;
+    let entry = state::find(&store, &args.run)?;
+    if let Some(import) = import::stored::get(&store, &entry)? {
+        import.print(as_page(args.format)?)?;
+        return Ok(Exit::Holds);
+    }
+    let (plan, report, trials) = load(&store, &entry.id)?;
     print(args.format, &store, &plan, &report, &trials)?;
     Ok(Exit::Holds)
+}
+
+/// The form of what was imported.
+pub(crate) fn as_page(format: Format) -> Result<PageFormat, Failure> {
+    match format {
+        Format::Text => Ok(PageFormat::Text),
+        Format::Json => Ok(PageFormat::Json),
+        Format::Html => Ok(PageFormat::Html),
+        _ => Err(Failure::Usage("what was imported is printed as text, json or html".into())),
+    }
 }
 
 /// A stored run, judged anew from what was observed.
@@ -57,6 +73,12 @@ fn confirmed(store: &Store, entry: &RunEntry) -> Result<Vec<CauseId>, Failure> {
 
 /// The file and the settings that are stored with a run.
 pub(crate) fn stored(entry: &RunEntry) -> Result<(Source, PlanArgs), Failure> {
+    if import::stored::is_imported(entry) {
+        return Err(Failure::Usage(format!(
+            "run {} was imported from {}: it has figures, and no trials; `show`, `export`, `compare` and `gate` take it",
+            entry.id, entry.experiment
+        )));
+    }
     let args: PlanArgs = serde_json::from_value(entry.settings.clone()).map_err(|error| {
         Failure::could_not(format!("the settings of run {} cannot be read: {error}", entry.id))
     })?;
@@ -154,5 +176,9 @@ pub(crate) fn print(
         Format::Markdown => output::document(|out| plimsoll_report::markdown::run(out, report)),
         Format::Postal => output::document(|out| plimsoll_report::postal::run(out, report)),
         Format::Folded => folded(plan, report, trials),
+        Format::Jsonl => Err(Failure::Usage(
+            "events are of a run that goes on (`plimsoll run --format jsonl`); `plimsoll export --format jsonl` has the values of a stored one"
+                .into(),
+        )),
     }
 }

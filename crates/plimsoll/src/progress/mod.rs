@@ -2,6 +2,7 @@
 
 pub(crate) mod forecast;
 mod heartbeat;
+pub(crate) mod lines;
 mod live;
 mod spark;
 mod view;

@@ -94,6 +94,32 @@ fn a_table_of_two_factors_from_a_mail_is_an_interaction() {
     assert_eq!(found["files"][0]["formats"], serde_json::json!(["cross-table"]));
 }
 
+/// Each page in one command, as it was posted, with a figure that its reader looks for.
+#[test]
+fn every_page_is_read_without_editing() {
+    let lab = Lab::new();
+    for (name, figure) in [
+        ("floods-2001.txt", "requests_per_second 133.775 1/s (median of 2, 48.12 to 219.43;"),
+        ("hdparm-eleven.txt", "(median of 11, "),
+        ("hdparm-bare.txt", "(median of 11, "),
+        ("iperf-wan.txt", "bits_per_second,stream=3 44.2 Mbit/s (median of 2, 2.8 to 85.6;"),
+        ("npad-report.txt", "target_rtt 200 ms"),
+        ("npad-verdict.txt", "loss,verdict=Fail 0.0253 %"),
+        ("pathchar-hops.txt", "bits_per_second,hop=2 1.4 Mbit/s"),
+        (
+            "postal-minutes.txt",
+            "messages_per_minute 827.5 1/min (median of 12, 598 to 1061; lines 4 to 19, 2 calls)",
+        ),
+        ("tiotest-tables.txt", "throughput,operation=write,threads=4 6.3025 MiB/s"),
+    ] {
+        lab.plimsoll(&["import", "--no-store", &page(name)]).exits(0).prints(figure);
+    }
+    lab.plimsoll(&["trace", &page("tcpdump-2001.txt")])
+        .exits(0)
+        .prints("3 packets")
+        .prints("10.0.0.1:1046 -> 10.0.0.2:80");
+}
+
 #[test]
 fn minutes_before_and_after_are_compared_as_two_calls() {
     let lab = Lab::new();

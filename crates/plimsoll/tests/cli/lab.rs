@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -281,6 +281,16 @@ impl Running {
         let children =
             |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         threads.map(children).any(|children| !children.trim().is_empty())
+    }
+
+    /// What it writes to standard output from now on; it is not among what it told in the end.
+    pub(crate) fn stdout(&mut self) -> ChildStdout {
+        self.child.as_mut().expect("it runs").stdout.take().expect("nobody has taken it before")
+    }
+
+    /// Whether it is over.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.as_mut().expect("it was started").try_wait().expect("it can be asked").is_some()
     }
 
     /// As Ctrl-C and `kill` do.

@@ -197,3 +197,41 @@ fn a_log_gets_a_line_now_and_then_and_none_where_none_is_wanted() {
     ]);
     assert!(!told.stderr.contains("trial 1 of at most"), "{}", told.stderr);
 }
+
+/// Each line can be read as soon as it is there: the first ones are, long before the run is over.
+#[test]
+fn events_are_told_as_they_happen() {
+    use std::io::BufRead;
+    let lab = Lab::of_ordinary_user();
+    let longer = crate::stores::SHORT.replace("connections = 20", "duration = \"1500ms\", concurrency = 2");
+    let experiment = lab.file("longer.toml", &longer);
+    let mut run = lab.start(&["run", &experiment, "--reps", "2", "--format", "jsonl"]);
+    let mut lines = std::io::BufReader::new(run.stdout()).lines();
+    let mut next = || -> Option<serde_json::Value> {
+        lines.next().map(|line| serde_json::from_str(&line.expect("text")).expect("an object on each line"))
+    };
+    let first = next().expect("a line");
+    assert_eq!((&first["schema"], &first["event"]), (&"plimsoll.event/1".into(), &"run_started".into()));
+    let mut seen = vec![first];
+    while seen.last().is_some_and(|event| event["event"] != "trial_ended") {
+        seen.push(next().expect("a trial ends"));
+    }
+    // A trial is still to come.
+    assert!(!run.has_ended(), "{seen:?}");
+    seen.extend(std::iter::from_fn(&mut next));
+    let names: Vec<&str> = seen.iter().map(|event| event["event"].as_str().expect("a name")).collect();
+    for name in
+        ["trial_started", "rig_ready", "phase_started", "progress", "slice_ended", "phase_ended", "judged"]
+    {
+        assert!(names.contains(&name), "no {name} in {names:?}");
+    }
+    assert_eq!(names.iter().filter(|name| **name == "trial_ended").count(), 2);
+    let last = seen.last().expect("lines");
+    assert_eq!((&last["event"], &last["status"]), (&"run_ended".into(), &"complete".into()));
+    assert!(seen.windows(2).all(|pair| pair[0]["at_s"].as_f64() <= pair[1]["at_s"].as_f64()));
+    let slice = seen.iter().find(|event| event["event"] == "slice_ended").expect("a slice");
+    assert!(slice["figures"]["connections_per_second"].as_f64().is_some_and(|rate| rate > 0.0), "{slice}");
+    drop(lines);
+    run.ends().exits(0);
+    lab.plimsoll(&["show", "latest", "--format", "jsonl"]).exits(2).says("a run that goes on");
+}

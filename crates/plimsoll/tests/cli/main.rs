@@ -24,6 +24,7 @@ mod interactions;
 mod interrupted;
 mod judging;
 mod kept;
+mod kept_imports;
 mod killed;
 mod leaking;
 mod limits;

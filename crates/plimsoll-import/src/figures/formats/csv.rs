@@ -41,6 +41,9 @@ fn separator(text: &str) -> Option<char> {
 
 /// The cells of a line, without blanks and quotation marks around them. A separator between quotation marks belongs to its cell.
 fn cells(text: &str, separator: char) -> Vec<&str> {
+    if !text.contains('"') {
+        return text.split(separator).map(str::trim).collect();
+    }
     let mut quoted = false;
     let parts = text.split(|c: char| {
         quoted ^= c == '"';

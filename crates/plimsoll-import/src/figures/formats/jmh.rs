@@ -13,23 +13,23 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain(
             "score",
             "",
-            &["benchmark", "mode"],
+            &["benchmark", "mode", "params"],
             "`rawData` of the JSON: each iteration; `Score` of the table. Rates (`ops/s`) are better when higher, times (`s/op`) when lower: `mode` tells which",
         ),
         Measured::plain(
             "score_error",
             "",
-            &["benchmark", "mode"],
+            &["benchmark", "mode", "params"],
             "`scoreError`, `Error`: half of the 99.9 % interval",
         ),
     ],
     main: &["score"],
-    checked: Checked::Documented("https://github.com/openjdk/jmh, results/format/JSONResultFormat.java"),
+    checked: Checked::Tool("1.37"),
     text: Some(Text {
-        marks: &["Benchmark "],
+        marks: &["Benchmark"],
         start: |line| is_heading(line.text).then_some(Start::Head),
         opening: None,
-        reader: |_| Box::new(Jmh),
+        reader: |_| Box::<Jmh>::default(),
     }),
     json: Some(Document {
         is: |json| {
@@ -46,11 +46,17 @@ fn is_heading(text: &str) -> bool {
     words.first() == Some(&"Benchmark") && words.contains(&"Score") && words.contains(&"Units")
 }
 
-struct Jmh;
+#[derive(Default)]
+struct Jmh {
+    /// The names of the parameters, as they stand between brackets in the heading.
+    params: Vec<String>,
+}
 
 impl Reader for Jmh {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if is_heading(line.text) {
+            let name = |word: &str| Some(word.strip_prefix('(')?.strip_suffix(')')?.to_owned());
+            self.params = line.words().filter_map(name).collect();
             return Fit::Mine;
         }
         // `Bench.sum  thrpt  5  123.456 ± 1.234  ops/s`, without the error where there was one iteration.
@@ -64,7 +70,10 @@ impl Reader for Jmh {
         let (Some(mode), Some(value)) = (mode, number(score).filter(|_| unit.contains('/'))) else {
             return Fit::Foreign;
         };
-        let labels = [("benchmark", *name), ("mode", *mode)];
+        let params: Vec<String> =
+            self.params.iter().zip(&words[1..]).map(|(name, value)| format!("{name}={value}")).collect();
+        let params = params.join(" ");
+        let labels = labels(name, mode, &params);
         out.put("score", value, unit, &labels);
         if let Some(error) = error {
             out.put("score_error", error, unit, &labels);
@@ -73,11 +82,20 @@ impl Reader for Jmh {
     }
 }
 
+/// What tells a benchmark from others. Parameters are part of that, where there are any.
+fn labels<'t>(name: &'t str, mode: &'t str, params: &'t str) -> Vec<(&'static str, &'t str)> {
+    let all = [("benchmark", name), ("mode", mode), ("params", params)];
+    all.into_iter().filter(|(label, value)| *label != "params" || !value.is_empty()).collect()
+}
+
 fn document(json: &Json<'_>, out: &mut Out<'_>) {
     for result in json.items() {
         let name = result.text_of("benchmark").unwrap_or_default();
         let mode = result.text_of("mode").unwrap_or_default();
-        let labels = [("benchmark", name.as_str()), ("mode", mode.as_str())];
+        let params = result.get("params").map(|params| params.fields()).unwrap_or_default();
+        let params = params.iter().filter_map(|(name, value)| Some(format!("{name}={}", value.text()?)));
+        let params = params.collect::<Vec<_>>().join(" ");
+        let labels = labels(&name, &mode, &params);
         let Some(metric) = result.get("primaryMetric") else { continue };
         let unit = metric.text_of("scoreUnit").unwrap_or_default();
         let forks = metric.get("rawData").map(|data| data.items()).unwrap_or_default();

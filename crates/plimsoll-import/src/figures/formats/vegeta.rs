@@ -25,10 +25,10 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("responses", "", &["status"], "`Status Codes`"),
     ],
     main: &["requests_per_second,of=throughput"],
-    checked: Checked::Documented("https://github.com/tsenart/vegeta, README.md, `report`"),
+    checked: Checked::Tool("12.13.0"),
     text: Some(Text {
         marks: &["[total, rate, throughput]", "[total, rate]"],
-        start: |line| line.text.starts_with("Requests ").then_some(Start::Head),
+        start: |line| line.text.starts_with("Requests").then_some(Start::Head),
         opening: None,
         reader: |_| Box::new(Vegeta),
     }),

@@ -8,6 +8,7 @@ pub(super) mod flow;
 pub(super) mod forest;
 pub(super) mod latency;
 pub(super) mod load;
+pub(super) mod numbers;
 pub(super) mod places;
 pub(super) mod rate;
 pub(super) mod spans;

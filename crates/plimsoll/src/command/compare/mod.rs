@@ -10,13 +10,28 @@ mod progress;
 pub(crate) mod runs;
 mod text;
 
+pub(crate) use json::COMPARE_SCHEMA;
+
 use crate::args::CompareArgs;
+use crate::command::import::versus;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::state;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     match args.runs.as_slice() {
         [a, b] => {
+            let store = state::open_to_read(args.store.store.as_deref())?;
+            if versus::is_asked(&store, [a, b])? {
+                let question = versus::Question {
+                    margin: args.margin.0,
+                    alpha: args.alpha.0,
+                    of: &args.of,
+                    better: args.better,
+                    format: args.format,
+                };
+                return versus::run(&question, &store, [a, b]);
+            }
             let question = runs::Question {
                 store: args.store.store.as_deref(),
                 margin: args.margin.0,

@@ -1,25 +1,25 @@
-//! `plimsoll import`: what other tools printed, as figures; and judged.
+//! `plimsoll import`: what other tools printed, as figures; stored, and judged.
 
+mod page;
+mod read;
+pub(crate) mod rows;
 mod sides;
+pub(crate) mod stored;
 mod text;
 mod verdict;
+pub(crate) mod versus;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use plimsoll_import::figures::Figures;
+use serde_json::{Value, json};
 
-use plimsoll_import::figures::{self, Decimal as Mark, Figures, Options, ReadError};
-use serde_json::json;
-
-use crate::args::{Decimal, ImportArgs, PlainFormat};
+use crate::args::{Decimal, ImportArgs, PageFormat, Reading};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{messages, output};
+use verdict::Judged;
 
 /// The version of the JSON document.
 const IMPORT_SCHEMA: &str = "plimsoll.import/1";
-/// The format of a table of two factors, which nothing marks.
-const CROSS_TABLE: &str = "cross-table";
 
 /// A file, and what was read from it.
 pub(super) struct Imported {
@@ -27,97 +27,103 @@ pub(super) struct Imported {
     pub(super) found: Figures,
 }
 
+/// Files that were read together, and what was found in them.
+pub(crate) struct Import {
+    reading: Reading,
+    files: Vec<Imported>,
+    judged: Option<Judged>,
+    /// The run that they are stored as.
+    run: Option<stored::Stored>,
+}
+
+impl Import {
+    /// Judges files where that is wanted, and keeps the figures that are.
+    fn of(reading: Reading, mut files: Vec<Imported>) -> Result<Self, Failure> {
+        let judged =
+            reading.judge.as_deref().map(|test| verdict::judge(&reading, test, &files)).transpose()?;
+        for file in &mut files {
+            keep(&reading, &mut file.found);
+        }
+        Ok(Self { reading, files, judged, run: None })
+    }
+
+    /// Prints what was read, and what was found.
+    pub(crate) fn print(&self, format: PageFormat) -> Result<(), Failure> {
+        match format {
+            PageFormat::Text => {
+                output::text(|out| {
+                    self.run.as_ref().map_or(Ok(()), |run| writeln!(out, "{run}\n"))?;
+                    text::files(out, &self.files)
+                })?;
+                self.judged.as_ref().map_or(Ok(()), verdict::print)
+            }
+            PageFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &self.json())),
+            PageFormat::Html => page::print(self),
+        }
+    }
+
+    /// How the program ends that prints this.
+    pub(crate) fn exit(&self) -> Exit {
+        self.judged.as_ref().map_or(Exit::Holds, Judged::exit)
+    }
+
+    fn json(&self) -> Value {
+        let file = |file: &Imported| {
+            json!({
+                "file": file.name,
+                "formats": file.found.coverage.formats(),
+                "series": file.found.series,
+                "coverage": file.found.coverage,
+            })
+        };
+        let files: Vec<Value> = self.files.iter().map(file).collect();
+        let mut document = json!({ "schema": IMPORT_SCHEMA, "files": files });
+        if let Some(run) = &self.run {
+            document["run"] = json!(run.id);
+            document["imported_unix_s"] = json!(run.at_unix_s);
+        }
+        if let Some(judged) = &self.judged {
+            document["judged"] = judged.json();
+        }
+        document
+    }
+}
+
 pub(crate) fn run(args: &ImportArgs) -> Result<Exit, Failure> {
-    let mut files = args.files.iter().map(|path| read(args, path)).collect::<Result<Vec<_>, _>>()?;
-    let judged = args.judge.as_deref().map(|test| verdict::judge(args, test, &files)).transpose()?;
-    for file in &mut files {
-        keep(args, &mut file.found);
+    let keeps = args.format != PageFormat::Json && !args.no_store;
+    let read = args.files.iter().map(|path| read::file(&args.reading, path, keeps));
+    let (files, texts): (Vec<_>, Vec<_>) = read.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    let import = Import::of(args.reading.clone(), files)?;
+    // What could not be read is shown, too: which lines were skipped says why.
+    if nothing_read(&import.files) && import.judged.is_none() {
+        import.print(args.format)?;
+        return Err(Failure::Usage(NOTHING.into()));
     }
-    match args.format {
-        PlainFormat::Text => {
-            output::text(|out| text::files(out, &files))?;
-            if let Some(judged) = &judged {
-                verdict::print(judged)?;
-            }
-        }
-        PlainFormat::Json => {
-            let files: Vec<_> = files
-                .iter()
-                .map(|file| {
-                    json!({
-                        "file": file.name,
-                        "formats": file.found.coverage.formats(),
-                        "series": file.found.series,
-                        "coverage": file.found.coverage,
-                    })
-                })
-                .collect();
-            let mut document = json!({ "schema": IMPORT_SCHEMA, "files": files });
-            if let Some(judged) = &judged {
-                document["judged"] = judged.json();
-            }
-            output::document(|out| plimsoll_report::json::pretty(out, &document))?;
-        }
+    let stored = keeps.then(|| stored::put(args, &import, &texts.concat())).transpose()?;
+    import.print(args.format)?;
+    if let Some(run) = stored {
+        messages::note(format_args!("stored as {}; `plimsoll show {}` shows it again", run.id, run.id));
     }
-    match &judged {
-        Some(judged) => Ok(judged.exit()),
-        None => nothing_read(&files).map_or(Ok(Exit::Holds), Err),
-    }
+    Ok(import.exit())
 }
 
-/// Reads a file; where a table of two factors is to be judged and no tool's output is found, as such a table.
-fn read(args: &ImportArgs, path: &Path) -> Result<Imported, Failure> {
-    let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-    let bad = |error: ReadError| Failure::Usage(format!("{name}: {error}"));
-    let csv = (!args.column.is_empty()).then(|| "csv".to_owned());
-    let options = Options {
-        only: args.format_name.clone().or(csv),
-        columns: args.column.clone(),
-        decimal: args.decimal.map(|decimal| match decimal {
-            Decimal::Point => Mark::Point,
-            Decimal::Comma => Mark::Comma,
-        }),
-    };
-    let read = |options: &Options| figures::read_from(open(path)?, options, &|_| true).map_err(bad);
-    let found = read(&options)?;
-    let table = args.judge.as_deref() == Some("factors") && found.series.is_empty() && options.only.is_none();
-    let found = if table && !is_stdin(path) {
-        read(&Options { only: Some(CROSS_TABLE.to_owned()), ..options })?
-    } else {
-        found
-    };
-    Ok(Imported { name, found })
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
-    if is_stdin(path) {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    let cannot = |error: io::Error| Failure::Usage(format!("cannot read {}: {error}", path.display()));
-    let file = File::open(path).map_err(cannot)?;
-    if file.metadata().is_ok_and(|kind| kind.is_dir()) {
-        return Err(cannot(io::ErrorKind::IsADirectory.into()));
-    }
-    Ok(Box::new(file))
-}
-
-/// Keeps those figures that were asked for.
-fn keep(args: &ImportArgs, found: &mut Figures) {
-    if !args.metric.is_empty() {
-        found.series.retain(|series| args.metric.iter().any(|wanted| series.is(wanted)));
-    }
+/// Text that `judge factors` is given, or what stands in it where it is a table of two factors in a mail.
+pub(crate) fn cross_table(text: String, decimal: Option<Decimal>) -> String {
+    let reading = Reading { decimal, ..Reading::default() };
+    read::cross_table(&reading, &text).ok().and_then(|file| verdict::cross_table(&file)).unwrap_or(text)
 }
 
 /// Why nothing is a failure: no figure was found, or none that was asked for.
-fn nothing_read(files: &[Imported]) -> Option<Failure> {
-    files.iter().all(|file| file.found.series.is_empty()).then(|| {
-        Failure::Usage(
-            "no figure was found: --as FORMAT says what it is, `--column NAME` names a column of a CSV file"
-                .into(),
-        )
-    })
+const NOTHING: &str =
+    "no figure was found: --as FORMAT says what it is, `--column NAME` names a column of a CSV file";
+
+fn nothing_read(files: &[Imported]) -> bool {
+    files.iter().all(|file| file.found.series.is_empty())
+}
+
+/// Keeps those figures that were asked for.
+fn keep(reading: &Reading, found: &mut Figures) {
+    if !reading.metric.is_empty() {
+        found.series.retain(|series| reading.metric.iter().any(|wanted| series.is(wanted)));
+    }
 }

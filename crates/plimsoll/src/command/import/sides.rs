@@ -3,7 +3,7 @@
 use plimsoll_import::figures::{Better, Figures, Point, Series};
 
 use super::Imported;
-use crate::args::{ImportArgs, Way};
+use crate::args::{Reading, Way};
 use crate::failure::Failure;
 
 /// Figures of the same thing, in a unit, with the way in which they are better.
@@ -35,7 +35,7 @@ pub(super) struct Beside {
 }
 
 /// The figures to judge: the metric that was named, or else the main one.
-pub(super) fn choose(args: &ImportArgs, file: &Imported) -> Result<Vec<Series>, Failure> {
+pub(super) fn choose(args: &Reading, file: &Imported) -> Result<Vec<Series>, Failure> {
     let found: Vec<Series> = match args.metric.first() {
         Some(wanted) => file.found.all(wanted).into_iter().cloned().collect(),
         None => file.found.main().into_iter().cloned().collect(),
@@ -55,13 +55,13 @@ pub(super) fn choose(args: &ImportArgs, file: &Imported) -> Result<Vec<Series>, 
 }
 
 /// The single series to judge.
-pub(super) fn choose_one(args: &ImportArgs, file: &Imported) -> Result<Series, Failure> {
+pub(super) fn choose_one(args: &Reading, file: &Imported) -> Result<Series, Failure> {
     let mut found = choose(args, file)?;
     if found.len() > 1 {
         let all: Vec<String> =
             found.iter().map(|series| format!("{} ({})", series.name(), series.format)).collect();
         return Err(Failure::Usage(format!(
-            "{}: --metric is needed to say which is judged: {}",
+            "{}: which of these is judged? `--metric` says it, `--of` where two are compared: {}",
             file.name,
             all.join("; ")
         )));
@@ -84,7 +84,7 @@ fn names(found: &Figures) -> String {
 }
 
 /// Which way the chosen figure is better: as the user says, or as its format does.
-pub(super) fn lower_is_better(args: &ImportArgs, chosen: &Chosen) -> Result<bool, Failure> {
+pub(super) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, Failure> {
     match (args.better, chosen.better) {
         (Some(way), _) => Ok(way == Way::Lower),
         (None, Better::Lower) => Ok(true),
@@ -97,22 +97,25 @@ pub(super) fn lower_is_better(args: &ImportArgs, chosen: &Chosen) -> Result<bool
 }
 
 /// The two sides.
-pub(super) fn two(args: &ImportArgs, files: &[Imported]) -> Result<Sides, Failure> {
+pub(super) fn two(args: &Reading, files: &[Imported]) -> Result<Sides, Failure> {
     match files {
         [only] => of_one_file(args, only),
-        [first, second] if args.split.is_none() => {
-            let [a, b] = [choose_one(args, first)?, choose_one(args, second)?];
-            let all = |_: &Point| true;
-            let beside = beside(&first.found, &second.found, [&all, &all]);
-            let sides = [chosen(&a, &all), in_unit(chosen(&b, &all), &a.unit)?];
-            Ok(Sides { titles: [first.name.clone(), second.name.clone()], chosen: sides, beside })
-        }
+        [first, second] if args.split.is_none() => pair([args, args], [first, second]),
         _ => Err(Failure::Usage("two files are compared, or one that is split".into())),
     }
 }
 
+/// A figure of a file against one of another.
+pub(super) fn pair(of: [&Reading; 2], [first, second]: [&Imported; 2]) -> Result<Sides, Failure> {
+    let [a, b] = [choose_one(of[0], first)?, choose_one(of[1], second)?];
+    let all = |_: &Point| true;
+    let beside = beside(&first.found, &second.found, [&all, &all]);
+    let sides = [chosen(&a, &all), in_unit(chosen(&b, &all), &a.unit)?];
+    Ok(Sides { titles: [first.name.clone(), second.name.clone()], chosen: sides, beside })
+}
+
 /// Two calls of a tool in one file, or what stands before and behind a line.
-fn of_one_file(args: &ImportArgs, file: &Imported) -> Result<Sides, Failure> {
+fn of_one_file(args: &Reading, file: &Imported) -> Result<Sides, Failure> {
     let series = choose_one(args, file)?;
     let mut runs: Vec<u32> = series.points.iter().map(|point| point.run).collect();
     runs.dedup();

@@ -50,7 +50,8 @@ fn series(out: &mut dyn Write, all: &[Series]) -> io::Result<()> {
                 let calls = if calls > 1 { format!(", {calls} calls") } else { String::new() };
                 writeln!(
                     out,
-                    "{middle} {unit}  (median of {}, {least} to {most}; lines {first} to {last}{calls})",
+                    "{} {unit}  (median of {}, {least} to {most}; lines {first} to {last}{calls})",
+                    halved(middle),
                     points.len()
                 )?;
             }
@@ -59,11 +60,19 @@ fn series(out: &mut dyn Write, all: &[Series]) -> io::Result<()> {
     Ok(())
 }
 
+/// A median without the trace that adding and halving leaves in the last digits of a float.
+pub(super) fn halved(median: f64) -> String {
+    let rounded: f64 = format!("{median:.12e}").parse().unwrap_or(median);
+    rounded.to_string()
+}
+
+/// Lines, in words.
+pub(super) fn range(from: u64, to: u64) -> String {
+    if from == to { format!("line {from}") } else { format!("lines {from} to {to}") }
+}
+
 /// Which lines were read, and which were not.
 fn lines(out: &mut dyn Write, coverage: &Coverage) -> io::Result<()> {
-    let range = |from: u64, to: u64| {
-        if from == to { format!("line {from}") } else { format!("lines {from} to {to}") }
-    };
     for stretch in &coverage.stretches {
         if let Part::Elsewhere { format, command } = stretch.part {
             writeln!(out, "{}: this is of {format}; use `{command}`", range(stretch.from, stretch.to))?;
@@ -94,6 +103,7 @@ pub(super) fn beside(out: &mut dyn Write, all: &[Beside]) -> io::Result<()> {
     for Beside { metric, unit, medians: [before, after], n } in all {
         let pad = " ".repeat(width - metric.chars().count());
         let ratio = if *before == 0.0 { String::new() } else { format!("  (x {:.3})", after / before) };
+        let (before, after) = (halved(*before), halved(*after));
         writeln!(out, "  {metric}{pad}  {before} -> {after} {unit}{ratio}  n {} -> {}", n[0], n[1])?;
     }
     Ok(())

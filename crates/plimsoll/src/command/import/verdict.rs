@@ -1,12 +1,13 @@
 //! Imported figures before the judge: the same tests as those of `plimsoll judge`.
 
 use plimsoll_judge::json::{self, Test};
+use plimsoll_model::numbers::{Numbers, Side};
 use plimsoll_model::verdict::Verdict;
 use serde_json::{Map, Value, json};
 
 use super::Imported;
 use super::sides::{self, Beside, Chosen, Sides};
-use crate::args::ImportArgs;
+use crate::args::Reading;
 use crate::command::judge;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -14,6 +15,8 @@ use crate::output;
 
 /// A verdict, and what it rests on.
 pub(super) struct Judged {
+    test: Test,
+    request: Value,
     answer: Value,
     /// What the sides are called, of a test that has two.
     titles: Option<[String; 2]>,
@@ -21,7 +24,29 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    fn verdict(&self) -> Option<Verdict> {
+    /// What the chart shows, by the names that the sides have here.
+    pub(super) fn numbers(&self) -> Option<Numbers> {
+        let numbers = json::numbers_of_line(self.test, &self.request.to_string()).ok()?;
+        Some(match (numbers, &self.titles) {
+            (Numbers::Sides(sides), Some(titles)) => {
+                let named = sides.into_iter().zip(titles);
+                Numbers::Sides(named.map(|(side, name)| Side { name: name.clone(), ..side }).collect())
+            }
+            (numbers, _) => numbers,
+        })
+    }
+
+    /// What only this test has to say.
+    pub(super) fn facts(&self) -> Vec<(String, String)> {
+        judge::facts(&self.answer)
+    }
+
+    /// The medians of both sides of everything that both have, where there are sides.
+    pub(super) fn medians(&self) -> Option<(&[String; 2], &[Beside])> {
+        self.titles.as_ref().map(|titles| (titles, self.beside.as_slice()))
+    }
+
+    pub(super) fn verdict(&self) -> Option<Verdict> {
         serde_json::from_value(self.answer.clone()).ok()
     }
 
@@ -40,21 +65,17 @@ impl Judged {
 }
 
 /// Judges the figures of the files.
-pub(super) fn judge(args: &ImportArgs, test: &str, files: &[Imported]) -> Result<Judged, Failure> {
+pub(super) fn judge(args: &Reading, test: &str, files: &[Imported]) -> Result<Judged, Failure> {
     let test = Test::from_name(test).ok_or_else(|| {
         Failure::Usage(format!(
             "there is no test `{test}`: expected changes, compare, factors, growth, modes, recovery or scaling"
         ))
     })?;
-    let (request, titles, beside) = match test {
-        Test::Compare | Test::Recovery => {
-            let sides = sides::two(args, files)?;
-            let request = of_two(args, test, &sides)?;
-            (request, Some(sides.titles), sides.beside)
-        }
-        Test::Modes | Test::Changes => (of_one(args, test, files)?, None, Vec::new()),
-        Test::Factors => (of_factors(args, files)?, None, Vec::new()),
-        Test::Growth | Test::Scaling => (of_curve(args, test, files)?, None, Vec::new()),
+    let request = match test {
+        Test::Compare | Test::Recovery => return of_sides(args, test, sides::two(args, files)?, None),
+        Test::Modes | Test::Changes => of_one(args, test, files)?,
+        Test::Factors => of_factors(args, files)?,
+        Test::Growth | Test::Scaling => of_curve(args, test, files)?,
         Test::LoadCurve | Test::Loss => {
             return Err(Failure::Usage(format!(
                 "`{}` takes rows of several figures, which imported ones are not: see `plimsoll judge {0}`",
@@ -62,13 +83,41 @@ pub(super) fn judge(args: &ImportArgs, test: &str, files: &[Imported]) -> Result
             )));
         }
     };
+    answer(test, request, None, Vec::new())
+}
+
+/// Judges one side against the other; with another chance to call a difference that is none than the test has, where it is given.
+pub(super) fn of_sides(
+    args: &Reading,
+    test: Test,
+    sides: Sides,
+    alpha: Option<f64>,
+) -> Result<Judged, Failure> {
+    let mut request = of_two(args, test, &sides)?;
+    if let Some(alpha) = alpha {
+        request["alpha"] = alpha.into();
+    }
+    answer(test, request, Some(sides.titles), sides.beside)
+}
+
+fn answer(
+    test: Test,
+    request: Value,
+    titles: Option<[String; 2]>,
+    beside: Vec<Beside>,
+) -> Result<Judged, Failure> {
     let answer =
         json::judge_line(test, &request.to_string()).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(Judged { answer, titles, beside })
+    Ok(Judged { test, request, answer, titles, beside })
+}
+
+/// A table of two factors in a mail, as what `judge factors` takes; nothing where there is none.
+pub(super) fn cross_table(file: &Imported) -> Option<String> {
+    of_factors(&Reading::default(), std::slice::from_ref(file)).ok().map(|request| request.to_string())
 }
 
 /// The fields that several tests take.
-fn common(args: &ImportArgs, metric: &str) -> Map<String, Value> {
+fn common(args: &Reading, metric: &str) -> Map<String, Value> {
     let mut request = Map::new();
     request.insert("metric".into(), metric.into());
     if let Some(margin) = args.margin {
@@ -78,7 +127,7 @@ fn common(args: &ImportArgs, metric: &str) -> Map<String, Value> {
 }
 
 /// Two sides: A and B, or the baseline and what came after.
-fn of_two(args: &ImportArgs, test: Test, sides: &Sides) -> Result<Value, Failure> {
+fn of_two(args: &Reading, test: Test, sides: &Sides) -> Result<Value, Failure> {
     let [a, b] = &sides.chosen;
     for (side, title) in sides.chosen.iter().zip(&sides.titles) {
         if side.values.is_empty() {
@@ -100,7 +149,7 @@ fn of_two(args: &ImportArgs, test: Test, sides: &Sides) -> Result<Value, Failure
 }
 
 /// All figures of one thing, over all files in their order.
-fn of_one(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Failure> {
+fn of_one(args: &Reading, test: Test, files: &[Imported]) -> Result<Value, Failure> {
     let mut all: Option<Chosen> = None;
     for file in files {
         let series = sides::choose_one(args, file)?;
@@ -134,7 +183,7 @@ fn of_one(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Fa
 /// A row for each figure: its labels are the levels of the factors, and the file where there are several. Where each cell has as many values, the first
 /// of all cells are one block, the second another, and so on: which belong together is not known, and values that were measured independently may be
 /// put together in any way.
-fn of_factors(args: &ImportArgs, files: &[Imported]) -> Result<Value, Failure> {
+fn of_factors(args: &Reading, files: &[Imported]) -> Result<Value, Failure> {
     let mut cells: Vec<(Map<String, Value>, Vec<f64>)> = Vec::new();
     let mut metric = String::new();
     for file in files {
@@ -164,7 +213,7 @@ fn of_factors(args: &ImportArgs, files: &[Imported]) -> Result<Value, Failure> {
 }
 
 /// A point for each figure: its number of workers is the only label that is a number.
-fn of_curve(args: &ImportArgs, test: Test, files: &[Imported]) -> Result<Value, Failure> {
+fn of_curve(args: &Reading, test: Test, files: &[Imported]) -> Result<Value, Failure> {
     let mut rows = Vec::new();
     let mut metric = String::new();
     for file in files {

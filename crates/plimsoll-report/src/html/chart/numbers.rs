@@ -1,0 +1,299 @@
+//! Numbers from anywhere: the chart that fits what was asked of them, and the same in a table.
+
+use std::collections::BTreeMap;
+
+use plimsoll_model::experiment::claim::modes::ModesDetails;
+use plimsoll_model::numbers::{Curve, Level, Numbers, Side};
+use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
+use plotly::layout::{Axis, AxisType};
+use plotly::{Layout, Scatter, Trace};
+
+use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::claims::modes_charts;
+use crate::number::{count, figure, median, sorted};
+use crate::section::{Row, Section, left, right};
+
+const HEIGHT: usize = 400;
+/// So many rows of numbers stand in a table.
+const LISTED: usize = 500;
+
+const SERIES: &str = "Each value at its place in the series. The line is the level between the changes that were found; without changes there is none.";
+const SIDES: &str = "Each value, in the order of the input, one side after the other; the line is the side's median. Open: the control.";
+const CURVE: &str = "Solid: what describes the points best.";
+const FACTORS: &str = "Means of each cell; points are the single values. Where the factors do not act on each other, the lines are parallel on this \
+scale, which is logarithmic: factors that do not act on each other multiply.";
+
+/// The charts of numbers of this name, and what they show in a table. The anchor of a chart ends in the number.
+pub(in crate::html) fn section(number: usize, name: &str, metric: &str, numbers: &Numbers) -> Section {
+    let section = Section::new(name);
+    match numbers {
+        Numbers::Gathered { values, modes } => {
+            let details = ModesDetails {
+                phase: name.to_owned(),
+                metric: metric.to_owned(),
+                values: values.clone(),
+                modes: modes.clone(),
+                cell: BTreeMap::new(),
+                belongs_to: Vec::new(),
+                order: None,
+                background: BTreeMap::new(),
+            };
+            let section = modes_charts(number, &details).into_iter().fold(section, Section::chart);
+            listed(section, values.iter().copied().map(Some))
+        }
+        Numbers::Series { values, levels } => {
+            let section = section.chart(series(number, name, metric, values, levels));
+            listed(section, values.iter().copied())
+        }
+        Numbers::Sides(sides) => of_sides(section.chart(side_by_side(number, name, metric, sides)), sides),
+        Numbers::Curve(curve) => of_curve(section.chart(fitted(number, name, curve)), curve),
+        Numbers::Factors { factors, rows } => {
+            of_cells(section.chart(interaction(number, name, metric, factors, rows)), factors, rows)
+        }
+    }
+}
+
+fn one(
+    id: &str,
+    number: usize,
+    name: &str,
+    (caption, description): (&str, String),
+    (traces, layout): (Vec<Box<dyn Trace>>, Layout),
+) -> Figure {
+    Figure {
+        id: format!("{id}-{number}"),
+        title: name.to_owned(),
+        description,
+        caption: caption.to_owned(),
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(traces, layout)),
+    }
+}
+
+/// A table of values, the first of them where there are many.
+fn listed(section: Section, values: impl ExactSizeIterator<Item = Option<f64>>) -> Section {
+    let number = values.len();
+    let rows = values.take(LISTED).zip(1_u64..).map(|(value, place)| {
+        Row::of([count(place), value.map_or_else(|| "missing".to_owned(), |value| value.to_string())])
+    });
+    of_many(section.table([right("place"), right("value")], rows), number)
+}
+
+fn of_many(section: Section, number: usize) -> Section {
+    if number <= LISTED { section } else { section.say(format!("The first {LISTED} of {number}.")) }
+}
+
+fn points(
+    name: &str,
+    xs: Vec<f64>,
+    ys: Vec<f64>,
+    (color, symbol): (&'static str, MarkerSymbol),
+) -> Box<dyn Trace> {
+    let text = ys.iter().map(|y| figure(*y)).collect();
+    Scatter::new(xs, ys.iter().copied().map(drawn).collect())
+        .name(name)
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(color).symbol(symbol).size(7))
+        .hover_text_array(text)
+        .hover_info(HoverInfo::Text)
+}
+
+fn series(number: usize, name: &str, metric: &str, values: &[Option<f64>], levels: &[Level]) -> Figure {
+    let there = || values.iter().enumerate().filter_map(|(at, value)| Some(((at + 1) as f64, (*value)?)));
+    let measured = points(
+        "values",
+        there().map(|(at, _)| at).collect(),
+        there().map(|(_, value)| value).collect(),
+        (CONTROL, MarkerSymbol::Circle),
+    );
+    let ends = |level: &Level| [level.from as f64 + 0.5, level.to as f64 + 0.5];
+    let steps = Scatter::new(
+        levels.iter().flat_map(ends).collect(),
+        levels.iter().flat_map(|level| [drawn(level.height); 2]).collect::<Vec<_>>(),
+    )
+    .name("levels")
+    .mode(Mode::Lines)
+    .line(Line::new().color(TREATMENT).width(2.0))
+    .hover_info(HoverInfo::Skip);
+    let mut traces = vec![measured];
+    if !levels.is_empty() {
+        traces.push(steps);
+    }
+    let mut description = format!("{} values of {metric} in their order.", values.len());
+    for level in levels {
+        let Level { from, to, height } = *level;
+        description.push_str(&format!(" From {} to {to}: {}.", from + 1, figure(height)));
+    }
+    let layout = layout(HEIGHT).x_axis(axis("place in the series")).y_axis(axis(metric));
+    one("series", number, name, (SERIES, description), (traces, layout))
+}
+
+fn side_by_side(number: usize, name: &str, metric: &str, sides: &[Side]) -> Figure {
+    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    let mut description = format!("Values of {metric}.");
+    let mut place = 0;
+    for (at, side) in sides.iter().enumerate() {
+        let color = if at == 0 || side.beside { CONTROL } else { TREATMENT };
+        let symbol = if side.beside { MarkerSymbol::CircleOpen } else { MarkerSymbol::Circle };
+        let from = place + 1;
+        place += side.values.len();
+        let xs: Vec<f64> = (from..=place).map(|x| x as f64).collect();
+        traces.push(points(&side.name, xs, side.values.clone(), (color, symbol)));
+        let Some(middle) = median(&sorted(side.values.iter().copied())) else { continue };
+        traces.push(
+            Scatter::new(vec![from as f64 - 0.4, place as f64 + 0.4], vec![drawn(middle); 2])
+                .name(format!("{}: median {}", side.name, figure(middle)))
+                .mode(Mode::Lines)
+                .line(Line::new().color(SOFT).width(2.0))
+                .hover_info(HoverInfo::Name),
+        );
+        let n = side.values.len();
+        description.push_str(&format!(" {}: {n} values, median {}.", side.name, figure(middle)));
+    }
+    let layout = layout(HEIGHT).x_axis(axis("measurement")).y_axis(axis(metric));
+    one("sides", number, name, (SIDES, description), (traces, layout))
+}
+
+fn of_sides(section: Section, sides: &[Side]) -> Section {
+    let number = sides.iter().map(|side| side.values.len()).sum();
+    let rows = sides.iter().flat_map(|side| side.values.iter().map(move |value| (side, *value)));
+    let rows = rows.take(LISTED).map(|(side, value)| Row::of([side.name.clone(), value.to_string()]));
+    of_many(section.table([left("side"), right("value")], rows), number)
+}
+
+fn scaled(title: &str, logarithmic: bool) -> Axis {
+    if logarithmic { axis(title).type_(AxisType::Log) } else { axis(title) }
+}
+
+/// How curves are drawn, the best first.
+const LINES: [(&str, DashType); 3] =
+    [(CONTROL, DashType::Solid), (SOFT, DashType::Dash), (SOFT, DashType::Dot)];
+
+fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
+    // What is not above 0 has no place on a logarithmic scale.
+    let is_shown = |point: &&[f64; 2]| (0..2).all(|axis| !curve.logarithmic[axis] || point[axis] > 0.0);
+    let columns = |of: &[[f64; 2]]| -> (Vec<f64>, Vec<f64>) {
+        of.iter().filter(is_shown).map(|[x, y]| (drawn(*x), drawn(*y))).unzip()
+    };
+    let lines = curve.curves.iter().zip(LINES).map(|((name, points), (color, dash))| -> Box<dyn Trace> {
+        let (xs, ys) = columns(points);
+        Scatter::new(xs, ys)
+            .name(name)
+            .mode(Mode::Lines)
+            .line(Line::new().color(color).width(1.5).dash(dash))
+            .hover_info(HoverInfo::Skip)
+    });
+    let (xs, ys) = columns(&curve.points);
+    let measured = points(curve.told, xs, ys, (TREATMENT, MarkerSymbol::Circle));
+    let mut description = format!("{} over {}.", curve.y, curve.x);
+    for [x, y] in curve.points.iter().take(LISTED) {
+        description.push_str(&format!(" At {}: {}.", figure(*x), figure(*y)));
+    }
+    let [x, y] = curve.logarithmic;
+    let layout = layout(HEIGHT).x_axis(scaled(&curve.x, x)).y_axis(scaled(&curve.y, y));
+    one("curve", number, name, (CURVE, description), (lines.chain([measured]).collect(), layout))
+}
+
+fn of_curve(section: Section, curve: &Curve) -> Section {
+    let section = section.say(format!("x: {}; y: {}.", curve.x, curve.y));
+    let rows = curve.points.iter().take(LISTED).map(|[x, y]| Row::of([x.to_string(), y.to_string()]));
+    of_many(section.table([right("x"), right("y")], rows), curve.points.len())
+}
+
+/// The levels of the first factor in the order in which they come, and for each combination of the other factors' levels the values there.
+struct Cells<'n> {
+    levels: Vec<&'n str>,
+    others: Vec<(String, Vec<Vec<f64>>)>,
+}
+
+fn cells(rows: &[(Vec<String>, f64)]) -> Cells<'_> {
+    let mut found = Cells { levels: Vec::new(), others: Vec::new() };
+    for (row, _) in rows {
+        if let Some(first) = row.first()
+            && !found.levels.contains(&first.as_str())
+        {
+            found.levels.push(first);
+        }
+    }
+    for (row, value) in rows {
+        let Some((first, others)) = row.split_first() else { continue };
+        let other = others.join(", ");
+        let Some(level) = found.levels.iter().position(|level| level == first) else { continue };
+        let at = found.others.iter().position(|(name, _)| *name == other).unwrap_or_else(|| {
+            found.others.push((other, vec![Vec::new(); found.levels.len()]));
+            found.others.len() - 1
+        });
+        found.others[at].1[level].push(*value);
+    }
+    found
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// How the lines of an interaction are drawn, in turn.
+const CELLS: [(&str, MarkerSymbol, DashType); 4] = [
+    (CONTROL, MarkerSymbol::Circle, DashType::Solid),
+    (TREATMENT, MarkerSymbol::Square, DashType::Dash),
+    (SOFT, MarkerSymbol::Diamond, DashType::Dot),
+    ("var(--ink)", MarkerSymbol::Cross, DashType::DashDot),
+];
+
+fn interaction(
+    number: usize,
+    name: &str,
+    metric: &str,
+    factors: &[String],
+    rows: &[(Vec<String>, f64)],
+) -> Figure {
+    let found = cells(rows);
+    let title = factors.get(1..).unwrap_or_default().join(", ");
+    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    let mut description = format!("Means of {metric}.");
+    for ((other, by_level), (color, symbol, dash)) in found.others.iter().zip(CELLS.iter().cycle()) {
+        let told = if other.is_empty() { metric.to_owned() } else { format!("{title} = {other}") };
+        let means =
+            by_level.iter().zip(&found.levels).filter_map(|(values, level)| Some((*level, mean(values)?)));
+        let (xs, ys): (Vec<&str>, Vec<f64>) = means.unzip();
+        for (level, value) in xs.iter().zip(&ys) {
+            description.push_str(&format!(" {level}, {other}: {}.", figure(*value)));
+        }
+        let text = ys.iter().map(|value| figure(*value)).collect();
+        let marker = Marker::new().color(*color).symbol(symbol.clone()).size(9);
+        traces.push(
+            Scatter::new(xs.into_iter().map(str::to_owned).collect(), ys.into_iter().map(drawn).collect())
+                .name(&told)
+                .mode(Mode::LinesMarkers)
+                .line(Line::new().color(*color).width(1.5).dash(dash.clone()))
+                .marker(marker)
+                .hover_text_array(text)
+                .hover_info(HoverInfo::Text),
+        );
+        let single = || by_level.iter().zip(&found.levels).filter(|(values, _)| values.len() > 1);
+        let xs: Vec<String> =
+            single().flat_map(|(values, level)| vec![(*level).to_owned(); values.len()]).collect();
+        let ys = single().flat_map(|(values, _)| values.iter().copied().map(drawn)).collect();
+        if !xs.is_empty() {
+            traces.push(
+                Scatter::new(xs, ys)
+                    .mode(Mode::Markers)
+                    .marker(Marker::new().color(*color).symbol(MarkerSymbol::CircleOpen).size(5))
+                    .show_legend(false)
+                    .hover_info(HoverInfo::Y),
+            );
+        }
+    }
+    let positive = rows.iter().all(|(_, value)| *value > 0.0);
+    let first = factors.first().map_or("", String::as_str);
+    let layout =
+        layout(HEIGHT).x_axis(axis(first).type_(AxisType::Category)).y_axis(scaled(metric, positive));
+    one("interaction", number, name, (FACTORS, description), (traces, layout))
+}
+
+fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -> Section {
+    let section = section.say(format!("Factors: {}.", factors.join(", ")));
+    let shown = rows.iter().take(LISTED);
+    let shown = shown.map(|(levels, value)| Row::of([levels.join(", "), value.to_string()]));
+    of_many(section.table([left("levels"), right("value")], shown), rows.len())
+}

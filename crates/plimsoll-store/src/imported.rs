@@ -1,0 +1,119 @@
+//! Text that other tools wrote, kept with the run that it was imported as: packed, byte by byte, so that a later version may read it anew.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rusqlite::params;
+
+use super::{RunEntry, Store, StoreError, failed, schema};
+
+/// A file that was imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedText {
+    /// What it was called.
+    pub name: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    packed: Vec<u8>,
+}
+
+impl ImportedText {
+    /// Its bytes.
+    pub fn reader(&self) -> impl Read + '_ {
+        DeflateDecoder::new(self.packed.as_slice())
+    }
+}
+
+/// Packs a text while it is read: what passes through is kept.
+#[derive(Debug)]
+pub struct Packing<R> {
+    input: R,
+    packer: DeflateEncoder<Vec<u8>>,
+}
+
+impl<R: Read> Packing<R> {
+    /// Keeps what is read from `input`.
+    pub fn new(input: R) -> Self {
+        Self { input, packer: DeflateEncoder::new(Vec::new(), Compression::fast()) }
+    }
+
+    /// What was read, with the rest of the input.
+    ///
+    /// # Errors
+    /// The rest cannot be read.
+    pub fn finish(mut self, name: &str) -> io::Result<ImportedText> {
+        io::copy(&mut self, &mut io::sink())?;
+        let bytes = self.packer.total_in();
+        Ok(ImportedText { name: name.to_owned(), bytes, packed: self.packer.finish()? })
+    }
+}
+
+impl<R: Read> Read for Packing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let taken = self.input.read(buffer)?;
+        self.packer.write_all(&buffer[..taken])?;
+        Ok(taken)
+    }
+}
+
+impl Store {
+    /// Stores a run that was imported, with its texts: all or nothing.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_imported(&self, run: &RunEntry, texts: &[ImportedText]) -> Result<(), StoreError> {
+        let doing = |source| failed(&self.path, "store what was imported", source);
+        let transaction = self.connection.unchecked_transaction().map_err(doing)?;
+        self.put_run(run)?;
+        for (ordinal, text) in (0_i64..).zip(texts) {
+            let values = params![run.id, ordinal, text.name, text.bytes, text.packed];
+            transaction.execute(schema::PUT_IMPORTED, values).map_err(doing)?;
+        }
+        transaction.commit().map_err(doing)
+    }
+
+    /// The texts of a run that was imported, in their order; none of other runs.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn imported(&self, run: &str) -> Result<Vec<ImportedText>, StoreError> {
+        let doing = |source| failed(&self.path, "read what was imported", source);
+        if !self.connection.table_exists(None, "imported").map_err(doing)? {
+            // An older version made the file, and this one may not write to it.
+            return Ok(Vec::new());
+        }
+        let mut statement = self.connection.prepare(schema::IMPORTED_OF).map_err(doing)?;
+        let text = |row: &rusqlite::Row<'_>| {
+            Ok(ImportedText { name: row.get(0)?, bytes: row.get(1)?, packed: row.get(2)? })
+        };
+        let rows = statement.query_map([run], text).map_err(doing)?;
+        rows.collect::<Result<_, _>>().map_err(doing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::entry;
+
+    #[test]
+    fn what_was_imported_comes_back_byte_by_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        let page: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
+        let mut packing = Packing::new(page.as_slice());
+        // Who reads only the beginning loses nothing of the rest.
+        packing.read_exact(&mut [0; 10]).unwrap();
+        let texts = [packing.finish("ab.txt").unwrap(), Packing::new(&b""[..]).finish("-").unwrap()];
+        store.put_imported(&entry("aaaa", 10), &texts).unwrap();
+        let found = store.imported("aaaa").unwrap();
+        assert_eq!(found, texts);
+        let mut back = Vec::new();
+        found[0].reader().read_to_end(&mut back).unwrap();
+        assert_eq!((back == page, found[0].bytes), (true, 800_000));
+        assert!(store.imported("bbbb").unwrap().is_empty());
+        assert!(store.bytes().unwrap()["aaaa"] > 100_000);
+    }
+}

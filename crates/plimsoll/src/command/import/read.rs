@@ -1,0 +1,101 @@
+//! Files as they are read: in one pass, kept while they pass by where they are to be stored.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use plimsoll_import::figures::{self, Decimal as Mark, Figures, Options, ReadError, Wanted};
+use plimsoll_store::{ImportedText, Packing};
+
+use super::Imported;
+use crate::args::{Decimal, Reading};
+use crate::failure::Failure;
+
+/// The format of a table of two factors, which nothing marks.
+const CROSS_TABLE: &str = "cross-table";
+
+/// Reads a file, and keeps its text where that is wanted.
+pub(super) fn file(
+    reading: &Reading,
+    path: &Path,
+    keeps: bool,
+) -> Result<(Imported, Vec<ImportedText>), Failure> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    if keeps || (is_stdin && may_be_read_again(reading)) {
+        let mut packing = Packing::new(open(path)?);
+        let first = figures(reading, &name, &mut packing, None);
+        let text = packing.finish(&name).map_err(|error| unreadable(&name, &error))?;
+        let imported = again(reading, &name, first, || Ok(text.reader()))?;
+        return Ok((imported, if keeps { vec![text] } else { Vec::new() }));
+    }
+    let first = figures(reading, &name, open(path)?, None);
+    Ok((again(reading, &name, first, || open(path))?, Vec::new()))
+}
+
+/// Reads a text that is stored.
+pub(super) fn text(reading: &Reading, text: &ImportedText) -> Result<Imported, Failure> {
+    let first = figures(reading, &text.name, text.reader(), None);
+    again(reading, &text.name, first, || Ok(text.reader()))
+}
+
+/// Reads a table of two factors.
+pub(super) fn cross_table(reading: &Reading, text: &str) -> Result<Imported, Failure> {
+    let found = figures(reading, "", text.as_bytes(), Some(CROSS_TABLE))?;
+    Ok(Imported { name: String::new(), found })
+}
+
+/// What was found, or what is found at the second try: as a table of two factors, where such a table is to be judged and no tool's output is there.
+fn again<R: Read>(
+    reading: &Reading,
+    name: &str,
+    first: Result<Figures, Failure>,
+    input: impl FnOnce() -> Result<R, Failure>,
+) -> Result<Imported, Failure> {
+    let found = first?;
+    let found = if may_be_read_again(reading) && found.series.is_empty() {
+        figures(reading, name, input()?, Some(CROSS_TABLE))?
+    } else {
+        found
+    };
+    Ok(Imported { name: name.to_owned(), found })
+}
+
+fn may_be_read_again(reading: &Reading) -> bool {
+    reading.judge.as_deref() == Some("factors") && reading.format_name.is_none() && reading.column.is_empty()
+}
+
+fn figures(reading: &Reading, name: &str, input: impl Read, only: Option<&str>) -> Result<Figures, Failure> {
+    let csv = (!reading.column.is_empty()).then(|| "csv".to_owned());
+    let options = Options {
+        only: only.map(ToOwned::to_owned).or_else(|| reading.format_name.clone()).or(csv),
+        columns: reading.column.clone(),
+        decimal: reading.decimal.map(|decimal| match decimal {
+            Decimal::Point => Mark::Point,
+            Decimal::Comma => Mark::Comma,
+        }),
+    };
+    // Beside what is judged, everything is told that both sides have.
+    let of = if reading.judge.is_some() { &[][..] } else { &reading.metric };
+    let wanted: Vec<Wanted<'_>> = of.iter().map(|metric| Wanted::of(metric)).collect();
+    let is_wanted =
+        |figure: &figures::Figure<'_>| wanted.is_empty() || wanted.iter().any(|wanted| wanted.is(figure));
+    figures::read_from(input, &options, &is_wanted)
+        .map_err(|error: ReadError| Failure::Usage(format!("{name}: {error}")))
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let cannot = |error: io::Error| unreadable(&path.display().to_string(), &error);
+    let file = File::open(path).map_err(cannot)?;
+    if file.metadata().is_ok_and(|kind| kind.is_dir()) {
+        return Err(cannot(io::ErrorKind::IsADirectory.into()));
+    }
+    Ok(Box::new(file))
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Failure {
+    Failure::Usage(format!("cannot read {name}: {error}"))
+}

@@ -1,0 +1,130 @@
+//! What happens in a run, as it happens, for programs: an object on each line of stdout (`run --format jsonl`).
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use plimsoll_model::event::{EVENT_SCHEMA, EventLine, RunEvent};
+use plimsoll_model::experiment::Metric;
+use plimsoll_model::observation::{PhaseRecord, Sample, Slice};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunReport;
+use plimsoll_run::{Event, Observer};
+use plimsoll_store::RunEntry;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Writes lines. Nobody who reads them any more (`| head`) is no failure.
+pub(crate) struct Lines {
+    run: String,
+    began: Instant,
+    /// Why no further line can be written.
+    broken: Option<Failure>,
+}
+
+impl Lines {
+    /// Begins with the first line.
+    pub(crate) fn begin(plan: &Plan, entry: &RunEntry) -> Self {
+        let mut lines = Self { run: entry.id.clone(), began: Instant::now(), broken: None };
+        lines.write(RunEvent::RunStarted {
+            experiment: entry.experiment.clone(),
+            question: plan.experiment.question.clone(),
+            seed: entry.seed,
+        });
+        lines
+    }
+
+    fn write(&mut self, event: RunEvent) {
+        if self.broken.is_some() {
+            return;
+        }
+        let line = EventLine {
+            schema: EVENT_SCHEMA.to_owned(),
+            run: self.run.clone(),
+            // To the microsecond: more is not known of when something happened.
+            at_s: self.began.elapsed().as_micros() as f64 / 1e6,
+            event,
+        };
+        self.broken = output::document(|out| plimsoll_report::json::line(out, &line)).err();
+    }
+
+    /// Writes the last line.
+    pub(crate) fn end(mut self, report: &RunReport) -> Result<(), Failure> {
+        self.write(RunEvent::RunEnded {
+            status: report.status,
+            verdicts: report.verdicts.iter().map(|finding| finding.verdict.clone()).collect(),
+        });
+        self.broken.map_or(Ok(()), Err)
+    }
+}
+
+/// Passes events on, and writes them where lines are wanted.
+pub(crate) struct Written<'o> {
+    pub(crate) observer: &'o mut dyn Observer,
+    pub(crate) lines: Option<&'o mut Lines>,
+}
+
+impl Observer for Written<'_> {
+    fn on(&mut self, event: &Event<'_>) {
+        if let Some((lines, told)) = self.lines.as_mut().zip(told(event)) {
+            lines.write(told);
+        }
+        self.observer.on(event);
+    }
+}
+
+/// An event as it is written; nothing of one that has nothing to tell.
+fn told(event: &Event<'_>) -> Option<RunEvent> {
+    Some(match *event {
+        Event::TrialStarted { number, of } => RunEvent::TrialStarted { trial: number, of },
+        Event::RigReady { took } => RunEvent::RigReady { took_s: took.as_secs_f64() },
+        Event::PhaseStarted { name, kind, cycle, cycles } => {
+            RunEvent::PhaseStarted { phase: name.to_owned(), kind, cycle, cycles }
+        }
+        Event::Step { name } => RunEvent::Step { step: name.to_owned() },
+        Event::Progress { arm, progress } => RunEvent::Progress {
+            arm,
+            done: progress.done,
+            of: progress.of,
+            errors: progress.errors,
+            per_second: progress.rate,
+        },
+        Event::SliceEnded { slice } => slice_ended(slice),
+        Event::Sampled { arm, host, samples } => {
+            RunEvent::Sampled { arm, host: host.to_owned(), samples: samples.len(), values: newest(samples)? }
+        }
+        Event::SoFar { what } => RunEvent::SoFar { what: what.to_owned() },
+        Event::PhaseEnded { phase } => phase_ended(phase),
+        Event::Remedy { rung } => RunEvent::Remedy { rung },
+        Event::Fault { fault } => {
+            RunEvent::Fault { phase: fault.phase.clone(), kind: fault.kind, what: fault.what.clone() }
+        }
+        Event::TrialEnded { trial } => RunEvent::TrialEnded { trial: trial.number, cell: trial.cell.clone() },
+        Event::Judged { verdicts } => RunEvent::Judged { verdicts: verdicts.to_vec() },
+    })
+}
+
+fn slice_ended(slice: &Slice) -> RunEvent {
+    let figure = |metric: Metric| Some((metric.name().to_owned(), slice.result.figure(metric)?));
+    let figures = Metric::ALL.into_iter().filter_map(figure).filter(|(_, value)| value.is_finite());
+    RunEvent::SliceEnded {
+        arm: slice.arm,
+        slice: slice.number,
+        load: slice.load.clone(),
+        figures: figures.collect(),
+    }
+}
+
+fn phase_ended(phase: &PhaseRecord) -> RunEvent {
+    let took_ns = phase.end_ns.saturating_sub(phase.start_ns);
+    RunEvent::PhaseEnded { phase: phase.name.clone(), cycle: phase.cycle, took_s: took_ns as f64 / 1e9 }
+}
+
+/// The newest value of each counter; nothing where none changed.
+fn newest(samples: &[Sample]) -> Option<BTreeMap<String, f64>> {
+    let mut newest = BTreeMap::new();
+    for sample in samples {
+        newest.extend(sample.values.iter().map(|(name, value)| (name.clone(), *value)));
+    }
+    (!newest.is_empty()).then_some(newest)
+}
