@@ -14,7 +14,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let store = state::open_to_read(args.store.store.as_deref())?;
     let entry = state::find(&store, &args.run)?;
     if let Some(import) = import::stored::get(&store, &entry)? {
-        // JUnit, which is the default, is of runs that were measured.
+        // Markdown, which is the default, is of runs that were measured.
         import.print(show::as_page(args.format).unwrap_or_default())?;
         return Ok(import.exit());
     }

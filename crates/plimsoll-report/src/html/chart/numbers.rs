@@ -86,7 +86,7 @@ fn of_many(section: Section, number: usize) -> Section {
 fn points(
     name: &str,
     xs: Vec<f64>,
-    ys: Vec<f64>,
+    ys: &[f64],
     (color, symbol): (&'static str, MarkerSymbol),
 ) -> Box<dyn Trace> {
     let text = ys.iter().map(|y| figure(*y)).collect();
@@ -103,7 +103,7 @@ fn series(number: usize, name: &str, metric: &str, values: &[Option<f64>], level
     let measured = points(
         "values",
         there().map(|(at, _)| at).collect(),
-        there().map(|(_, value)| value).collect(),
+        &there().map(|(_, value)| value).collect::<Vec<_>>(),
         (CONTROL, MarkerSymbol::Circle),
     );
     let ends = |level: &Level| [level.from as f64 + 0.5, level.to as f64 + 0.5];
@@ -138,7 +138,7 @@ fn side_by_side(number: usize, name: &str, metric: &str, sides: &[Side]) -> Figu
         let from = place + 1;
         place += side.values.len();
         let xs: Vec<f64> = (from..=place).map(|x| x as f64).collect();
-        traces.push(points(&side.name, xs, side.values.clone(), (color, symbol)));
+        traces.push(points(&side.name, xs, &side.values, (color, symbol)));
         let Some(middle) = median(&sorted(side.values.iter().copied())) else { continue };
         traces.push(
             Scatter::new(vec![from as f64 - 0.4, place as f64 + 0.4], vec![drawn(middle); 2])
@@ -184,7 +184,7 @@ fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
             .hover_info(HoverInfo::Skip)
     });
     let (xs, ys) = columns(&curve.points);
-    let measured = points(curve.told, xs, ys, (TREATMENT, MarkerSymbol::Circle));
+    let measured = points(curve.told, xs, &ys, (TREATMENT, MarkerSymbol::Circle));
     let mut description = format!("{} over {}.", curve.y, curve.x);
     for [x, y] in curve.points.iter().take(LISTED) {
         description.push_str(&format!(" At {}: {}.", figure(*x), figure(*y)));

@@ -7,6 +7,7 @@ use plimsoll_report::html::{self, Rows, Told};
 
 use super::sides::{Beside, median};
 use super::text::{halved, range};
+use super::verdict::Judged;
 use super::{Import, Imported};
 use crate::failure::Failure;
 use crate::output;
@@ -21,13 +22,13 @@ pub(super) fn print(import: &Import) -> Result<(), Failure> {
         Some(test) => format!("What other tools printed, judged: {test}"),
         None => "What other tools printed".to_owned(),
     };
-    let verdict = import.judged.as_ref().and_then(|judged| judged.verdict());
-    let facts = import.judged.as_ref().map(|judged| judged.facts()).unwrap_or_default();
+    let verdict = import.judged.as_ref().and_then(Judged::verdict);
+    let facts = import.judged.as_ref().map(Judged::facts).unwrap_or_default();
     let numbers = match &import.judged {
         Some(judged) => judged.numbers().map(|numbers| (title.clone(), numbers)).into_iter().collect(),
         None => import.files.iter().flat_map(drawn).take(DRAWN).collect::<Vec<_>>(),
     };
-    let medians = import.judged.as_ref().and_then(|judged| judged.medians());
+    let medians = import.judged.as_ref().and_then(Judged::medians);
     let mut tables: Vec<Rows> =
         medians.map(|(titles, beside)| medians_of(titles, beside)).into_iter().collect();
     for file in &import.files {

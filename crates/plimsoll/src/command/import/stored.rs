@@ -8,6 +8,7 @@ use plimsoll_report::moment;
 use plimsoll_store::{ImportedText, RunEntry, Store};
 use serde::{Deserialize, Serialize};
 
+use super::verdict::Judged;
 use super::{Import, read};
 use crate::args::{ImportArgs, Reading};
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ pub(super) fn put(args: &ImportArgs, import: &Import, texts: &[ImportedText]) ->
         notes: Vec::new(),
     };
     store.put_imported(&entry, texts)?;
-    let found = import.judged.as_ref().and_then(|judged| judged.verdict());
+    let found = import.judged.as_ref().and_then(Judged::verdict);
     store.put_outcomes(&entry.id, &found.iter().map(state::in_short).collect::<Vec<_>>())?;
     store.add_tags(&entry.id, &args.tag)?;
     args.note.as_ref().map_or(Ok(()), |note| store.put_remark(&entry.id, note))?;
