@@ -20,6 +20,7 @@ mod messages;
 mod observe;
 mod other_processes;
 mod output;
+mod own_fields;
 mod page;
 mod profiler;
 mod progress;

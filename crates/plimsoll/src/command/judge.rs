@@ -8,13 +8,12 @@ use plimsoll_judge::json::{self, BatchSummary, Mark, Test};
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{self, Told};
-use serde_json::Value;
 
 use crate::args::{Decimal, JudgeArgs, PageFormat};
 use crate::command::import;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, own_fields};
 
 pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     let test = Test::from_name(&args.test).ok_or_else(|| {
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     match (&verdict, drawn, args.format) {
         (Some(verdict), _, PageFormat::Text) => {
             output::styled(|out, options| plimsoll_report::text::verdict(out, verdict, options))?;
-            output::text(|out| own_fields(out, &answer))
+            output::text(|out| own_fields::text(out, &answer))
         }
         (Some(verdict), Some(text), _) => {
             let numbers = json::numbers_of_text(test, &text, mark).map_err(|error| bad(&error))?;
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
                 asked: &format!("Numbers, judged: {}", test.name()),
                 verdict: Some(verdict),
                 numbers: &[(name.clone(), numbers)],
-                facts: &facts(&answer),
+                facts: &own_fields::facts(&answer),
                 tables: &[],
                 again: &format!("plimsoll judge {} {} --format html", test.name(), args.file.display()),
             };
@@ -66,58 +65,6 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
         _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
     }?;
     Ok(Exit::of(verdict.as_slice()))
-}
-
-/// The fields that only this test has.
-fn own(answer: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    const COMMON: [&str; 10] =
-        ["schema", "id", "claim", "metric", "outcome", "estimate", "interval", "confidence", "n", "reason"];
-    answer.as_object().into_iter().flatten().filter(|(name, _)| !COMMON.contains(&name.as_str()))
-}
-
-/// What only this test has to say, a line each.
-pub(crate) fn own_fields(out: &mut dyn io::Write, answer: &Value) -> io::Result<()> {
-    for (name, value) in own(answer) {
-        match value {
-            Value::Array(list) if !list.is_empty() => {
-                writeln!(out, "{name}:")?;
-                for item in list {
-                    writeln!(out, "  {item}")?;
-                }
-            }
-            value => writeln!(out, "{name}: {value}")?,
-        }
-    }
-    Ok(())
-}
-
-/// The same by name, for a table. Lists as long as the input are what the chart shows.
-pub(crate) fn facts(answer: &Value) -> Vec<(String, String)> {
-    own(answer)
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), told(value)))
-        .collect()
-}
-
-/// A value in words.
-fn told(value: &Value) -> String {
-    const LONGEST: usize = 20;
-    match value {
-        Value::Array(list) if list.len() > LONGEST => format!("{} values", list.len()),
-        Value::Array(list) if list.iter().all(Value::is_number) && list.len() == 2 => {
-            list.iter().map(told).collect::<Vec<_>>().join(" to ")
-        }
-        Value::Array(list) => list.iter().map(told).collect::<Vec<_>>().join("; "),
-        Value::Object(fields) => {
-            let field =
-                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), told(value));
-            fields.iter().filter(|(_, value)| !value.is_null()).map(field).collect::<Vec<_>>().join(", ")
-        }
-        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), plimsoll_report::figure),
-        Value::String(text) => text.replace('_', " "),
-        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
-        Value::Null => "none".to_owned(),
-    }
 }
 
 /// Why a batch without a verdict is no success.

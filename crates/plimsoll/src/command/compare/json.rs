@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::answer::Answer;
 
 /// The name and version of the JSON form of several verdicts. The number rises when a field changes its meaning or goes away.
-pub(crate) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
+pub(super) const COMPARE_SCHEMA: &str = "plimsoll.compare/1";
 
 pub(super) fn write(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
     let value = if let [only] = answer.comparisons.as_slice() { pair(answer, only) } else { several(answer) };

@@ -9,11 +9,9 @@ mod observed;
 mod progress;
 pub(crate) mod runs;
 mod text;
-
-pub(crate) use json::COMPARE_SCHEMA;
+mod versus;
 
 use crate::args::CompareArgs;
-use crate::command::import::versus;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::state;

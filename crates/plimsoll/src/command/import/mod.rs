@@ -1,13 +1,12 @@
 //! `plimsoll import`: what other tools printed, as figures; stored, and judged.
 
 mod page;
-mod read;
+pub(crate) mod read;
 pub(crate) mod rows;
-mod sides;
+pub(crate) mod sides;
 pub(crate) mod stored;
 mod text;
-mod verdict;
-pub(crate) mod versus;
+pub(crate) mod verdict;
 
 use plimsoll_import::figures::Figures;
 use serde_json::{Value, json};
@@ -22,15 +21,15 @@ use verdict::Judged;
 const IMPORT_SCHEMA: &str = "plimsoll.import/1";
 
 /// A file, and what was read from it.
-pub(super) struct Imported {
-    pub(super) name: String,
-    pub(super) found: Figures,
+pub(crate) struct Imported {
+    pub(crate) name: String,
+    pub(crate) found: Figures,
 }
 
 /// Files that were read together, and what was found in them.
 pub(crate) struct Import {
     reading: Reading,
-    files: Vec<Imported>,
+    pub(crate) files: Vec<Imported>,
     judged: Option<Judged>,
     /// The run that they are stored as.
     run: Option<stored::Stored>,

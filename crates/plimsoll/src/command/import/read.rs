@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const CROSS_TABLE: &str = "cross-table";
 
 /// Reads a file, and keeps its text where that is wanted.
-pub(super) fn file(
+pub(crate) fn file(
     reading: &Reading,
     path: &Path,
     keeps: bool,
@@ -34,13 +34,13 @@ pub(super) fn file(
 }
 
 /// Reads a text that is stored.
-pub(super) fn text(reading: &Reading, text: &ImportedText) -> Result<Imported, Failure> {
+pub(crate) fn text(reading: &Reading, text: &ImportedText) -> Result<Imported, Failure> {
     let first = figures(reading, &text.name, text.reader(), None);
     again(reading, &text.name, first, || Ok(text.reader()))
 }
 
 /// Reads a table of two factors.
-pub(super) fn cross_table(reading: &Reading, text: &str) -> Result<Imported, Failure> {
+pub(crate) fn cross_table(reading: &Reading, text: &str) -> Result<Imported, Failure> {
     let found = figures(reading, "", text.as_bytes(), Some(CROSS_TABLE))?;
     Ok(Imported { name: String::new(), found })
 }

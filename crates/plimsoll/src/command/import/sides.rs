@@ -8,34 +8,34 @@ use crate::failure::Failure;
 
 /// Figures of the same thing, in a unit, with the way in which they are better.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chosen {
-    pub(super) name: String,
-    pub(super) unit: String,
-    pub(super) better: Better,
-    pub(super) values: Vec<f64>,
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) better: Better,
+    pub(crate) values: Vec<f64>,
 }
 
 /// Two sides: what they are called, and their values.
-pub(super) struct Sides {
-    pub(super) titles: [String; 2],
-    pub(super) chosen: [Chosen; 2],
+pub(crate) struct Sides {
+    pub(crate) titles: [String; 2],
+    pub(crate) chosen: [Chosen; 2],
     /// The medians of everything else that both sides have.
-    pub(super) beside: Vec<Beside>,
+    pub(crate) beside: Vec<Beside>,
 }
 
 /// The medians of a figure on both sides.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub(super) struct Beside {
-    pub(super) metric: String,
-    pub(super) unit: String,
+pub(crate) struct Beside {
+    pub(crate) metric: String,
+    pub(crate) unit: String,
     /// The median of the first side, and of the second.
-    pub(super) medians: [f64; 2],
+    pub(crate) medians: [f64; 2],
     /// How many figures each side has.
-    pub(super) n: [usize; 2],
+    pub(crate) n: [usize; 2],
 }
 
 /// The figures to judge: the metric that was named, or else the main one.
-pub(super) fn choose(args: &Reading, file: &Imported) -> Result<Vec<Series>, Failure> {
+pub(crate) fn choose(args: &Reading, file: &Imported) -> Result<Vec<Series>, Failure> {
     let found: Vec<Series> = match args.metric.first() {
         Some(wanted) => file.found.all(wanted).into_iter().cloned().collect(),
         None => file.found.main().into_iter().cloned().collect(),
@@ -55,7 +55,7 @@ pub(super) fn choose(args: &Reading, file: &Imported) -> Result<Vec<Series>, Fai
 }
 
 /// The single series to judge.
-pub(super) fn choose_one(args: &Reading, file: &Imported) -> Result<Series, Failure> {
+pub(crate) fn choose_one(args: &Reading, file: &Imported) -> Result<Series, Failure> {
     let mut found = choose(args, file)?;
     if found.len() > 1 {
         let all: Vec<String> =
@@ -84,7 +84,7 @@ fn names(found: &Figures) -> String {
 }
 
 /// Which way the chosen figure is better: as the user says, or as its format does.
-pub(super) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, Failure> {
+pub(crate) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, Failure> {
     match (args.better, chosen.better) {
         (Some(way), _) => Ok(way == Way::Lower),
         (None, Better::Lower) => Ok(true),
@@ -97,7 +97,7 @@ pub(super) fn lower_is_better(args: &Reading, chosen: &Chosen) -> Result<bool, F
 }
 
 /// The two sides.
-pub(super) fn two(args: &Reading, files: &[Imported]) -> Result<Sides, Failure> {
+pub(crate) fn two(args: &Reading, files: &[Imported]) -> Result<Sides, Failure> {
     match files {
         [only] => of_one_file(args, only),
         [first, second] if args.split.is_none() => pair([args, args], [first, second]),
@@ -106,7 +106,7 @@ pub(super) fn two(args: &Reading, files: &[Imported]) -> Result<Sides, Failure> 
 }
 
 /// A figure of a file against one of another.
-pub(super) fn pair(of: [&Reading; 2], [first, second]: [&Imported; 2]) -> Result<Sides, Failure> {
+pub(crate) fn pair(of: [&Reading; 2], [first, second]: [&Imported; 2]) -> Result<Sides, Failure> {
     let [a, b] = [choose_one(of[0], first)?, choose_one(of[1], second)?];
     let all = |_: &Point| true;
     let beside = beside(&first.found, &second.found, [&all, &all]);
@@ -184,7 +184,7 @@ fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Ve
 }
 
 /// The median; nothing of nothing.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.is_empty() {
         return None;
     }

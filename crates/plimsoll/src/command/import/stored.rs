@@ -17,7 +17,7 @@ use crate::state;
 /// A run that was imported.
 pub(crate) struct Stored {
     pub(crate) id: String,
-    pub(super) at_unix_s: u64,
+    pub(crate) at_unix_s: u64,
 }
 
 impl fmt::Display for Stored {
@@ -33,7 +33,7 @@ struct Settings {
 }
 
 /// Stores what was read.
-pub(super) fn put(args: &ImportArgs, import: &Import, texts: &[ImportedText]) -> Result<Stored, Failure> {
+pub(crate) fn put(args: &ImportArgs, import: &Import, texts: &[ImportedText]) -> Result<Stored, Failure> {
     let store = state::open(args.store.store.as_deref())?;
     let settings = serde_json::to_value(Settings { imported: import.reading.clone() })
         .map_err(|error| Failure::could_not(format!("how the files were read cannot be stored: {error}")))?;

@@ -8,13 +8,12 @@ use serde_json::{Map, Value, json};
 use super::Imported;
 use super::sides::{self, Beside, Chosen, Sides};
 use crate::args::Reading;
-use crate::command::judge;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, own_fields};
 
 /// A verdict, and what it rests on.
-pub(super) struct Judged {
+pub(crate) struct Judged {
     test: Test,
     request: Value,
     answer: Value,
@@ -25,7 +24,7 @@ pub(super) struct Judged {
 
 impl Judged {
     /// What the chart shows, by the names that the sides have here.
-    pub(super) fn numbers(&self) -> Option<Numbers> {
+    pub(crate) fn numbers(&self) -> Option<Numbers> {
         let numbers = json::numbers_of_line(self.test, &self.request.to_string()).ok()?;
         Some(match (numbers, &self.titles) {
             (Numbers::Sides(sides), Some(titles)) => {
@@ -37,24 +36,24 @@ impl Judged {
     }
 
     /// What only this test has to say.
-    pub(super) fn facts(&self) -> Vec<(String, String)> {
-        judge::facts(&self.answer)
+    pub(crate) fn facts(&self) -> Vec<(String, String)> {
+        own_fields::facts(&self.answer)
     }
 
     /// The medians of both sides of everything that both have, where there are sides.
-    pub(super) fn medians(&self) -> Option<(&[String; 2], &[Beside])> {
+    pub(crate) fn medians(&self) -> Option<(&[String; 2], &[Beside])> {
         self.titles.as_ref().map(|titles| (titles, self.beside.as_slice()))
     }
 
-    pub(super) fn verdict(&self) -> Option<Verdict> {
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
         serde_json::from_value(self.answer.clone()).ok()
     }
 
-    pub(super) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         Exit::of(self.verdict().as_slice())
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let mut document = json!({ "verdict": self.answer });
         if let Some(titles) = &self.titles {
             document["sides"] = json!(titles);
@@ -65,7 +64,7 @@ impl Judged {
 }
 
 /// Judges the figures of the files.
-pub(super) fn judge(args: &Reading, test: &str, files: &[Imported]) -> Result<Judged, Failure> {
+pub(crate) fn judge(args: &Reading, test: &str, files: &[Imported]) -> Result<Judged, Failure> {
     let test = Test::from_name(test).ok_or_else(|| {
         Failure::Usage(format!(
             "there is no test `{test}`: expected changes, compare, factors, growth, modes, recovery or scaling"
@@ -87,7 +86,7 @@ pub(super) fn judge(args: &Reading, test: &str, files: &[Imported]) -> Result<Ju
 }
 
 /// Judges one side against the other; with another chance to call a difference that is none than the test has, where it is given.
-pub(super) fn of_sides(
+pub(crate) fn of_sides(
     args: &Reading,
     test: Test,
     sides: Sides,
@@ -112,7 +111,7 @@ fn answer(
 }
 
 /// A table of two factors in a mail, as what `judge factors` takes; nothing where there is none.
-pub(super) fn cross_table(file: &Imported) -> Option<String> {
+pub(crate) fn cross_table(file: &Imported) -> Option<String> {
     of_factors(&Reading::default(), std::slice::from_ref(file)).ok().map(|request| request.to_string())
 }
 
@@ -240,13 +239,13 @@ fn of_curve(args: &Reading, test: Test, files: &[Imported]) -> Result<Value, Fai
 }
 
 /// Prints the verdict, and beside it the medians of everything that both sides have.
-pub(super) fn print(judged: &Judged) -> Result<(), Failure> {
+pub(crate) fn print(judged: &Judged) -> Result<(), Failure> {
     if let Some(verdict) = judged.verdict() {
         output::text(|out| writeln!(out))?;
         output::styled(|out, options| plimsoll_report::text::verdict(out, &verdict, options))?;
     }
     output::text(|out| {
-        judge::own_fields(out, &judged.answer)?;
+        own_fields::text(out, &judged.answer)?;
         let Some([a, b]) = &judged.titles else { return Ok(()) };
         writeln!(out, "\nMedians: {a} -> {b}")?;
         super::text::beside(out, &judged.beside)

@@ -11,8 +11,9 @@ use plimsoll_report::escape::terminal;
 use plimsoll_store::{RunEntry, Store};
 use serde_json::json;
 
-use super::{Imported, read, sides, stored, verdict};
+use super::json::COMPARE_SCHEMA;
 use crate::args::{PlainFormat, Reading, Way};
+use crate::command::import::{Imported, read, sides, stored, verdict};
 use crate::command::show;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -87,7 +88,7 @@ pub(crate) fn run(question: &Question<'_>, store: &Store, names: [&str; 2]) -> R
         }
         PlainFormat::Json => {
             let mut document = judged.json();
-            document["schema"] = json!(crate::command::compare::COMPARE_SCHEMA);
+            document["schema"] = json!(COMPARE_SCHEMA);
             document["a"] = json!(names[0]);
             document["b"] = json!(names[1]);
             document["interleaved"] = json!(false);
