@@ -37,20 +37,22 @@ pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     seconds
         .parse::<u32>()
         .map_err(|_| format!("a number of seconds was expected in place of `{seconds}`"))?;
-    build()?;
+    let host = host()?;
+    build(&host)?;
+    let programs = format!("fuzz/target/{host}/release");
     let readers = readers()?;
     let wanted = |name: &str| only.is_none_or(|only| only == name);
     let mut ran = 0;
     for (target, seeds) in OTHERS.iter().filter(|(target, _)| wanted(target)) {
-        fuzz(target, "", seeds, seconds)?;
+        fuzz(&programs, (target, ""), seeds, seconds)?;
         ran += 1;
     }
     for reader in readers.iter().filter(|reader| wanted(reader)) {
-        fuzz(FIGURES, reader, &SAMPLES, seconds)?;
+        fuzz(&programs, (FIGURES, reader), &SAMPLES, seconds)?;
         ran += 1;
     }
     if wanted(FIGURES) {
-        fuzz(FIGURES, "", &SAMPLES, seconds)?;
+        fuzz(&programs, (FIGURES, ""), &SAMPLES, seconds)?;
         ran += 1;
     }
     if ran == 0 {
@@ -72,17 +74,25 @@ fn readers() -> Result<Vec<String>, String> {
     Ok(text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect())
 }
 
-fn build() -> Result<(), String> {
+/// What this machine is called. Where a target is named, flags are those of the targets alone, and not of the build scripts of dependencies.
+fn host() -> Result<String, String> {
+    let told = shell::output("rustc", &["-vV"])?;
+    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
+}
+
+fn build(host: &str) -> Result<(), String> {
     eprintln!("$ cargo build --release (in fuzz, for libFuzzer)");
     let status = Command::new("cargo")
         .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target-dir", "fuzz/target"])
+        .args(["--target", host])
         .env("RUSTFLAGS", FLAGS)
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("the fuzz targets could not be built: {status}")) }
 }
 
-fn fuzz(target: &str, reader: &str, seeds: &[&str], seconds: &str) -> Result<(), String> {
+fn fuzz(programs: &str, (target, reader): (&str, &str), seeds: &[&str], seconds: &str) -> Result<(), String> {
     let name = if reader.is_empty() { target } else { reader };
     let (found, artifacts) = (format!("fuzz/target/corpus/{name}"), format!("fuzz/artifacts/{name}/"));
     for folder in [&found, &artifacts] {
@@ -91,7 +101,7 @@ fn fuzz(target: &str, reader: &str, seeds: &[&str], seconds: &str) -> Result<(),
     let seeds = seeds.iter().filter(|folder| Path::new(folder).is_dir());
     let (time, artifacts) = (format!("-max_total_time={seconds}"), format!("-artifact_prefix={artifacts}"));
     let options = [time.as_str(), LONGEST, "-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", &artifacts];
-    let (named, program) = (format!("READER={reader}"), format!("fuzz/target/release/{target}"));
+    let (named, program) = (format!("READER={reader}"), format!("{programs}/{target}"));
     let mut words: Vec<&str> = vec![&named, &program, &found];
     words.extend(seeds);
     words.extend(options);

@@ -291,6 +291,8 @@ impl<'s> Scanner<'s> {
         let mut out = Out { format: format.name, run, line: line.number, given: 0, sink: &mut *self.sink };
         let fit = active.reader.line(line, &mut out);
         let given = out.given;
+        // What a figure was handed on from is of the tool, whatever is wrong with the rest of the line.
+        let fit = if given > 0 { Fit::Mine } else { fit };
         if fit == Fit::Mine {
             active.foreign = 0;
             self.document = None;

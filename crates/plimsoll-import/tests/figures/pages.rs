@@ -67,6 +67,16 @@ fn tables_of_tiotest_in_a_quoted_mail_are_two_runs() {
     assert_eq!(values(&found, "throughput,operation=random read"), [0.424, 0.519]);
 }
 
+/// Found by fuzzing: the first figure of a half line was handed on, and the line was told not to be read.
+#[test]
+fn a_line_is_read_or_not_and_its_figures_with_it() {
+    let found = read(
+        "Benchmark 1: sleep 1\n  Time (mean ± σ):     18.9 ms ±   2.5 ms\n  Range (min … max):     13.2 ms …  ?\n",
+    );
+    let figures: usize = found.series.iter().map(|series| series.points.len()).sum();
+    assert_eq!((found.coverage.figures, figures, found.coverage.skipped), (2, 2, 1));
+}
+
 #[test]
 fn two_values_of_a_mail_keep_their_line() {
     let text = "Hi,\n\n> Requests per second:    219.43 [#/sec] (mean)\n\nand now\n\n> Requests per second:    48,12 [#/sec] (mean)\n";

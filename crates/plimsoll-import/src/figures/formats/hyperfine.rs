@@ -72,9 +72,9 @@ fn time(text: &str) -> Option<(f64, &'static str)> {
 impl Hyperfine {
     fn put(&self, text: &str, signs: &[char], stats: [&str; 2], out: &mut Out<'_>) -> Fit {
         let Some((_, values)) = text.split_once(':') else { return Fit::Foreign };
-        let both: Vec<_> = values.split(signs).map(time).collect();
-        for (stat, found) in stats.iter().zip(both) {
-            let Some((value, its_unit)) = found else { return Fit::Foreign };
+        let both: Option<Vec<_>> = values.split(signs).map(time).collect();
+        let Some(both) = both else { return Fit::Foreign };
+        for (stat, (value, its_unit)) in stats.iter().zip(both) {
             out.put("run_time", value, its_unit, &[("command", &self.command), ("stat", stat)]);
         }
         Fit::Mine
