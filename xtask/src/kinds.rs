@@ -75,6 +75,12 @@ const MESSAGING: &[(&str, &str)] = &[
     ),
 ];
 
+/// Who else names pcapng.
+const PCAPNG: &[(&str, &str)] = &[
+    ("crates/plimsoll-model/src/frame.rs", "how the files end that Plimsoll itself writes"),
+    ("crates/plimsoll-probe/src/capture/mod.rs", "writes what it captures, in this format alone"),
+];
+
 const KINDS: &[Kind] = &[
     kind("load", "messaging", &["messaging", "Messaging"], 5).besides(MESSAGING),
     kind("claim", "growth", &["growth", "Growth"], 5).within(CLAIMED),
@@ -86,7 +92,7 @@ const KINDS: &[Kind] = &[
     kind("kind of phase", "settle", &["Settle", "mod settle"], 5),
     kind("step", "fill", &["FillDisk", "Fill(", "mod fill"], 5),
     kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
-    kind("packet format", "pcapng", &["pcapng"], 2),
+    kind("packet format", "pcapng", &["pcapng"], 2).besides(PCAPNG),
     kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),
 ];
 

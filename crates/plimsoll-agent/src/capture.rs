@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use plimsoll_model::frame::{CaptureSpec, Failure, FromAgent, Id};
+use plimsoll_model::frame::{CAPTURE_ENDING, CaptureSpec, Failure, FromAgent, Id};
 use plimsoll_model::observation::CapturedFile;
 use plimsoll_probe::capture::{self, Capture, CaptureError, Captured, Wanted};
 
@@ -62,7 +62,7 @@ fn start_all(spec: &CaptureSpec) -> Result<Vec<Capture>, Failure> {
         .filter(|interface| spec.addresses.is_empty() || has_one(&interface.addresses, &spec.addresses));
     let mut captures = Vec::new();
     for interface in chosen {
-        let path = folder.join(format!("{}-{}.pcapng", spec.name, interface.name));
+        let path = folder.join(format!("{}-{}.{CAPTURE_ENDING}", spec.name, interface.name));
         match Capture::start(&interface.name, &path, &wanted) {
             Ok(capture) => captures.push(capture),
             Err(error) => {

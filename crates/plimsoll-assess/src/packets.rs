@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use plimsoll_explain::causes::CellStalls;
-use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, TrialRecord};
+use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, Stream, TrialRecord};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::TimeSequence;
@@ -101,13 +101,11 @@ struct Captured<'t> {
     capture: &'t CaptureRecord,
 }
 
-/// What the kernel says of the senders of streams. Of the two ends, the one that was busy for longer is the one that sent.
+/// What the kernel says of the senders of streams.
 fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
     let streams = slices.flat_map(|slice| slice.result.streams());
-    let senders = streams.filter_map(|stream| {
-        stream.tcp.last().into_iter().chain(&stream.peer).max_by_key(|state| state.busy_us)
-    });
+    let senders = streams.filter_map(Stream::sending_end);
     let seconds = |us: u64| us as f64 / 1e6;
     let times = senders.map(|state| LimitedTimes {
         busy_s: seconds(state.busy_us),
@@ -125,11 +123,8 @@ fn limited(phases: &[&PhaseRecord], arm: Arm) -> Option<LimitedTimes> {
 fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
     let slices = phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == Arm::Treatment);
     let streams = slices.flat_map(|slice| slice.result.streams()).filter(|stream| stream.sent > 0);
-    // The last state is that of the end, when nothing is left.
-    let states = streams.flat_map(|stream| stream.tcp.split_last().map_or(&[][..], |(_, before)| before));
-    let (held, all) = states.fold((0_u64, 0_u64), |(held, all), state| {
-        (held + u64::from(state.unsent_bytes > 0 && state.unacked == 0), all + 1)
-    });
+    let (held, all) =
+        streams.map(Stream::held_back).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
     (all > 0).then(|| held as f64 / all as f64)
 }
 

@@ -510,6 +510,9 @@ pub struct LoadSpec {
     pub kind: LoadKind,
 }
 
+/// How the name of a file of captured packets ends; it is what its format is called, too.
+pub const CAPTURE_ENDING: &str = "pcapng";
+
 /// A capture, with every name resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSpec {

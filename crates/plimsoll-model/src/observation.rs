@@ -1,10 +1,12 @@
 //! Raw facts of a trial, as they are stored. Rates are derived from them, here, and never stored.
 
 mod capture;
+mod cpu;
 mod figure;
 mod group;
 mod profile;
 mod seen;
+mod steady;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -13,12 +15,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use capture::{CaptureRecord, CapturedFile, ClassTime, Traffic};
+pub use cpu::CpuTime;
 pub use figure::pooled;
 pub use profile::{
     CallCount, Frame, FrameKind, FunctionSamples, Profile, ProfileBuilder, ProfileClock, StackNode,
     TracedCall,
 };
 pub use seen::{BlockIo, CpuUse, FailedCalls, IoLimit, Seen, Throttled, Wait, WaitSite};
+pub use steady::SteadyStreams;
 
 use crate::experiment::load::OfKind;
 pub use crate::experiment::load::bulk::BulkFacts;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use plimsoll_model::frame::CAPTURE_ENDING;
 use plimsoll_run::CAPTURES;
 use plimsoll_store::Store;
 
@@ -62,7 +63,7 @@ fn look(folder: PathBuf) -> io::Result<Option<Captured>> {
 }
 
 fn is_capture(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "pcapng")
+    path.extension().is_some_and(|ending| ending == CAPTURE_ENDING)
 }
 
 impl Captured {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use plimsoll_judge::models::diagnosis::{Diagnosis, Facts, Grant, Sent, Target, diagnose};
-use plimsoll_model::experiment::DiagnoseLoad;
+use plimsoll_model::experiment::{DiagnoseLoad, Metric};
 use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
-use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, TrialRecord};
+use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, TrialRecord, pooled};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -60,13 +60,12 @@ impl Found {
         let diagnosis = diagnose(&target, &together(first, &facts)).map_err(|error| in_words(&error))?;
         let states = results.iter().flat_map(|result| result.streams()).flat_map(|stream| &stream.tcp);
         let rtts = states.map(|state| state.min_rtt_us).filter(|rtt| *rtt > 0);
-        let bytes: u64 = results.iter().map(|result| result.bytes).sum();
-        let seconds = results.iter().map(|result| result.elapsed_ns).sum::<u64>() as f64 / 1e9;
+        let all = pooled(results.iter().copied());
         Ok(Self {
             target,
             diagnosis,
             congestion: first.sender.congestion.clone(),
-            tcp_bits_per_second: (bytes > 0 && seconds > 0.0).then(|| 8.0 * bytes as f64 / seconds),
+            tcp_bits_per_second: all.and_then(|all| Metric::BitsPerSecond.of(&all)).filter(|rate| *rate > 0.0),
             rtt_ms: rtts.min().map(|us| f64::from(us) / 1e3),
         })
     }

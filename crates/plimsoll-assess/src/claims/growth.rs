@@ -72,8 +72,7 @@ fn rounds(claim: &GrowthClaim, trials: &[&TrialRecord]) -> Vec<Rounds> {
 fn of_trial(claim: &GrowthClaim, trial: &TrialRecord) -> Option<Rounds> {
     let seen: Vec<(f64, MessagingFacts)> = slices::measured(trial, &claim.phase)
         .filter_map(|slice| {
-            let facts = slice.result.found::<MessagingFacts>().filter(|facts| facts.rounds > 0)?;
-            Some((slice.result.elapsed_ns as f64 / 1e6 / facts.rounds as f64, *facts))
+            Some((slice.result.ms_per_round()?, *slice.result.found::<MessagingFacts>()?))
         })
         .collect();
     let memory = seen.iter().filter_map(|(_, facts)| facts.memory);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_judge::models::knee::{Knee, KneePoint, NoKnee, find_knee, lost};
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::knee::{KneeClaim, KneeDetails, KneePointReport};
-use plimsoll_model::observation::{Datagrams, TrialRecord};
+use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -77,13 +77,8 @@ fn points(claim: &KneeClaim, trials: &[&TrialRecord]) -> Vec<KneePoint> {
     let mut points: Vec<KneePoint> = slices::of_sound(trials, &claim.phase)
         .into_iter()
         .filter_map(|slice| {
-            let datagrams = slice.result.found::<Datagrams>();
-            let datagrams = datagrams.filter(|datagrams| datagrams.sent > 0 && datagrams.received > 0)?;
-            let seconds = slice.result.elapsed_ns as f64 / 1e9;
-            let size = slice.result.bytes as f64 / datagrams.received as f64;
-            let offered = 8.0 * size * datagrams.sent as f64 / seconds;
-            let loss = Metric::LossShare.of(&slice.result)?;
-            (seconds > 0.0).then_some(KneePoint { offered, loss })
+            let offered = slice.result.offered_bits_per_second()?;
+            Some(KneePoint { offered, loss: Metric::LossShare.of(&slice.result)? })
         })
         .collect();
     points.sort_by(|a, b| a.offered.total_cmp(&b.offered));

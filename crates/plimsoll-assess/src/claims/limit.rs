@@ -43,13 +43,8 @@ impl<'e> Task<'e> {
     /// What one slice found.
     fn probe(&self, trial: u32, slice: &Slice) -> Option<ProbeReport> {
         let offer = slice.result.offer.as_ref()?;
-        let times = &slice.result.latency.total;
-        let due = offer.due.max(1) as f64;
-        let bound = u64::try_from(self.claim.at_most.0.as_micros()).unwrap_or(u64::MAX);
-        let in_time = times.count_between(0, bound) as f64 / due;
-        // Requests that failed took longer than any that did not.
-        let quantile = self.claim.share.0 * due / times.len().max(1) as f64;
-        let took_ms = (quantile <= 1.0).then(|| times.value_at_quantile(quantile) as f64 / 1e3);
+        let in_time = slice.result.share_within(self.claim.at_most.0)?;
+        let took_ms = slice.result.ms_for_share(self.claim.share.0);
         let finding = if validity::is_generators_fault(slice) {
             ProbeFinding::NotOffered
         } else if in_time >= self.claim.share.0 {

@@ -9,7 +9,7 @@ use plimsoll_model::experiment::claim::load_curve::{
     LoadCurveClaim, LoadCurveDetails, LoadFit, LoadPointReport,
 };
 use plimsoll_model::experiment::{Cpus, cpus};
-use plimsoll_model::observation::{Sample, Step, TrialRecord};
+use plimsoll_model::observation::{CpuTime, Sample, Step, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -23,10 +23,6 @@ const CLAIM: &str = "load_curve";
 const METRIC: &str = "load";
 /// Tasks that can run, the one that reads the figure among them.
 const RUNNING: &str = "machine.stat.procs_running";
-/// The states of a CPU that add up to its time.
-const STATES: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "idle", "iowait"];
-/// So many of them, at the end, are not work.
-const IDLE: usize = 2;
 /// The share of each step that is never counted: the queue must get from the last step's length to this one's.
 const LEAST_CUT: f64 = 0.15;
 /// The largest share of a step that is cut off when it takes longer to settle. A step that never does counts from here on, and its residual shows.
@@ -110,7 +106,7 @@ fn cpus_of(cell: &Cell, host: &str, trials: &[&TrialRecord]) -> Vec<u32> {
 
 /// The CPUs whose time is in a sample.
 fn all_cpus(sample: &Sample) -> Vec<u32> {
-    (0..).take_while(|cpu| sample.values.contains_key(&format!("machine.stat.cpu{cpu}.idle"))).collect()
+    CpuTime::known(|name| sample.values.contains_key(name))
 }
 
 /// The steps of all trials that were offered the same rate, as one point each: their means.
@@ -155,12 +151,11 @@ fn of_trial(trial: &TrialRecord, claim: &LoadCurveClaim, cpus: &[u32]) -> Vec<Se
     steps.filter_map(|(started_ns, step)| of_step(&samples, started_ns, step)).collect()
 }
 
-/// One sample: when, how many tasks could run, and the time of each CPU that counts, busy and all.
+/// One sample: when, how many tasks could run, and the time of the CPUs that count.
 struct Reading {
     at_ns: u64,
     running: f64,
-    busy: f64,
-    all: f64,
+    time: CpuTime,
     cpus: usize,
 }
 
@@ -172,16 +167,14 @@ fn carried(samples: &[Sample], cpus: &[u32]) -> Vec<Reading> {
         Some(first) if cpus.is_empty() => all_cpus(first),
         _ => cpus.to_vec(),
     };
-    let names: Vec<[String; STATES.len()]> =
-        all.iter().map(|cpu| STATES.map(|state| format!("machine.stat.cpu{cpu}.{state}"))).collect();
+    let names: Vec<_> = all.iter().map(|cpu| CpuTime::counters(*cpu)).collect();
     for sample in samples {
         known.extend(sample.values.iter().map(|(name, value)| (name.as_str(), *value)));
-        let time = |name: &String| known.get(name.as_str()).copied().unwrap_or(0.0);
+        let value = |name: &str| known.get(name).copied().unwrap_or(0.0);
         readings.push(Reading {
             at_ns: sample.at_ns,
-            running: known.get(RUNNING).copied().unwrap_or(0.0),
-            busy: names.iter().flat_map(|names| &names[..STATES.len() - IDLE]).map(time).sum(),
-            all: names.iter().flatten().map(time).sum(),
+            running: value(RUNNING),
+            time: CpuTime::of(&names, value),
             cpus: names.len(),
         });
     }
@@ -196,10 +189,9 @@ fn of_step(readings: &[Reading], started_ns: u64, step: &Step) -> Option<Seen> {
     let most = (running.len() as f64 * MOST_CUT) as usize;
     let steady = &inside[settled.clamp((running.len() as f64 * LEAST_CUT) as usize, most)..];
     let (first, last) = (steady.first()?, steady.last()?);
-    let all = last.all - first.all;
-    (all > 0.0).then(|| Seen {
+    Some(Seen {
         rate: step.rate,
-        utilisation: ((last.busy - first.busy) / all).clamp(0.0, 1.0),
+        utilisation: last.time.busy_since(first.time)?,
         load: (steady.iter().map(|r| r.running).sum::<f64>() / steady.len() as f64 - 1.0).max(0.0),
         cpus: last.cpus,
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_judge::input::JudgeError;
 use plimsoll_judge::models::loss::{Formula, LossCurve, LossPoint, fit_loss};
 use plimsoll_model::experiment::claim::loss_curve::{LossCurveClaim, LossCurveDetails, LossPointReport};
-use plimsoll_model::observation::{Slice, TcpState, TrialRecord};
+use plimsoll_model::observation::{SteadyStreams, TrialRecord};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -17,10 +17,6 @@ use crate::{curve, in_words, prefix, slices, validity};
 const CLAIM: &str = "loss_curve";
 /// What is estimated: C of Mathis' formula.
 const METRIC: &str = "mathis_constant";
-/// What the sender's host counts when its TCP notices a loss: once for each episode, however many segments were lost in it.
-const EPISODES: [&str; 3] =
-    ["netstat.TcpExt.TCPSackRecovery", "netstat.TcpExt.TCPRenoRecovery", "netstat.TcpExt.TCPTimeouts"];
-
 impl ClaimKind for LossCurveClaim {
     /// One finding for each curve.
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
@@ -77,17 +73,17 @@ fn fitted(
     claim: &LossCurveClaim,
     trials: &[&TrialRecord],
 ) -> (Vec<LossPoint>, Result<LossCurve, JudgeError>) {
-    let mut cells: Vec<(&BTreeMap<String, String>, Sums)> = Vec::new();
+    let mut cells: Vec<(&BTreeMap<String, String>, SteadyStreams)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
         for slice in slices::measured(trial, &claim.phase) {
-            let Some(sums) = Sums::of(slice, sender(plan, claim)) else { continue };
+            let Some(sums) = SteadyStreams::of(slice, sender(plan, claim)) else { continue };
             match cells.iter_mut().find(|(cell, _)| **cell == trial.cell) {
                 Some((_, all)) => all.add(&sums),
                 None => cells.push((&trial.cell, sums)),
             }
         }
     }
-    let mut points: Vec<LossPoint> = cells.iter().filter_map(|(_, sums)| sums.point()).collect();
+    let mut points: Vec<LossPoint> = cells.iter().filter_map(|(_, streams)| point(streams)).collect();
     points.sort_by(|a, b| a.loss.total_cmp(&b.loss));
     let curve = fit_loss(&points);
     (points, curve)
@@ -99,76 +95,16 @@ fn sender<'p>(plan: &'p Plan, claim: &LossCurveClaim) -> &'p str {
     load.and_then(|load| plan.experiment.loads.get(load)).map_or("", |load| load.from.as_str())
 }
 
-/// What the slices of a cell add up to.
-#[derive(Clone, Copy)]
-struct Sums {
-    bits: f64,
-    seconds: f64,
-    episodes: f64,
-    segments: f64,
-    /// Of the streams' round-trip times and segment sizes.
-    readings: f64,
-    rtt: f64,
-    mss: f64,
-}
-
-impl Sums {
-    fn of(slice: &Slice, host: &str) -> Option<Self> {
-        let streams = slice.result.streams();
-        let counters = slice.counters.get(host)?;
-        let all: f64 = EPISODES.iter().filter_map(|name| counters.get(*name)).sum();
-        let mut sums = Self {
-            bits: 0.0,
-            seconds: 0.0,
-            // Each stream's first one ends its slow start, which the formulas leave out.
-            episodes: (all - streams.len() as f64).max(0.0),
-            segments: 0.0,
-            readings: 0.0,
-            rtt: 0.0,
-            mss: 0.0,
-        };
-        for stream in streams {
-            let Some(first) = stream.tcp.iter().position(|state| state.retransmits > 0) else { continue };
-            let (first, steady, last) = (&stream.tcp[first], &stream.tcp[first + 1..], stream.tcp.last()?);
-            // Seconds of streams, so that the rate is that of one: it is what the formulas are about.
-            sums.seconds += (last.at_ns - first.at_ns) as f64 / 1e9;
-            sums.bits += 8.0 * (last.acked_bytes - first.acked_bytes) as f64;
-            sums.segments += f64::from(last.segments_out - first.segments_out);
-            for TcpState { srtt_us, mss, .. } in steady {
-                sums.readings += 1.0;
-                sums.rtt += f64::from(*srtt_us) / 1e6;
-                sums.mss += f64::from(*mss);
-            }
-        }
-        (sums.readings > 0.0 && sums.seconds > 0.0).then_some(sums)
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.bits += other.bits;
-        self.seconds += other.seconds;
-        self.episodes += other.episodes;
-        self.segments += other.segments;
-        self.readings += other.readings;
-        self.rtt += other.rtt;
-        self.mss += other.mss;
-    }
-
-    /// The point; nothing where no loss was noticed.
-    fn point(&self) -> Option<LossPoint> {
-        let loss = self.episodes / self.segments;
-        (loss > 0.0 && loss < 1.0).then(|| LossPoint {
-            rtt: self.rtt / self.readings,
-            loss,
-            mss: self.mss / self.readings,
-            rate: self.bits / self.seconds,
-        })
-    }
+/// The point; nothing where no loss was noticed.
+fn point(streams: &SteadyStreams) -> Option<LossPoint> {
+    let loss = streams.loss()?;
+    Some(LossPoint { rtt: streams.rtt_s(), loss, mss: streams.mss(), rate: streams.bits_per_second() })
 }
 
 #[cfg(test)]
 mod tests {
     use plimsoll_model::experiment::claim::Details;
-    use plimsoll_model::observation::{BulkFacts, LoadResult, Stream};
+    use plimsoll_model::observation::{BulkFacts, LoadResult, Stream, TcpState};
     use plimsoll_model::plan::Settings;
 
     use super::*;
@@ -231,7 +167,7 @@ loss_curve = { phase = "sent", over = ["loss"] }
             };
             let mut phase = fixture::phase("sent", result);
             let episodes = f64::from(segments) * loss + 1.0;
-            let counters = [(EPISODES[0], episodes * 0.9), (EPISODES[2], episodes * 0.1)];
+            let counters = [("netstat.TcpExt.TCPSackRecovery", episodes * 0.9), ("netstat.TcpExt.TCPTimeouts", episodes * 0.1)];
             phase.slices[0].counters =
                 [("here".to_owned(), counters.map(|(name, n)| (name.to_owned(), n)).into())].into();
             TrialRecord { block: 1, cell: cell.levels.clone(), phases: vec![phase], ..TrialRecord::default() }

@@ -3,7 +3,7 @@
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::source::{SourceClaim, SourceDetails};
-use plimsoll_model::observation::{StorageFacts, TrialRecord};
+use plimsoll_model::observation::{StorageFacts, TrialRecord, pooled};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
@@ -40,18 +40,16 @@ fn finding(cell: &Cell, claim: &SourceClaim, trials: &[TrialRecord]) -> Finding 
         let reason = "this kernel does not tell what is fetched from devices".into();
         return Finding::bare(bare(Outcome::Undecided, reason));
     }
-    let facts = || slices.iter().filter_map(|slice| slice.result.found::<StorageFacts>());
-    let read: u64 = facts().map(|facts| facts.read_bytes).sum();
-    let fetched: u64 = facts().filter_map(|facts| facts.device_read_bytes).sum();
-    let share = (fetched as f64 / read.max(1) as f64).min(1.0);
-    let seconds = slices.iter().map(|slice| slice.result.elapsed_ns).sum::<u64>() as f64 / 1e9;
-    let rate = read as f64 / 1e6 / seconds.max(1e-9);
+    let all = pooled(slices.iter().map(|slice| &slice.result)).unwrap_or_default();
+    let facts = all.found::<StorageFacts>().copied().unwrap_or_default();
+    let share = Metric::DeviceShare.of(&all).unwrap_or(0.0);
+    let rate = all.read_megabytes_per_second().unwrap_or(0.0);
     let spread = (shares.len() >= LEAST).then(|| centre(&shares, CONFIDENCE));
     let details = SourceDetails {
         phase: claim.phase.clone(),
         cell: cell.levels.clone(),
-        read_bytes: read,
-        device_read_bytes: fetched,
+        read_bytes: facts.read_bytes,
+        device_read_bytes: facts.device_read_bytes.unwrap_or(0),
     };
     let verdict = Verdict {
         estimate: Some(share),

@@ -1,14 +1,17 @@
 //! From what a load found to figures: the only place where a rate, a share or a percentile is derived.
 
-use super::{Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step};
+use std::time::Duration;
+
+use super::{Datagrams, Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step, StorageFacts};
 use crate::experiment::Metric;
 use crate::experiment::load::facts::per_second;
+use crate::experiment::load::messaging::MessagingFacts;
 
 impl Metric {
     /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
     #[must_use]
     pub fn of(self, result: &LoadResult) -> Option<f64> {
-        let seconds = result.elapsed_ns as f64 / 1e9;
+        let seconds = result.seconds();
         let requests = result.requests;
         let millis = |us: u64| (requests > 0).then(|| us as f64 / 1e3);
         // Records that were made before it was kept have a 0.
@@ -91,7 +94,59 @@ impl Metric {
     }
 }
 
+impl LoadResult {
+    /// How long it took, in seconds.
+    fn seconds(&self) -> f64 {
+        self.elapsed_ns as f64 / 1e9
+    }
+
+    /// Bits per second of the datagrams that were sent, each as long as those that arrived; absent where none arrived.
+    #[must_use]
+    pub fn offered_bits_per_second(&self) -> Option<f64> {
+        let datagrams = self.found::<Datagrams>().filter(|datagrams| datagrams.received > 0)?;
+        let bits = 8.0 * self.bytes as f64 / datagrams.received as f64;
+        per_second(bits * datagrams.sent as f64, self.seconds()).filter(|_| datagrams.sent > 0)
+    }
+
+    /// Millions of bytes that a storage load read per second.
+    #[must_use]
+    pub fn read_megabytes_per_second(&self) -> Option<f64> {
+        per_second(self.found::<StorageFacts>()?.read_bytes as f64 / 1e6, self.seconds())
+    }
+
+    /// The mean time of a round of messages, in milliseconds; absent where there was none.
+    #[must_use]
+    pub fn ms_per_round(&self) -> Option<f64> {
+        let rounds = self.found::<MessagingFacts>()?.rounds;
+        (rounds > 0).then(|| self.elapsed_ns as f64 / 1e6 / rounds as f64)
+    }
+
+    /// The share of what was due that was answered within a time; of that of an open loop.
+    #[must_use]
+    pub fn share_within(&self, time: Duration) -> Option<f64> {
+        let due = self.offer.as_ref()?.due.max(1);
+        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Some(self.latency.total.count_between(0, us) as f64 / due as f64)
+    }
+
+    /// The time in milliseconds within which this share of what was due was answered; absent where so much was not. What failed took longer than
+    /// anything that did not.
+    #[must_use]
+    pub fn ms_for_share(&self, share: f64) -> Option<f64> {
+        let times = &self.latency.total;
+        let quantile = share * self.offer.as_ref()?.due.max(1) as f64 / times.len().max(1) as f64;
+        (quantile <= 1.0).then(|| times.value_at_quantile(quantile) as f64 / 1e3)
+    }
+}
+
 impl Step {
+    /// Requests that were due per second; absent where none was.
+    #[must_use]
+    pub fn due_per_second(&self) -> Option<f64> {
+        let length = self.end_ns.saturating_sub(self.start_ns);
+        per_second(self.due as f64, length as f64 / 1e9).filter(|_| self.due > 0)
+    }
+
     /// Requests answered without error per second; absent where the step took no time.
     #[must_use]
     pub fn answered(&self) -> Option<f64> {

@@ -36,7 +36,7 @@ impl Shown for BulkFacts {
 
 fn row(cell: String, phase: &str, streams: &[Stream]) -> Row {
     let megabytes = |bytes: fn(&Stream) -> u64| figure(streams.iter().map(bytes).sum::<u64>() as f64 / 1e6);
-    let senders: Vec<&TcpState> = streams.iter().filter_map(sender).collect();
+    let senders: Vec<&TcpState> = streams.iter().filter_map(Stream::sending_end).collect();
     let seconds =
         |us: fn(&TcpState) -> u64| figure(senders.iter().map(|state| us(state)).sum::<u64>() as f64 / 1e6);
     let rtt = senders.iter().map(|state| state.min_rtt_us).filter(|us| *us > 0).min();
@@ -72,9 +72,4 @@ fn sizes(senders: &[&TcpState]) -> String {
         (Some(least), Some(most)) => format!("{} to {}", count(u64::from(least)), count(u64::from(most))),
         _ => NONE.to_owned(),
     }
-}
-
-/// What the kernel of the side that sends more knew at the end.
-fn sender(stream: &Stream) -> Option<&TcpState> {
-    if stream.received > stream.sent { stream.peer.as_ref() } else { stream.tcp.last() }
 }

@@ -48,10 +48,9 @@ fn steps<'t>(phase: &'t str, trial: &'t TrialRecord) -> impl Iterator<Item = &'t
 
 /// The rate that really came, and the mean of what it met.
 fn point(step: &Step) -> Option<LightPoint> {
-    let seconds = step.end_ns.saturating_sub(step.start_ns) as f64 / 1e9;
     let times = &step.latency;
-    let met = !times.is_empty() && step.due > 0 && seconds > 0.0;
-    met.then(|| LightPoint { rate: step.due as f64 / seconds, response: times.mean() / 1e6 })
+    let rate = step.due_per_second().filter(|_| !times.is_empty())?;
+    Some(LightPoint { rate, response: times.mean() / 1e6 })
 }
 
 /// The load of each probe of the search.

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimKind, ClaimPlace, usual_metric};
+use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, check_cell, one_of, problem};
-use crate::experiment::{Experiment, Metric, forget_default};
+use crate::experiment::{Metric, forget_default};
 use crate::units::Share;
-use crate::verdict::Expected;
 
 /// Every other level of a factor is compared with its first, or every other cell with one of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,29 +98,7 @@ impl ClaimKind for DifferenceClaim {
         }
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
-
-    fn metric_mut(&mut self) -> Option<&mut Metric> {
-        Some(&mut self.metric)
-    }
-
-    fn figures(&self) -> Vec<(&str, Metric)> {
-        vec![(&self.phase, self.metric)]
-    }
-
-    fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
-        usual_metric(&mut self.metric, &self.phase, experiment, says);
-    }
-
-    fn compares_cells(&self) -> bool {
-        true
-    }
-
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    compares_one_figure!();
 }
 
 /// What a verdict on a difference compares: B against A.

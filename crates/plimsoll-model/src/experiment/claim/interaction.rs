@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimKind, ClaimPlace, usual_metric};
+use super::{ClaimKind, ClaimPlace};
 use crate::experiment::problem::{Checked, problem};
-use crate::experiment::{Experiment, Metric, forget_default};
+use crate::experiment::{Metric, forget_default};
 use crate::units::Share;
-use crate::verdict::Expected;
 
 /// Whether the effect of one factor depends on the level of another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,29 +79,7 @@ impl ClaimKind for InteractionClaim {
         }
     }
 
-    fn expected(&self) -> Option<Expected> {
-        Some(self.expect.into())
-    }
-
-    fn metric_mut(&mut self) -> Option<&mut Metric> {
-        Some(&mut self.metric)
-    }
-
-    fn figures(&self) -> Vec<(&str, Metric)> {
-        vec![(&self.phase, self.metric)]
-    }
-
-    fn complete(&mut self, experiment: &Experiment, says: &dyn Fn(&str) -> bool) {
-        usual_metric(&mut self.metric, &self.phase, experiment, says);
-    }
-
-    fn compares_cells(&self) -> bool {
-        true
-    }
-
-    fn phases_mut(&mut self) -> Vec<&mut String> {
-        vec![&mut self.phase]
-    }
+    compares_one_figure!();
 }
 
 /// What is found beside a verdict on an interaction.

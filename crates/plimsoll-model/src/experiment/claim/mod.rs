@@ -52,6 +52,35 @@ macro_rules! each_claim {
     };
 }
 
+/// What a claim answers that compares one figure of one phase between cells.
+macro_rules! compares_one_figure {
+    () => {
+        fn expected(&self) -> Option<$crate::verdict::Expected> {
+            Some(self.expect.into())
+        }
+
+        fn metric_mut(&mut self) -> Option<&mut $crate::experiment::Metric> {
+            Some(&mut self.metric)
+        }
+
+        fn figures(&self) -> Vec<(&str, $crate::experiment::Metric)> {
+            vec![(&self.phase, self.metric)]
+        }
+
+        fn complete(&mut self, experiment: &$crate::experiment::Experiment, says: &dyn Fn(&str) -> bool) {
+            $crate::experiment::claim::usual_metric(&mut self.metric, &self.phase, experiment, says);
+        }
+
+        fn compares_cells(&self) -> bool {
+            true
+        }
+
+        fn phases_mut(&mut self) -> Vec<&mut String> {
+            vec![&mut self.phase]
+        }
+    };
+}
+
 /// The modules of the kinds, the claim as a file has it, and the way from it to its kind.
 macro_rules! define {
     ($($(#[$of_kind:meta])* $key:ident: $kind:ident($claim:ident) finds $details:ident,)+) => {

@@ -23,6 +23,23 @@ pub struct Stream {
     pub peer: Option<TcpState>,
 }
 
+impl Stream {
+    /// What the kernel of the end that sent knew at the last: of the two ends, the one that was busy for longer.
+    #[must_use]
+    pub fn sending_end(&self) -> Option<&TcpState> {
+        self.tcp.last().into_iter().chain(&self.peer).max_by_key(|state| state.busy_us)
+    }
+
+    /// How often the load's socket had bytes to send and nothing in flight, and how often it was looked at while the stream went on.
+    #[must_use]
+    pub fn held_back(&self) -> (u64, u64) {
+        // The last state is that of the end, when nothing is left.
+        let states = self.tcp.split_last().map_or(&[][..], |(_, before)| before);
+        let held = states.iter().filter(|state| state.unsent_bytes > 0 && state.unacked == 0);
+        (held.count() as u64, states.len() as u64)
+    }
+}
+
 /// What the kernel knows of a connection (`TCP_INFO`, struct tcp_info in linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {

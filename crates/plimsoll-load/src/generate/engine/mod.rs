@@ -10,6 +10,9 @@
 //!
 //! The packets are the same with and without them.
 
+mod ends;
+mod exchange;
+
 use std::os::fd::AsFd;
 
 use nix::errno::Errno;
@@ -18,6 +21,7 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::ErrorKind;
 use slab::Slab;
 
+use self::ends::closing;
 use super::alarm::{ALARM, Alarm};
 use super::connection::{Connection, Phase};
 use super::course::Course;
@@ -26,7 +30,7 @@ use super::dialer::{Dialer, kind_of};
 use super::habit::Habit;
 use super::low_water::{Answers, Patience};
 use super::pacing::{Afterwards, Pacing, Start};
-use super::protocol::{Batch, Protocol, Turn};
+use super::protocol::Protocol;
 use super::secure::Secure;
 use super::tally::Tally;
 use super::{Generator, Shared};
@@ -338,164 +342,6 @@ impl<'a, P: Protocol> Engine<'a, P> {
         now
     }
 
-    /// Sends the request, or what is left of it.
-    fn send(&mut self, key: usize, now: u64) -> Outcome {
-        let connection = &mut self.connections[key];
-        let from = if let Phase::Sending(from) = connection.phase { from } else { 0 };
-        match connection.say(&mut self.protocol, from) {
-            Ok((taken, length)) => {
-                if connection.phase == Phase::Connecting {
-                    match connection.session.as_ref().and_then(|session| session.handshake()) {
-                        None => self.tally.connected(connection.begun, now),
-                        Some((began, resumed)) => {
-                            self.tally.connected(connection.begun, began);
-                            self.tally.shook_hands(began, clock::now(), resumed);
-                        }
-                    }
-                }
-                if from == 0 {
-                    self.protocol.spoke(&mut connection.answer, now);
-                }
-                if from == 0 && connection.first_byte.is_none() {
-                    connection.sent = now;
-                }
-                let sent = from + taken;
-                connection.phase = if sent == length { Phase::Receiving } else { Phase::Sending(sent) };
-                // Where something was to be said before the answers were complete, they are awaited already.
-                if sent == length && self.pipeline > 1 && !P::REFILLS && connection.first_byte.is_none() {
-                    self.await_answers(key, now);
-                }
-                Outcome::Waits
-            }
-            Err(Errno::EAGAIN) => Outcome::Waits,
-            Err(error) => Outcome::Failed(kind_of(error, connection.is_established())),
-        }
-    }
-
-    /// Has the kernel wait until all answers to a batch are there.
-    fn await_answers(&mut self, key: usize, now: u64) {
-        let connection = &mut self.connections[key];
-        let usual = connection.batch.requests == self.pipeline;
-        if connection.water.begin(&connection.fd, usual && self.waiting.is_worth_trying()) {
-            self.awaited.start(key, now);
-        }
-    }
-
-    /// Answers to a batch that were awaited together are all there, or some are not after all this time.
-    fn await_no_more(&mut self, key: usize, all: bool) {
-        self.awaited.end(key);
-        self.waiting.tried(all);
-        let connection = &mut self.connections[key];
-        match all {
-            true => connection.water.answers = Answers::OneByOne,
-            false => connection.water.give_up(&connection.fd),
-        }
-    }
-
-    /// Receives until all answers are complete or the kernel has no more.
-    fn receive(&mut self, key: usize, flags: EpollFlags, pacing: &mut impl Pacing) -> Outcome {
-        let hung_up = flags.intersects(HUNG_UP);
-        loop {
-            let connection = &mut self.connections[key];
-            let length = match connection.receive(&mut self.inbox) {
-                Ok(length) => length,
-                Err(Errno::EAGAIN) => return Outcome::Waits,
-                Err(error) => return Outcome::Failed(kind_of(error, true)),
-            };
-            let turn = if length == 0 {
-                self.protocol.end_of_stream(&connection.answer)
-            } else {
-                let now = clock::now();
-                if self.protocol.moved(connection.asked).is_none() {
-                    self.tally.bytes += length as u64;
-                }
-                connection.first_byte.get_or_insert(now);
-                connection.water.take(connection.wire(length));
-                self.understand(key, length, now)
-            };
-            if self.connections[key].water.waits() {
-                self.await_no_more(key, matches!(turn, Ok(Turn::Ours { .. })));
-            }
-            match turn {
-                Err(kind) => return Outcome::Failed(kind),
-                Ok(Turn::Ours { stays, fault }) => {
-                    return Outcome::Answered { stays, fault, hung_up: hung_up || length == 0 };
-                }
-                Ok(Turn::Theirs) if !self.refill(key, pacing) => {
-                    if self.has_drained(key, length) && !hung_up {
-                        return Outcome::Waits;
-                    }
-                }
-                Ok(Turn::OursAgain | Turn::Theirs) => {
-                    self.connections[key].phase = Phase::Sending(0);
-                    match self.send(key, clock::now()) {
-                        Outcome::Waits if self.has_drained(key, length) && !hung_up => {
-                            return self.watch(key);
-                        }
-                        Outcome::Waits => {}
-                        other => return other,
-                    }
-                }
-            }
-        }
-    }
-
-    /// Adds requests to those that are under way on a connection, as many as were answered; says whether there are any to be sent.
-    fn refill(&mut self, key: usize, pacing: &mut impl Pacing) -> bool {
-        if !P::REFILLS || self.pipeline == 1 {
-            return false;
-        }
-        let connection = &mut self.connections[key];
-        let under_way = u64::from(connection.unanswered);
-        let left = self.requests_per_connection - connection.requests - under_way;
-        let room = u64::from(self.pipeline).saturating_sub(under_way).min(left);
-        let now = clock::now();
-        if room == 0
-            || !self.protocol.takes_more(&connection.answer)
-            || pacing.afterwards(now) != Afterwards::AskAgain
-        {
-            return false;
-        }
-        // A connection waits anew when none of what it waited for then is under way any more: one answer that never comes is not made up for by others.
-        if self.protocol.oldest(&connection.answer).is_none_or(|oldest| oldest >= connection.begun) {
-            connection.begun = now;
-            self.deadlines.end(key);
-            self.deadlines.start(key, now);
-        }
-        connection.unanswered += room as u32;
-        connection.batch = Batch { requests: room as u32, last: left == room };
-        self.protocol.batch(connection.asked, &mut connection.answer, connection.target, connection.batch);
-        true
-    }
-
-    fn has_drained(&self, key: usize, length: usize) -> bool {
-        self.connections[key].is_drained(length, self.inbox.len())
-    }
-
-    /// Takes what has come into the inbox at `now`, so many bytes. Answers before the last of a batch are counted; says whose turn it is then.
-    fn understand(&mut self, key: usize, length: usize, now: u64) -> Result<Turn, ErrorKind> {
-        let mut taken = 0;
-        loop {
-            let connection = &mut self.connections[key];
-            let (asked, answer) = (connection.asked, &mut connection.answer);
-            let (turn, more) = self.protocol.receive(asked, answer, &self.inbox[taken..length], now)?;
-            taken += more;
-            match turn {
-                Turn::Ours { stays: true, fault } if connection.unanswered > 1 => {
-                    self.protocol.begin(asked, answer, false);
-                    self.count_answer(key, fault, now);
-                    if taken == length {
-                        return Ok(Turn::Theirs);
-                    }
-                    self.connections[key].first_byte = Some(now);
-                }
-                // Nothing was asked that these bytes could answer.
-                Turn::Ours { .. } if taken < length => return Err(ErrorKind::Garbage),
-                turn => return Ok(turn),
-            }
-        }
-    }
-
     /// Does what an outcome calls for.
     fn settle(&mut self, key: usize, outcome: Outcome, pacing: &mut impl Pacing, now: u64) {
         match outcome {
@@ -608,40 +454,6 @@ impl<'a, P: Protocol> Engine<'a, P> {
         }
     }
 
-    /// Ends a connection that could carry another request: in the words of the protocol, where it has any. They fit into a send buffer
-    /// that is empty; where they do not go out, the connection has ended, and that is seen next.
-    fn take_leave(&mut self, key: usize) -> Outcome {
-        let connection = &mut self.connections[key];
-        connection.say_goodbye(P::GOODBYE);
-        if P::GOODBYE.is_empty() {
-            return Outcome::Done;
-        }
-        connection.phase = Phase::Closing;
-        self.listen_to_the_end(key)
-    }
-
-    /// Takes what a server says until it closes the connection, whatever it is.
-    fn listen_to_the_end(&mut self, key: usize) -> Outcome {
-        loop {
-            match self.connections[key].receive(&mut self.inbox) {
-                Ok(1..) => {}
-                Err(Errno::EAGAIN) => return Outcome::Waits,
-                Ok(0) | Err(_) => return Outcome::ServerClosed,
-            }
-        }
-    }
-
-    /// Finds out what there is to read after the last answer.
-    fn look_after_the_end(&mut self, key: usize) -> Outcome {
-        match self.connections[key].receive(&mut self.inbox) {
-            Ok(0) => Outcome::ServerClosed,
-            // More than the answer had announced.
-            Ok(_) => Outcome::Failed(ErrorKind::Garbage),
-            Err(Errno::EAGAIN) => Outcome::Waits,
-            Err(error) => Outcome::Failed(kind_of(error, true)),
-        }
-    }
-
     /// Sends the next request of all connections that have none under way. One after the other they keep a server on another CPU awake,
     /// where each by itself would have to wake it. Gives the time afterwards.
     fn ask_again(&mut self, pacing: &mut impl Pacing, mut now: u64) -> u64 {
@@ -652,82 +464,11 @@ impl<'a, P: Protocol> Engine<'a, P> {
         now
     }
 
-    /// Something has happened on a connection that rests: most often that the server has closed it.
-    fn disturbed(&mut self, key: usize, now: u64) {
-        let why = loop {
-            let connection = &mut self.connections[key];
-            match connection.receive(&mut self.inbox) {
-                Err(Errno::EAGAIN) => return,
-                Err(error) => break Some(kind_of(error, true)),
-                Ok(0) => break None,
-                Ok(length) => match self.protocol.unasked(&mut connection.answer, &self.inbox[..length]) {
-                    Ok(()) => {}
-                    Err(kind) => break Some(kind),
-                },
-            }
-        };
-        self.resting.retain(|&resting| resting != key);
-        let connection = self.connections.remove(key);
-        match why {
-            None => self.count(connection.faulty, now),
-            Some(kind) => self.tally.error(kind, now),
-        }
-    }
-
-    /// Closes the connections that rest: nothing will be due any more.
-    fn close_resting(&mut self, now: u64) {
-        for key in std::mem::take(&mut self.resting) {
-            let mut connection = self.connections.remove(key);
-            connection.say_goodbye(P::GOODBYE);
-            self.count(connection.faulty, now);
-        }
-    }
-
-    /// Gives up what has taken too long.
-    fn expire(&mut self, now: u64) {
-        while let Some(key) = self.awaited.expired(now) {
-            self.await_no_more(key, false);
-        }
-        while let Some(key) = self.deadlines.expired(now) {
-            let connection = self.remove(key);
-            let established = connection.is_established();
-            self.give_up(
-                &connection,
-                if established { ErrorKind::Timeout } else { ErrorKind::ConnectTimeout },
-                now,
-            );
-        }
-    }
-
     /// Counts a connection that is over.
     fn count(&mut self, faulty: bool, now: u64) {
         if !faulty {
             self.tally.connection(now);
         }
-    }
-
-    /// Closes a connection that the server has closed. Where the server's acknowledgement is there at once, which it is on
-    /// one machine, nothing is left of the connection then, and its socket can be used for the next: the packets are the
-    /// same, but the kernel need not make and register a socket each time.
-    fn close_after_server(&mut self, key: usize) {
-        self.deadlines.end(key);
-        if self.dialer.can_recycle() && self.recycling.is_worth_trying() {
-            let rested = self.connections[key].rest();
-            self.recycling.tried(rested);
-            if rested {
-                return self.spare.push(key);
-            }
-        }
-        self.connections.remove(key);
-    }
-
-    fn remove(&mut self, key: usize) -> Connection<P> {
-        self.deadlines.end(key);
-        let connection = self.connections.remove(key);
-        if connection.water.waits() {
-            self.awaited.end(key);
-        }
-        connection
     }
 
     /// Tells the others what has changed since the last time.
@@ -742,45 +483,5 @@ fn interest(phase: Phase) -> EpollFlags {
     match phase {
         Phase::Connecting | Phase::Sending(_) => always | EpollFlags::EPOLLOUT,
         Phase::Receiving | Phase::Closing | Phase::Resting | Phase::Spare => always,
-    }
-}
-
-/// What an event means to a connection that waits for the server to close it; nothing when only reading can tell. The kernel counts a FIN
-/// among what can be read a moment before it reports the end (`tcp_fin` runs after `rcv_nxt` has moved, net/ipv4/tcp_input.c, and
-/// `tcp_poll` takes no lock), so what looks like data may be the end.
-fn closing(flags: EpollFlags) -> Option<Outcome> {
-    if flags.contains(EpollFlags::EPOLLERR) {
-        Some(Outcome::Failed(ErrorKind::Reset))
-    } else if flags.intersects(HUNG_UP) {
-        Some(Outcome::ServerClosed)
-    } else if flags.contains(EpollFlags::EPOLLIN) {
-        None
-    } else {
-        Some(Outcome::Waits)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_reading_tells_data_from_the_end_that_a_server_was_to_bring() {
-        let cases = [
-            (EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, "done"),
-            (EpollFlags::EPOLLIN, "unknown"),
-            (EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP | EpollFlags::EPOLLRDHUP, "reset"),
-            (EpollFlags::EPOLLOUT, "waits"),
-        ];
-        for (flags, expected) in cases {
-            let found = match closing(flags) {
-                None => "unknown",
-                Some(Outcome::ServerClosed) => "done",
-                Some(Outcome::Failed(ErrorKind::Reset)) => "reset",
-                Some(Outcome::Waits) => "waits",
-                Some(_) => "something else",
-            };
-            assert_eq!(found, expected, "{flags:?}");
-        }
     }
 }

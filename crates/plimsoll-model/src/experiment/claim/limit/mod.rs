@@ -1,17 +1,21 @@
 //! The claims about bounds: that a figure keeps to one, or how high a rate holds one of latency.
 
+mod details;
+mod settings;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::details::*;
+use self::settings::LimitSettings;
 use super::{ClaimKind, ClaimPlace, random_steps};
 use crate::experiment::open_loop::check_rate;
 use crate::experiment::problem::{Checked, Part, declared, in_range, measured, problem};
 use crate::experiment::{Experiment, Metric, Phase};
 use crate::units::{Share, Span, UnitError};
 use crate::verdict::Expected;
-use crate::verdict::Interval;
 
 /// A bound that a figure keeps to, or the highest rate that holds a bound of latency: what is given besides tells which. With `metric` and
 /// `below` or `above` it is about a measured phase, with `at_most` about a phase that searches.
@@ -148,174 +152,6 @@ impl LimitClaim {
         match self {
             Self::Search(_) => None,
             Self::Bound(claim) => Some(claim),
-        }
-    }
-}
-
-/// A limit as the file has it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "LimitClaim")]
-struct LimitSettings {
-    /// The phase: one that is measured for a bound, one with `search` for a search. May be left out where there is only one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    phase: String,
-    /// The figure that is to keep to a bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    metric: Option<Metric>,
-    /// It is to lie below this: `"50ms"` for times, `"1 %"` for shares, `"200 MB/s"`, `"10Mbit"`, `1000` for rates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    below: Option<Amount>,
-    /// It is to lie above this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    above: Option<Amount>,
-    /// Of a search: the longest that a request may take, from when it was due.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at_most: Option<Span>,
-    /// Of a search: the share of requests of which that holds (more than 0, less than 1); 95 % unless told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    share: Option<Share>,
-    /// Of a search: the rate that is wanted, in requests per second; without it the limit is only found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at_least: Option<f64>,
-    /// Of a search: how far the interval may reach from the limit, as a share of it (more than 0, less than 1); 10 % unless told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    precision: Option<Share>,
-    /// Of a search: predict the limit from light load as well, and show both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    predict: Option<Predict>,
-    /// What is expected: the claim holds when that is found. `held` (unless told) or `not_held` of a bound; `reached` (unless told) or
-    /// `not_reached` of a search with `at_least`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expect: Option<LimitExpect>,
-}
-
-/// What may be expected of a limit of either kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum LimitExpect {
-    /// The figure keeps to the bound.
-    Held,
-    /// It does not.
-    NotHeld,
-    /// The bound is held up to the rate that is wanted.
-    Reached,
-    /// It is not held up to there.
-    NotReached,
-}
-
-/// Settings that make no limit of either kind.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum NoLimit {
-    #[error(
-        "a limit says what it bounds, expected `metric` with `below` or `above`, or `at_most` for a phase that searches"
-    )]
-    Neither,
-    #[error(
-        "`{0}` belongs to a search, expected `metric` with `below` or `above` alone, or `at_most` without them"
-    )]
-    Both(&'static str),
-    #[error("a bound has one side, expected either `below` or `above`")]
-    Sides,
-    #[error("a bound needs `metric`, expected the name of a metric such as `p99_ms` or `error_share`")]
-    NoMetric,
-    #[error("this cannot be expected of a bound, expected `held` or `not_held`")]
-    ExpectOfBound,
-    #[error(
-        "this cannot be expected of a search, expected `reached` or `not_reached`, and `at_least` with it"
-    )]
-    ExpectOfSearch,
-}
-
-impl TryFrom<LimitSettings> for LimitClaim {
-    type Error = NoLimit;
-
-    fn try_from(settings: LimitSettings) -> Result<Self, NoLimit> {
-        let LimitSettings {
-            phase,
-            metric,
-            below,
-            above,
-            at_most,
-            share,
-            at_least,
-            precision,
-            predict,
-            expect,
-        } = settings;
-        let (side, bound) = match (below, above) {
-            (Some(_), Some(_)) => return Err(NoLimit::Sides),
-            (Some(bound), None) => (Side::Below, bound),
-            (None, Some(bound)) => (Side::Above, bound),
-            (None, None) if metric.is_some() => return Err(NoLimit::Neither),
-            (None, None) => {
-                let at_most = at_most.ok_or(NoLimit::Neither)?;
-                let expect = match expect {
-                    None => SearchExpect::default(),
-                    Some(LimitExpect::Reached) if at_least.is_some() => SearchExpect::Reached,
-                    Some(LimitExpect::NotReached) if at_least.is_some() => SearchExpect::NotReached,
-                    Some(_) => return Err(NoLimit::ExpectOfSearch),
-                };
-                let share = share.unwrap_or(SearchClaim::SHARE);
-                let precision = precision.unwrap_or(SearchClaim::PRECISION);
-                return Ok(Self::Search(SearchClaim {
-                    phase,
-                    at_most,
-                    share,
-                    at_least,
-                    precision,
-                    predict,
-                    expect,
-                }));
-            }
-        };
-        let of_search = [
-            ("at_most", at_most.is_some()),
-            ("share", share.is_some()),
-            ("at_least", at_least.is_some()),
-            ("precision", precision.is_some()),
-            ("predict", predict.is_some()),
-        ];
-        if let Some((key, _)) = of_search.into_iter().find(|(_, given)| *given) {
-            return Err(NoLimit::Both(key));
-        }
-        let metric = metric.ok_or(NoLimit::NoMetric)?;
-        let expect = match expect {
-            None | Some(LimitExpect::Held) => BoundExpect::Held,
-            Some(LimitExpect::NotHeld) => BoundExpect::NotHeld,
-            Some(_) => return Err(NoLimit::ExpectOfBound),
-        };
-        Ok(Self::Bound(BoundClaim { phase, metric, side, bound, expect }))
-    }
-}
-
-impl From<LimitClaim> for LimitSettings {
-    fn from(claim: LimitClaim) -> Self {
-        match claim {
-            LimitClaim::Search(claim) => Self {
-                phase: claim.phase,
-                at_most: Some(claim.at_most),
-                share: Some(claim.share),
-                at_least: claim.at_least,
-                precision: Some(claim.precision),
-                predict: claim.predict,
-                expect: claim.at_least.map(|_| match claim.expect {
-                    SearchExpect::Reached => LimitExpect::Reached,
-                    SearchExpect::NotReached => LimitExpect::NotReached,
-                }),
-                ..Self::default()
-            },
-            LimitClaim::Bound(claim) => Self {
-                phase: claim.phase,
-                metric: Some(claim.metric),
-                below: (claim.side == Side::Below).then(|| claim.bound.clone()),
-                above: (claim.side == Side::Above).then_some(claim.bound),
-                expect: Some(match claim.expect {
-                    BoundExpect::Held => LimitExpect::Held,
-                    BoundExpect::NotHeld => LimitExpect::NotHeld,
-                }),
-                ..Self::default()
-            },
         }
     }
 }
@@ -526,91 +362,4 @@ impl SearchClaim {
             }
         }
     }
-}
-
-/// What is found beside a verdict on a limit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum LimitDetails {
-    /// Of a phase that searches.
-    Search(SearchDetails),
-    /// Of a phase that is measured.
-    Bound(BoundDetails),
-}
-
-/// What a figure was held against.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BoundDetails {
-    /// The measured phase.
-    pub phase: String,
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// Whether it is to lie `below` or `above`.
-    pub side: Side,
-    /// The bound, in the unit of the metric; null where it is no amount of that.
-    pub bound: Option<f64>,
-}
-
-/// The probes by which a limit was searched in one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SearchDetails {
-    /// The phase that searched.
-    pub phase: String,
-    /// The level of each factor.
-    pub cell: BTreeMap<String, String>,
-    /// The longest that a request might take, in milliseconds.
-    pub at_most_ms: f64,
-    /// The share of requests of which that had to hold.
-    pub share: f64,
-    /// The probes of all trials, in order.
-    pub probes: Vec<ProbeReport>,
-    /// What light load says of the limit; null where the claim does not ask, or there was too little of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predicted: Option<PredictedLimit>,
-}
-
-/// A limit that was predicted from light load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PredictedLimit {
-    /// The measured phase that it was predicted from.
-    pub from: String,
-    /// How many steps of all trials.
-    pub points: usize,
-    /// The highest rate of them, in requests per second.
-    pub highest_per_second: f64,
-    /// The time that the service works for a request as they imply it, in milliseconds.
-    pub service_ms: f64,
-    /// Its interval.
-    pub service_interval: Interval,
-    /// The rate up to which the bound would be held; null where the service would break it even when idle.
-    pub per_second: Option<f64>,
-    /// Its interval, if the model is right.
-    pub interval: Option<Interval>,
-}
-
-/// One probe of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProbeReport {
-    /// The trial's number.
-    pub trial: u32,
-    /// Requests per second that were due.
-    pub offered_per_second: f64,
-    /// The share of them that was answered in time.
-    pub in_time: f64,
-    /// The time in milliseconds within which the wanted share was answered; null where so many were not answered at all.
-    pub took_ms: Option<f64>,
-    /// What the probe found.
-    pub finding: ProbeFinding,
-}
-
-/// What a probe of a search found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ProbeFinding {
-    /// The bound was held.
-    Held,
-    /// It was not.
-    Broken,
-    /// The generator did not offer the rate, so that the probe tells nothing.
-    NotOffered,
 }

@@ -1,0 +1,145 @@
+//! What only later packets decide: silences that may turn out to be something else, and acknowledgements for which somebody may have waited.
+
+use plimsoll_model::packet::Segment;
+
+use super::{Connection, Facts, reaction_time, tells_of_duplicate, tells_of_hole};
+use crate::stalls::classes::{self, side};
+use crate::stalls::gap::{Gap, LateAck};
+use crate::stalls::recovery::Recovery;
+use crate::stalls::sequence::{after, beyond};
+use crate::stalls::timeline::Ticket;
+
+/// An acknowledgement or an opening window that came late, until it shows whether somebody waited for it.
+#[derive(Clone, Copy)]
+pub(super) struct PendingAck {
+    pub(super) late: LateAck,
+    /// The side that may have waited.
+    pub(super) waiter: usize,
+    /// Since when the window was closed, where it is one that opened.
+    pub(super) closed_since: Option<u64>,
+}
+
+/// A silence that later packets may show in another light. Its class for now is in the timeline already.
+pub(super) struct Doubt {
+    pub(super) ticket: Ticket,
+    /// Who ended the silence.
+    pub(super) sender: usize,
+    pub(super) of: DoubtOf,
+}
+
+pub(super) enum DoubtOf {
+    /// Data was sent while older data was still in flight: a probe of the tail, or just data.
+    Probe(Recovery),
+    /// A part of the data is missing behind the silence: lost on the way, or by the capture.
+    Skipped { from: u32, missing: u32, length: u64 },
+    /// What was sent again may have arrived before, and only its acknowledgement was late.
+    Needless { recovery: Recovery, until: u64 },
+    /// A segment after a silence as long as a timeout, seen where a loss before it cannot be seen.
+    Resumed { as_loss: Recovery, at: u64, acked: bool },
+}
+
+/// More doubts than this at a time stay what they look like.
+const DOUBTS: usize = 6;
+
+impl Connection {
+    /// Whether somebody waited for an acknowledgement that came late shows in who sends next, and how soon.
+    #[cold]
+    pub(super) fn settle_pending(&mut self, facts: &Facts) {
+        let Some(PendingAck { mut late, waiter, closed_since }) = self.pending else { return };
+        let since = facts.now.saturating_sub(late.gap.end);
+        let soon = since <= reaction_time(facts.rtt);
+        if facts.new_data && facts.me == waiter && soon {
+            late.followed_after = since;
+            if let Some(since) = closed_since {
+                self.window_was_closed(1 - waiter, since, late.gap.end, late.gap.window);
+            } else if let Some(finding) = classes::of_late_ack(&late) {
+                // The way back to the sender, and from there to here, is a part of what the acknowledgement cost.
+                self.put(late.gap.start, facts.now, finding);
+                self.go_on(facts.now, waiter);
+            }
+        }
+        if !(soon && (facts.is_pure || facts.resent)) {
+            self.pending = None;
+        }
+    }
+
+    /// What a silence was may show in what is sent and acknowledged behind it.
+    #[cold]
+    pub(super) fn settle_doubts(&mut self, facts: &Facts, segment: &Segment) {
+        let tells_of_loss = facts.verdict.duplicate_ack || tells_of_hole(segment);
+        let mut doubts = std::mem::take(&mut self.doubts);
+        doubts.retain_mut(|doubt| {
+            let is_sender = facts.me == doubt.sender;
+            let sender = side(doubt.sender == self.client);
+            let finding = match &mut doubt.of {
+                DoubtOf::Probe(as_loss) => {
+                    let is_lost = if is_sender { facts.resent } else { tells_of_loss };
+                    if !is_lost && (is_sender || !facts.advances) {
+                        return true;
+                    }
+                    is_lost.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
+                }
+                DoubtOf::Skipped { from, missing, length } => {
+                    if is_sender || !facts.advances || !after(segment.ack, *from) {
+                        return true;
+                    }
+                    facts.unseen.then(|| classes::capture_gap::judge(*length, *missing))
+                }
+                DoubtOf::Needless { recovery, until } => {
+                    let is_over = facts.now.saturating_sub(*until) > 2 * reaction_time(facts.rtt);
+                    if !is_over && (is_sender || !tells_of_duplicate(segment)) {
+                        return true;
+                    }
+                    let receiver = side(doubt.sender != self.client);
+                    let length = until.saturating_sub(recovery.start);
+                    (!is_over)
+                        .then(|| classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt))
+                }
+                // With a lost flight behind it, the sender may send but the one segment until it is acknowledged, and what follows
+                // leaves a hole.
+                DoubtOf::Resumed { as_loss, at, acked } => {
+                    if !is_sender || segment.payload == 0 {
+                        *acked |= !is_sender && facts.advances;
+                        return true;
+                    }
+                    let after_a_round = facts.rtt.is_none_or(|rtt| facts.now - *at >= rtt.lowest * 3 / 4);
+                    let sent_to = self.halves[facts.me].sent_to;
+                    let leaves_hole = sent_to.is_some_and(|sent_to| after(segment.seq, sent_to));
+                    let is_loss = leaves_hole && *acked && after_a_round;
+                    is_loss.then(|| classes::of_recovery(as_loss, sender, facts.rtt))
+                }
+            };
+            if let Some(finding) = finding {
+                self.timeline.amend(doubt.ticket, &finding);
+            }
+            false
+        });
+        self.doubts = doubts;
+    }
+
+    pub(super) fn doubt(&mut self, doubt: Doubt) {
+        if self.doubts.len() == DOUBTS {
+            self.doubts.remove(0);
+        }
+        self.doubts.push(doubt);
+    }
+
+    /// An acknowledgement or a window update after a silence.
+    pub(super) fn acknowledges_late(&mut self, facts: &Facts, segment: &Segment, mut gap: Gap) {
+        let (mine, theirs) = (&self.halves[facts.me], &self.halves[1 - facts.me]);
+        let acked = theirs.acked_to.map_or(0, |acked_to| beyond(segment.ack, acked_to));
+        let edge = segment.ack.wrapping_add(u32::from(segment.window) << mine.shift);
+        let opens = mine.window_edge.is_some_and(|old| after(edge, old));
+        let is_probe = facts.verdict.keep_alive || facts.verdict.window_probe;
+        if self.pending.is_some() || self.handshake_is_open() || is_probe || !(acked > 0 || opens) {
+            return;
+        }
+        gap.in_flight = theirs.in_flight();
+        gap.usable_window = theirs.usable_window(mine, facts.now);
+        gap.window = mine.window;
+        gap.largest_window = mine.largest_window;
+        gap.segment_size = theirs.segment_size(mine);
+        let late = LateAck { gap, acked, followed_after: 0 };
+        self.pending = Some(PendingAck { late, waiter: 1 - facts.me, closed_since: None });
+    }
+}

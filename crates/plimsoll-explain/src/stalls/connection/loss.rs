@@ -1,0 +1,124 @@
+//! What is sent again: from the first time to the acknowledgement that ends it.
+
+use plimsoll_model::packet::Segment;
+
+use super::doubt::{Doubt, DoubtOf, PendingAck};
+use super::{Connection, Facts, tells_of_duplicate};
+use crate::stalls::classes::{self, side};
+use crate::stalls::gap::Gap;
+use crate::stalls::recovery::{Recovery, Trigger};
+use crate::stalls::rtt::{self, Rtt};
+use crate::stalls::sequence::after;
+use crate::stalls::time::MILLISECOND;
+use crate::stalls::timeline::Weight;
+
+impl Connection {
+    /// A segment that was sent before, or that fills a hole.
+    #[cold]
+    pub(super) fn resend(&mut self, facts: &Facts, segment: &Segment) {
+        let quiet = facts.now.saturating_sub(self.last);
+        let [a, b] = &mut self.halves;
+        let (half, peer) = if facts.me == 0 { (a, b) } else { (b, a) };
+        let rtt_ns = facts.rtt.map_or(0, |rtt| rtt.smoothed);
+        // No answer within this time, and it was a timer: the shortest one, unless the way itself is longer.
+        let timer = (rtt::RTO_MIN * 9 / 10).max(rtt_ns * 3 / 2);
+        if let Some(recovery) = &mut half.recovery {
+            recovery.again(facts.now, quiet >= timer);
+            return;
+        }
+        let told_within = (2 * rtt_ns).max(20 * MILLISECOND);
+        let told = half.complaint.is_some_and(|at| facts.now.saturating_sub(at) <= told_within);
+        let fills_hole = half.hole_of(segment).is_some() && quiet < timer;
+        let is_tail = half.sent_to == Some(segment.end());
+        let trigger = match (told || fills_hole, is_tail) {
+            (true, _) => Trigger::Told,
+            (false, true) => Trigger::TailTimer,
+            (false, false) => Trigger::Timer,
+        };
+        let recovery = Recovery {
+            start: half.progress.max(self.first),
+            trigger,
+            first_resent: facts.now,
+            last_resent: facts.now,
+            resent: 1,
+            timeouts: u32::from(trigger != Trigger::Told),
+            told,
+            in_flight: half.in_flight(),
+            payload: segment.payload,
+            window_was_full: half.is_stopped_by(peer, facts.now),
+            largest_window: peer.largest_window,
+            segment_size: half.segment_size(peer),
+        };
+        let is_acked = half.acked_to.is_some_and(|acked_to| !after(segment.end(), acked_to));
+        if is_acked {
+            // What was acknowledged before is sent again only because the acknowledgement got lost behind the capture.
+            if quiet > facts.threshold {
+                let finding = classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt);
+                self.cover(self.last, facts.now, &finding, Weight::Loss);
+            }
+        } else {
+            half.recovery = Some(recovery);
+        }
+    }
+
+    /// The acknowledgement that ends a loss.
+    #[cold]
+    pub(super) fn recover(&mut self, facts: &Facts, segment: &Segment) {
+        let sender = 1 - facts.me;
+        let Some(recovery) = self.halves[sender].recovery.take() else { return };
+        let length = facts.now.saturating_sub(recovery.start);
+        let has_sack = self.halves.iter().all(|half| half.sack_permitted);
+        // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
+        let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
+        let had_arrived =
+            tells_of_duplicate(segment) || (recovery.window_was_full && !has_sack && !recovery.told);
+        if had_arrived && !was_lost {
+            self.had_arrived(facts, &recovery, length);
+        } else if length > loss_threshold(&recovery, facts.rtt) {
+            let finding = classes::of_recovery(&recovery, side(sender == self.client), facts.rtt);
+            self.end_silence(recovery.start);
+            let ticket = self.cover(recovery.start, facts.now, &finding, Weight::Loss);
+            self.go_on(facts.now, facts.me);
+            if !was_lost {
+                self.doubt(Doubt { ticket, sender, of: DoubtOf::Needless { recovery, until: facts.now } });
+            }
+        }
+    }
+
+    /// What was sent again had arrived before: the acknowledgement was late, and nothing was lost.
+    pub(super) fn had_arrived(&mut self, facts: &Facts, recovery: &Recovery, length: u64) {
+        if length <= facts.threshold {
+            return;
+        }
+        let (sender, receiver) = (side(facts.me != self.client), side(facts.me == self.client));
+        let finding = classes::late_ack::judge(recovery, sender, receiver, length, facts.rtt);
+        self.end_silence(recovery.start);
+        self.cover(recovery.start, facts.now, &finding, Weight::Loss);
+        self.go_on(facts.now, facts.me);
+    }
+
+    /// What was sent before comes again after a silence. Where the loss is being repaired, it gets its final class when that ends.
+    pub(super) fn sends_again(&mut self, facts: &Facts, gap: &Gap) {
+        let recovery = self.halves[facts.me].recovery;
+        // A probe that crossed the acknowledgement of what it repeats: that one came late, and nothing was lost.
+        let crossed = self.pending.filter(|pending| recovery.is_none() && pending.waiter == facts.me);
+        let late = crossed.and_then(|PendingAck { mut late, .. }| {
+            late.followed_after = facts.now.saturating_sub(late.gap.end);
+            classes::of_late_ack(&late)
+        });
+        let finding = late.unwrap_or_else(|| {
+            let recovery = recovery.unwrap_or_else(|| Recovery::in_one_step(gap, Trigger::Timer));
+            classes::of_recovery(&recovery, side(facts.me == self.client), facts.rtt)
+        });
+        self.put(gap.start, gap.end, finding);
+    }
+}
+
+/// A loss that cost less is no stall. One that the receiver told of costs about a round trip.
+pub(super) fn loss_threshold(recovery: &Recovery, rtt: Option<Rtt>) -> u64 {
+    let least = rtt.map_or(rtt::FLOOR, |rtt| match recovery.trigger {
+        Trigger::Told => rtt.lowest * 3 / 4,
+        Trigger::TailTimer | Trigger::Timer => (2 * rtt.smoothed).min(rtt.rto),
+    });
+    least.max(MILLISECOND)
+}

@@ -1,0 +1,136 @@
+//! Silences that are long enough for a stall, and who ends them.
+
+use plimsoll_model::packet::{Flags, Segment};
+use plimsoll_model::trace::Class;
+
+use super::doubt::{Doubt, DoubtOf};
+use super::{Connection, Facts};
+use crate::stalls::classes::{self, Finding, side};
+use crate::stalls::gap::{Gap, LastWord};
+use crate::stalls::recovery::{Recovery, Trigger};
+use crate::stalls::rtt;
+use crate::stalls::sequence::beyond;
+use crate::stalls::time::MILLISECOND;
+use crate::stalls::timeline::{Ticket, Weight};
+
+/// Silences shorter than this say nothing about whether others are of a timer's making.
+const SHORT: u64 = 20 * MILLISECOND;
+
+/// A single number that is left out among those of the IP headers is no proof of a lost packet: one may have been given up before it left.
+const ONE_STEP: u32 = 1;
+
+impl Connection {
+    /// Whatever of a silence lies before `at` is a stall of its own, by whose turn it was.
+    pub(super) fn end_silence(&mut self, at: u64) {
+        let length = at.saturating_sub(self.active);
+        if length > 0 && (self.is_silent || length > rtt::stall_threshold(self.rtt())) {
+            let spoke_last = self.last_word.map(|last| side(last == self.client));
+            self.put(self.active, at, classes::of_turn(spoke_last, length));
+        }
+    }
+
+    /// A packet after a silence that is long enough for a stall.
+    #[cold]
+    pub(super) fn silence_ends(&mut self, facts: &Facts, segment: &Segment) {
+        let gap = self.gap(facts, segment);
+        let (start, end) = (gap.start, gap.end);
+        self.is_silent = true;
+        if facts.unseen {
+            let missing = self.halves[1 - facts.me].sent_to.map_or(0, |sent_to| beyond(segment.ack, sent_to));
+            self.put(start, end, classes::capture_gap::judge(gap.length(), missing));
+        } else if facts.is_pure || facts.probes_window {
+            // A silence goes on over acknowledgements and probes that nobody waited for.
+            self.acknowledges_late(facts, segment, gap);
+            return;
+        } else if segment.flags.has(Flags::SYN) {
+            let syns = self.handshake.syns + u32::from(!segment.flags.has(Flags::ACK));
+            self.put(start, end, classes::of_open_handshake(segment, syns, gap.length()));
+        } else if facts.resent {
+            self.sends_again(facts, &gap);
+        } else {
+            self.speaks(facts, segment, &gap);
+        }
+        self.go_on(facts.now, facts.me);
+    }
+
+    /// Data, FIN or RST after a silence.
+    pub(super) fn speaks(&mut self, facts: &Facts, segment: &Segment, gap: &Gap) {
+        let (start, end) = (gap.start, gap.end);
+        let me = side(facts.me == self.client);
+        let peer = &self.halves[1 - facts.me];
+        if peer.closed_since.is_some() && (segment.payload > 0 || peer.probed) {
+            let finding = classes::zero_window::judge(side(facts.me != self.client), gap.length(), None);
+            self.put(start, end, finding);
+            return;
+        }
+        if let Some(recovery) = self.halves[facts.me].recovery {
+            self.put(start, end, classes::of_recovery(&recovery, me, facts.rtt));
+            return;
+        }
+        if let Some(lost) = self.halves[1 - facts.me].recovery.take() {
+            // This side speaks for want of what the other one is still sending again.
+            let finding = classes::of_recovery(&lost, side(facts.me != self.client), facts.rtt);
+            self.end_silence(lost.start);
+            self.cover(lost.start, end, &finding, Weight::Loss);
+            return;
+        }
+        let is_long = gap.length() >= rtt::RTO_MIN * 9 / 10 && segment.payload > 0;
+        let from = self.halves[facts.me].sent_to.unwrap_or(segment.seq);
+        let missing = beyond(segment.seq, from);
+        // More packets are missing than the hole before this one had: it was sent before.
+        let in_hole =
+            missing.div_ceil(self.halves[facts.me].segment_size_on_wire(&self.halves[1 - facts.me]));
+        let unseen = facts.missing_ids.filter(|&unseen| is_long && u32::from(unseen) > in_hole.max(ONE_STEP));
+        let is_known = facts.missing_ids.is_some();
+        let classes::OfGap { finding, otherwise } = classes::of_gap(gap);
+        let is_pause = matches!(finding.class, Class::SenderWaited | Class::SenderHeld);
+        let ticket = match unseen {
+            Some(unseen) => self.put(start, end, classes::of_unseen_flight(gap, unseen, me, facts.rtt)),
+            None => self.put_by_kind(facts.me, gap, finding, otherwise),
+        };
+        let of = match unseen {
+            _ if missing > 0 => DoubtOf::Skipped { from, missing, length: gap.length() },
+            Some(_) => return,
+            _ if gap.in_flight > 0 && segment.payload > 0 => {
+                DoubtOf::Probe(Recovery::in_one_step(gap, Trigger::TailTimer))
+            }
+            _ if is_pause && is_long && !is_known => {
+                let as_loss = Recovery::in_one_step(gap, Trigger::Timer);
+                DoubtOf::Resumed { as_loss, at: facts.now, acked: false }
+            }
+            _ => return,
+        };
+        self.doubt(Doubt { ticket, sender: facts.me, of });
+    }
+
+    /// Puts a silence in, and counts it among those of its kind.
+    pub(super) fn put_by_kind(
+        &mut self,
+        me: usize,
+        gap: &Gap,
+        finding: Finding,
+        otherwise: Option<Finding>,
+    ) -> Ticket {
+        let kind = 3 * me
+            + match gap.last_word {
+                LastWord::None => 0,
+                LastWord::Own => 1,
+                LastWord::Other => 2,
+            };
+        self.end_pace(gap.start);
+        match otherwise {
+            Some(otherwise) => {
+                self.by_length[kind] = self.by_length[kind].saturating_add(1);
+                let otherwise = (kind, otherwise);
+                self.timeline.put_undecided(gap.start, gap.end, finding, otherwise, self.most_stalls)
+            }
+            None => {
+                let is_held = finding.class == Class::SenderHeld;
+                if gap.length() >= SHORT && gap.segment.payload > 0 && !is_held {
+                    self.by_program[kind] = self.by_program[kind].saturating_add(1);
+                }
+                self.timeline.put(gap.start, gap.end, finding, self.most_stalls)
+            }
+        }
+    }
+}
