@@ -20,7 +20,8 @@ mod tests;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask layers            check that crates import only what they may, and that no sibling modules use each other
+cargo xtask layers            check that crates import only what they may, that no sibling modules use each other,
+                              and that no file is too long
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        ["layers"] => layers::check().and_then(|()| circles::check()),
+        ["layers"] => layers::check().and_then(|()| circles::check()).and_then(|()| sources::check_lengths()),
         ["test"] => tests::run(false),
         ["test", "--yes"] => tests::run(true),
         ["docs"] => shell::cargo(&[

@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 pub(crate) fn sources() -> Result<Vec<(PathBuf, String)>, String> {
     let mut found = Vec::new();
     for entry in entries(Path::new("crates"))? {
-        collect(&entry.join("src"), &mut found)?;
+        collect(&entry.join("src"), &mut |path, text| found.push((path, program(text))))?;
     }
     Ok(found)
 }
 
-fn collect(folder: &Path, found: &mut Vec<(PathBuf, String)>) -> Result<(), String> {
+/// Hands every file of a folder on with its text, in order.
+fn collect(folder: &Path, take: &mut dyn FnMut(PathBuf, &str)) -> Result<(), String> {
     for path in entries(folder)? {
         if path.is_dir() {
-            collect(&path, found)?;
+            collect(&path, take)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            found.push((path, program(&text)));
+            take(path, &text);
         }
     }
     Ok(())
@@ -34,10 +35,41 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
+/// Lines at most of a file, without its tests: what is longer does more than one thing.
+const LONGEST: usize = 600;
+
+/// Fails on a file that is too long.
+pub(crate) fn check_lengths() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for folder in
+        entries(Path::new("crates"))?.into_iter().chain([PathBuf::from("xtask"), PathBuf::from("fuzz")])
+    {
+        for part in ["src", "tests", "benches", "examples", "fuzz_targets"] {
+            let folder = folder.join(part);
+            if folder.is_dir() {
+                collect(&folder, &mut |path, text| {
+                    let lines = before_tests(text).lines().count();
+                    if lines > LONGEST {
+                        wrong.push(format!(
+                            "{} has {lines} lines without tests, {LONGEST} at most",
+                            path.display()
+                        ));
+                    }
+                })?;
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
+}
+
+/// What stands before a file's tests.
+fn before_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+}
+
 /// What is neither comment nor test.
 fn program(text: &str) -> String {
-    let before_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let lines = before_tests.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let lines = before_tests(text).lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -49,5 +81,6 @@ mod tests {
     fn comments_and_tests_do_not_count() {
         let text = "//! messaging\nuse a;\n    /// messaging\n\n#[cfg(test)]\nmod tests {\n messaging\n}\n";
         assert_eq!(program(text), "use a;\n");
+        assert_eq!(before_tests(text).lines().count(), 4);
     }
 }

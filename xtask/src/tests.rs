@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::sources::sources;
+use crate::sources::{check_lengths, sources};
 use crate::{browser, circles, guest_kernel, kinds, layers, licences, packages, python, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
@@ -23,6 +23,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     format()?;
     layers::check()?;
     circles::check()?;
+    check_lengths()?;
     kinds::run(true)?;
     licences::check()?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;

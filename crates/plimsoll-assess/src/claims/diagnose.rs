@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use plimsoll_judge::models::diagnosis::{Diagnosis, Facts, Grant, Sent, Target, diagnose};
-use plimsoll_model::experiment::{DiagnoseLoad, Metric};
 use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
-use plimsoll_model::observation::{DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, TrialRecord, pooled};
+use plimsoll_model::experiment::{DiagnoseLoad, Metric};
+use plimsoll_model::observation::{
+    DiagnoseFacts, LoadResult, PathFacts, TcpLimits, Train, TrialRecord, pooled,
+};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -65,7 +67,9 @@ impl Found {
             target,
             diagnosis,
             congestion: first.sender.congestion.clone(),
-            tcp_bits_per_second: all.and_then(|all| Metric::BitsPerSecond.of(&all)).filter(|rate| *rate > 0.0),
+            tcp_bits_per_second: all
+                .and_then(|all| Metric::BitsPerSecond.of(&all))
+                .filter(|rate| *rate > 0.0),
             rtt_ms: rtts.min().map(|us| f64::from(us) / 1e3),
         })
     }

@@ -72,7 +72,8 @@ fn rounds(claim: &GrowthClaim, trials: &[&TrialRecord]) -> Vec<Rounds> {
 fn of_trial(claim: &GrowthClaim, trial: &TrialRecord) -> Option<Rounds> {
     let seen: Vec<(f64, MessagingFacts)> = slices::measured(trial, &claim.phase)
         .filter_map(|slice| {
-            Some((slice.result.ms_per_round()?, *slice.result.found::<MessagingFacts>()?))
+            let facts = *slice.result.found::<MessagingFacts>()?;
+            Some((facts.ms_per_round(slice.result.elapsed_ns)?, facts))
         })
         .collect();
     let memory = seen.iter().filter_map(|(_, facts)| facts.memory);

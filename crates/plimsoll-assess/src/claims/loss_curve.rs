@@ -167,7 +167,10 @@ loss_curve = { phase = "sent", over = ["loss"] }
             };
             let mut phase = fixture::phase("sent", result);
             let episodes = f64::from(segments) * loss + 1.0;
-            let counters = [("netstat.TcpExt.TCPSackRecovery", episodes * 0.9), ("netstat.TcpExt.TCPTimeouts", episodes * 0.1)];
+            let counters = [
+                ("netstat.TcpExt.TCPSackRecovery", episodes * 0.9),
+                ("netstat.TcpExt.TCPTimeouts", episodes * 0.1),
+            ];
             phase.slices[0].counters =
                 [("here".to_owned(), counters.map(|(name, n)| (name.to_owned(), n)).into())].into();
             TrialRecord { block: 1, cell: cell.levels.clone(), phases: vec![phase], ..TrialRecord::default() }

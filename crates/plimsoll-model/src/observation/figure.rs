@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::{Datagrams, Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step, StorageFacts};
 use crate::experiment::Metric;
 use crate::experiment::load::facts::per_second;
-use crate::experiment::load::messaging::MessagingFacts;
 
 impl Metric {
     /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
@@ -112,13 +111,6 @@ impl LoadResult {
     #[must_use]
     pub fn read_megabytes_per_second(&self) -> Option<f64> {
         per_second(self.found::<StorageFacts>()?.read_bytes as f64 / 1e6, self.seconds())
-    }
-
-    /// The mean time of a round of messages, in milliseconds; absent where there was none.
-    #[must_use]
-    pub fn ms_per_round(&self) -> Option<f64> {
-        let rounds = self.found::<MessagingFacts>()?.rounds;
-        (rounds > 0).then(|| self.elapsed_ns as f64 / 1e6 / rounds as f64)
     }
 
     /// The share of what was due that was answered within a time; of that of an open loop.

@@ -237,6 +237,14 @@ impl Join for MessagingFacts {
     }
 }
 
+impl MessagingFacts {
+    /// The mean time of a round of a load that took so long, in milliseconds; absent where there was none.
+    #[must_use]
+    pub fn ms_per_round(&self, elapsed_ns: u64) -> Option<f64> {
+        (self.rounds > 0).then(|| elapsed_ns as f64 / 1e6 / self.rounds as f64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
