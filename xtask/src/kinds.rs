@@ -92,6 +92,7 @@ const KINDS: &[Kind] = &[
     kind("kind of phase", "settle", &["Settle", "mod settle"], 5),
     kind("step", "fill", &["FillDisk", "Fill(", "mod fill"], 5),
     kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
+    kind("format of figures", "vegeta", &["vegeta"], 2),
     kind("packet format", "pcapng", &["pcapng"], 2).besides(PCAPNG),
     kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),
 ];

@@ -4,7 +4,8 @@ use crate::shell;
 
 /// Each crate and what it may use beside `plimsoll-model`, which every crate may.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("plimsoll-model", &[]),
+    ("plimsoll-figures", &[]),
+    ("plimsoll-model", &["plimsoll-figures"]),
     ("plimsoll-load", &[]),
     ("plimsoll-probe", &[]),
     ("plimsoll-agent", &["plimsoll-load", "plimsoll-probe"]),
@@ -13,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plimsoll-run", &["plimsoll-host", "plimsoll-store"]),
     ("plimsoll-judge", &[]),
     ("plimsoll-explain", &["plimsoll-judge"]),
-    ("plimsoll-import", &[]),
+    ("plimsoll-import", &["plimsoll-figures"]),
     ("plimsoll-assess", &["plimsoll-explain", "plimsoll-import", "plimsoll-judge"]),
     ("plimsoll-report", &[]),
     ("plimsoll-serve", &["plimsoll-assess", "plimsoll-explain", "plimsoll-report", "plimsoll-store"]),

@@ -19,6 +19,7 @@ mod window;
 
 use std::io::{self, Read};
 
+use plimsoll_figures::magic::Magic;
 use plimsoll_model::packet::{CaptureSummary, Packet};
 use thiserror::Error;
 
@@ -79,11 +80,6 @@ pub fn read<R: Read, V: FnMut(&Packet)>(input: R, visit: V) -> Result<CaptureSum
     Ok(sink.finish())
 }
 
-/// Whether an input that begins so is a packet file of the pcap family.
-pub(crate) fn is_packets(head: &[u8]) -> bool {
-    matches!(Format::of(head), Ok(Format::Pcap | Format::Pcapng) | Err(ReadError::Unsupported(_)))
-}
-
 /// The formats read here.
 enum Format {
     Pcap,
@@ -92,24 +88,17 @@ enum Format {
 }
 
 impl Format {
-    /// The format by its first bytes: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html> and
-    /// <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>.
+    /// The format by its first bytes.
     fn of(head: &[u8]) -> Result<Self, ReadError> {
         if head.is_empty() {
             return Err(ReadError::Empty);
         }
-        match head.first_chunk::<4>() {
-            Some([0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1]) => return Ok(Self::Pcap),
-            Some([0xa1, 0xb2, 0x3c, 0x4d] | [0x4d, 0x3c, 0xb2, 0xa1]) => return Ok(Self::Pcap),
-            Some([0x0a, 0x0d, 0x0d, 0x0a]) => return Ok(Self::Pcapng),
-            Some([0xa1, 0xb2, 0xcd, 0x34] | [0x34, 0xcd, 0xb2, 0xa1]) => {
-                return Err(ReadError::Unsupported("the modified pcap of Kuznetzov"));
-            }
-            Some([0x28, 0xb5, 0x2f, 0xfd]) => return Err(ReadError::Compressed("zstd")),
-            Some([0x1f, 0x8b, ..]) => return Err(ReadError::Compressed("gzip")),
-            Some([0xfd, b'7', b'z', b'X']) => return Err(ReadError::Compressed("xz")),
-            Some(b"BZh9") => return Err(ReadError::Compressed("bzip2")),
-            _ => {}
+        match Magic::of(head) {
+            Some(Magic::Pcap) => return Ok(Self::Pcap),
+            Some(Magic::Pcapng) => return Ok(Self::Pcapng),
+            Some(Magic::OtherPcap(what)) => return Err(ReadError::Unsupported(what)),
+            Some(Magic::Compressed(program)) => return Err(ReadError::Compressed(program)),
+            None => {}
         }
         if head.contains(&0) {
             return Err(ReadError::UnknownMagic(head.iter().take(8).copied().collect()));

@@ -3,9 +3,9 @@
 //! What a file is, is seen from what is in it. A line that does not fit is an error that names it; nothing is guessed.
 
 mod sar;
-pub(crate) mod stacks;
+mod stacks;
 mod table;
-pub(crate) mod vmstat;
+mod vmstat;
 
 use thiserror::Error;
 

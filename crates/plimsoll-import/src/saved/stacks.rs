@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_figures::perf_script::{self, Head, head};
 use plimsoll_model::observation::{Arm, Frame, FrameKind, Profile, ProfileBuilder, ProfileClock};
 
 use super::SavedError;
@@ -24,25 +25,6 @@ pub struct Stacks {
     pub seconds: f64,
 }
 
-/// What stands in the first line of a sample.
-struct Head<'t> {
-    process: &'t str,
-    cpu: Option<&'t str>,
-    /// Seconds since some moment.
-    at: f64,
-    event: &'t str,
-}
-
-/// Whether a line is the first of a sample.
-pub(crate) fn is_head(line: &str) -> bool {
-    head(line).is_some()
-}
-
-/// Whether a line is a frame of a sample.
-pub(crate) fn is_frame(line: &str) -> bool {
-    frame(line).is_some()
-}
-
 pub(super) fn is_it(text: &str) -> bool {
     text.lines()
         .filter(|line| !line.starts_with('#'))
@@ -50,63 +32,18 @@ pub(super) fn is_it(text: &str) -> bool {
         .is_some_and(|line| head(line).is_some())
 }
 
-/// `relay 1234/1234 [001] 5678.901234: 250000 cpu-clock:pppH:`; the name of a process may have blanks in it, and the thread, the CPU and the period may
-/// be missing.
-fn head(line: &str) -> Option<Head<'_>> {
-    if line.starts_with([' ', '\t']) && line.split_ascii_whitespace().count() < 4 {
-        return None;
-    }
-    let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let time = words.iter().position(|word| seconds(word).is_some())?;
-    let at = seconds(words[time])?;
-    let cpu = words[..time].last().filter(|word| word.starts_with('[') && word.ends_with(']')).copied();
-    let process_id = words.get(time.checked_sub(1 + usize::from(cpu.is_some()))?)?;
-    // A process that has ended already is -1.
-    let is_id = |word: &str| !word.is_empty() && word.split('/').all(|part| part.parse::<i32>().is_ok());
-    if !is_id(process_id) {
-        return None;
-    }
-    // Its own words, with the blanks that it has between them.
-    let from = line.len() - line.trim_start().len();
-    let to = line.find(&format!(" {process_id} ")).filter(|to| *to > from)?;
-    let event = words[time + 1..].iter().find(|word| word.ends_with(':')).copied().unwrap_or_default();
-    Some(Head { process: line[from..to].trim_end(), cpu, at, event })
-}
-
-/// `5678.901234:` as a number.
-fn seconds(word: &str) -> Option<f64> {
-    let number = word.strip_suffix(':')?;
-    let (whole, part) = number.split_once('.')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (digits(whole) && digits(part)).then(|| number.parse().ok())?
-}
-
-/// `ffffffff81a2b3c4 fib_rules_lookup+0x84 ([kernel.kallsyms])` as a frame.
+/// A frame of a line, by the name that reports give it.
 fn frame(line: &str) -> Option<Frame> {
-    let (address, rest) = line.trim().split_once(' ')?;
-    u64::from_str_radix(address, 16).ok()?;
-    let (name, module) = rest.trim().rsplit_once(" (")?;
-    let module = module.strip_suffix(')')?;
-    let name = name.rsplit_once("+0x").map_or(name, |(name, _)| name);
-    let is_kernel = module.starts_with("[kernel")
-        || module.starts_with("[guest.kernel")
-        || module.ends_with(".ko")
-        || is_module(module);
-    Some(match (is_kernel, name) {
+    let found = perf_script::frame(line)?;
+    Some(match (found.is_kernel(), found.name) {
         (true, "[unknown]") => Frame::new(FrameKind::Kernel, "[kernel]"),
         (true, name) => Frame::new(FrameKind::Kernel, name.split_once('.').map_or(name, |(name, _)| name)),
         (false, "[unknown]") => {
-            Frame::new(FrameKind::User, format!("[{}]", module.rsplit('/').next().unwrap_or(module)))
+            let file = found.module.rsplit('/').next().unwrap_or(found.module);
+            Frame::new(FrameKind::User, format!("[{file}]"))
         }
         (false, name) => Frame::new(FrameKind::User, name),
     })
-}
-
-/// `[nf_tables]`, as perf names modules of the kernel; what it puts in brackets beside them are no modules.
-fn is_module(module: &str) -> bool {
-    module.starts_with('[')
-        && module.ends_with(']')
-        && !["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"].contains(&module)
 }
 
 pub(super) fn read(text: &str) -> Result<Stacks, SavedError> {

@@ -1,57 +1,34 @@
 //! The output of `vmstat N` (procps), also as it was in 2001: with a column `w`, without `wa`.
 
+use plimsoll_figures::vmstat::{Header, header, unit};
+
 use super::SavedError;
 use super::table::{Column, ColumnKind, Table, number};
 
 const PROGRAM: &str = "vmstat";
 
-/// What is known of a column: vmstat(8). Those of memory in use for caches tell how long a machine has been up.
-const KNOWN: [(&str, ColumnKind, &str); 16] = [
-    ("r", ColumnKind::Level, "processes"),
-    ("b", ColumnKind::Level, "processes"),
-    ("w", ColumnKind::Level, "processes"),
-    ("swpd", ColumnKind::Level, "KiB"),
-    ("si", ColumnKind::PerSecond, "KiB/s"),
-    ("so", ColumnKind::PerSecond, "KiB/s"),
-    ("bi", ColumnKind::PerSecond, "blocks/s"),
-    ("bo", ColumnKind::PerSecond, "blocks/s"),
-    ("in", ColumnKind::PerSecond, "1/s"),
-    ("cs", ColumnKind::PerSecond, "1/s"),
-    ("us", ColumnKind::CpuUser, "%"),
-    ("sy", ColumnKind::CpuSystem, "%"),
-    ("id", ColumnKind::CpuIdle, "%"),
-    ("wa", ColumnKind::CpuIdle, "%"),
-    ("st", ColumnKind::CpuOther, "%"),
-    ("gu", ColumnKind::CpuOther, "%"),
+/// What a column is (vmstat(8)). Those of memory in use for caches tell how long a machine has been up.
+const KINDS: [(&str, ColumnKind); 16] = [
+    ("r", ColumnKind::Level),
+    ("b", ColumnKind::Level),
+    ("w", ColumnKind::Level),
+    ("swpd", ColumnKind::Level),
+    ("si", ColumnKind::PerSecond),
+    ("so", ColumnKind::PerSecond),
+    ("bi", ColumnKind::PerSecond),
+    ("bo", ColumnKind::PerSecond),
+    ("in", ColumnKind::PerSecond),
+    ("cs", ColumnKind::PerSecond),
+    ("us", ColumnKind::CpuUser),
+    ("sy", ColumnKind::CpuSystem),
+    ("id", ColumnKind::CpuIdle),
+    ("wa", ColumnKind::CpuIdle),
+    ("st", ColumnKind::CpuOther),
+    ("gu", ColumnKind::CpuOther),
 ];
-/// Columns that every version has.
-const ALWAYS: [&str; 6] = ["r", "b", "in", "cs", "us", "sy"];
 
 pub(super) fn is_header(text: &str) -> bool {
     text.lines().any(|line| header(line).is_some())
-}
-
-/// The line above the figures.
-#[derive(PartialEq)]
-pub(crate) struct Header<'t> {
-    /// The names of the columns of figures.
-    pub(crate) names: Vec<&'t str>,
-    /// Whether a date stands behind them, as with `-t`: its column is called by the time zone.
-    pub(crate) has_date: bool,
-}
-
-/// The unit of a column; that of memory where it is not known.
-pub(crate) fn unit(name: &str) -> &'static str {
-    KNOWN.iter().find(|(known, ..)| *known == name).map_or("KiB", |(.., unit)| unit)
-}
-
-/// The names of the columns, where a line has them.
-pub(crate) fn header(line: &str) -> Option<Header<'_>> {
-    let mut words = line.split_ascii_whitespace().peekable();
-    let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
-    let names: Vec<&str> = std::iter::from_fn(|| words.next_if(is_figure)).collect();
-    let has_date = words.next().is_some();
-    ALWAYS.iter().all(|name| names.contains(name)).then_some(Header { names, has_date })
 }
 
 pub(super) fn read(text: &str) -> Result<Table, SavedError> {
@@ -78,9 +55,9 @@ pub(super) fn read(text: &str) -> Result<Table, SavedError> {
         rows.remove(0);
     }
     let column = |(at, name): (usize, &&str)| {
-        let (_, kind, unit) = KNOWN.iter().find(|(known, ..)| known == name)?;
+        let (_, kind) = KINDS.iter().find(|(known, _)| known == name)?;
         let values = rows.iter().map(|row| row[at]).collect();
-        Some(Column { name: (*name).to_owned(), kind: *kind, unit, values })
+        Some(Column { name: (*name).to_owned(), kind: *kind, unit: unit(name), values })
     };
     let names = above.map(|above| above.names).unwrap_or_default();
     Table::checked(PROGRAM, names.iter().enumerate().filter_map(column).collect())

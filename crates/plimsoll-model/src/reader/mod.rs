@@ -3,14 +3,9 @@
 //! Reading is pure: what was printed is stored as it is, and read whenever a figure is asked for.
 
 mod named;
-mod pgbench;
 mod pick;
-mod postal;
-mod redis_benchmark;
-mod sysbench;
-mod wrk;
+mod programs;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -31,17 +26,25 @@ pub enum ReadError {
         /// The program.
         program: &'static str,
         /// What was looked for.
-        what: String,
+        what: &'static str,
     },
-    /// There is more than one of something.
-    #[error("the output of {program} has {found}, expected {expected}")]
+    /// It is that of several tests.
+    #[error(
+        "the output of {program} has {tests} tests, expected one test, such as `-t set`, or `metrics` that pick what is meant"
+    )]
     Several {
         /// The program.
         program: &'static str,
-        /// What is there.
-        found: String,
-        /// What was expected.
-        expected: &'static str,
+        /// How many there are.
+        tests: usize,
+    },
+    /// It is no text that can be read.
+    #[error("the output of {program} cannot be read: {why}")]
+    Unreadable {
+        /// The program.
+        program: &'static str,
+        /// What is wrong with it.
+        why: String,
     },
     /// A figure that an experiment picks out of the output is not there.
     #[error("no `{name}` in the output: {why}")]
@@ -53,9 +56,9 @@ pub enum ReadError {
     },
 }
 
-/// Makes the enum of the programs from a list of them. Each is a module with its `METRICS` and a function `read`.
+/// Makes the enum of the programs from a list of them. Each is a [`programs::Program`].
 macro_rules! readers {
-    ($($(#[$doc:meta])* $name:literal: $kind:ident in $module:ident,)+) => {
+    ($($(#[$doc:meta])* $name:literal: $kind:ident in $program:ident,)+) => {
         /// A program whose output is known.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum Reader {
@@ -74,21 +77,9 @@ macro_rules! readers {
                 }
             }
 
-            /// The figures that its output may have; the first is what it is about.
-            #[must_use]
-            pub fn metrics(self) -> &'static [NamedMetric] {
+            fn program(self) -> &'static programs::Program {
                 match self {
-                    $(Self::$kind => $module::METRICS,)+
-                }
-            }
-
-            /// The figures in what it printed.
-            ///
-            /// # Errors
-            /// When something is missing that its output always has.
-            pub fn read(self, text: &str) -> Result<Figures, ReadError> {
-                match self {
-                    $(Self::$kind => $module::read(text),)+
+                    $(Self::$kind => &programs::$program,)+
                 }
             }
         }
@@ -97,32 +88,31 @@ macro_rules! readers {
 
 readers! {
     /// `pgbench` of PostgreSQL.
-    "pgbench": Pgbench in pgbench,
+    "pgbench": Pgbench in PGBENCH,
     /// `postal`, which sends mail until it is ended. It prints a row at the end of each minute of the clock and nothing finer, so that a slice has to last for
     /// 62 s to have one.
-    "postal": Postal in postal,
+    "postal": Postal in POSTAL,
     /// `redis-benchmark --csv` with one test.
-    "redis-benchmark": RedisBenchmark in redis_benchmark,
+    "redis-benchmark": RedisBenchmark in REDIS_BENCHMARK,
     /// `sysbench ... run`.
-    "sysbench": Sysbench in sysbench,
+    "sysbench": Sysbench in SYSBENCH,
     /// `wrk`, with or without `--latency`.
-    "wrk": Wrk in wrk,
+    "wrk": Wrk in WRK,
 }
 
-/// A metric of a program that is known.
-const fn metric(name: &'static str, unit: &'static str, better: Better) -> NamedMetric {
-    NamedMetric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), better }
-}
+impl Reader {
+    /// The figures that its output may have; the first is what it is about.
+    pub fn metrics(self) -> impl Iterator<Item = NamedMetric> {
+        self.program().metrics()
+    }
 
-/// The number after a label at the beginning of a line, and what follows it on that line.
-fn labelled<'t>(text: &'t str, label: &str) -> Option<(f64, &'t str)> {
-    text.lines().find_map(|line| leading_number(line.trim_start().strip_prefix(label)?.trim_start()))
-}
-
-/// The number at the beginning of a text, and what follows it.
-fn leading_number(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, text[end..].trim()))
+    /// The figures in what it printed.
+    ///
+    /// # Errors
+    /// When something is missing that its output always has.
+    pub fn read(self, text: &str) -> Result<Figures, ReadError> {
+        self.program().read(text)
+    }
 }
 
 /// How figures are read off what a program printed.
@@ -144,7 +134,7 @@ impl Reading {
     #[must_use]
     pub fn named(&self) -> Vec<NamedMetric> {
         let picked = self.metrics.iter().map(|(name, pick)| pick.named(name));
-        self.reads.iter().flat_map(|reader| reader.metrics()).cloned().chain(picked).collect()
+        self.reads.into_iter().flat_map(Reader::metrics).chain(picked).collect()
     }
 
     /// The figure that it is about; nothing where it gives none.

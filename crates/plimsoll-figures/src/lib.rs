@@ -5,14 +5,17 @@
 //! another. Each figure has the line that it was read from, and a [`Coverage`] tells which lines were read and which were not: nothing is
 //! guessed, and nothing is left out silently.
 //!
-//! Each format is one file of [`formats`] and one line in its list.
+//! Each format is one file of [`formats`] and one line in its list. Nothing here knows of experiments: loads that are programs of the user's own are read
+//! by it, and files that are imported.
 //!
 //! ```
 //! let text = "Requests per second:    219.43 [#/sec] (mean)\n";
-//! let found = plimsoll_import::figures::read(text, &Default::default()).unwrap();
+//! let found = plimsoll_figures::read(text, &Default::default()).unwrap();
 //! let rate = found.one("requests_per_second").unwrap();
 //! assert_eq!((rate.values(), rate.unit.as_str()), (vec![219.43], "1/s"));
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod coverage;
 mod error;
@@ -21,11 +24,14 @@ mod format;
 pub mod formats;
 mod json;
 mod line;
+pub mod magic;
 mod number;
+pub mod perf_script;
 mod scan;
 mod series;
 mod sysstat;
 mod unit;
+pub mod vmstat;
 
 pub use coverage::{Coverage, Part, Stretch};
 pub use error::ReadError;

@@ -2,7 +2,7 @@
 
 use super::super::format::{Checked, Fit, Format, Out, Reader, Start, Text};
 use super::super::line::Line;
-use crate::saved::stacks;
+use crate::perf_script as stacks;
 
 pub(super) const FORMAT: Format = Format {
     name: "perf-script",
@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     ),
     text: Some(Text {
         marks: &["cpu-clock:", "cycles:", "task-clock:"],
-        start: |line| stacks::is_head(line.text).then_some(Start::Within),
+        start: |line| stacks::head(line.text).is_some().then_some(Start::Within),
         opening: None,
         reader: |_| Box::new(PerfScript),
     }),
@@ -25,6 +25,7 @@ struct PerfScript;
 
 impl Reader for PerfScript {
     fn line(&mut self, line: &Line<'_>, _out: &mut Out<'_>) -> Fit {
-        if stacks::is_head(line.text) || stacks::is_frame(line.text) { Fit::Mine } else { Fit::Foreign }
+        let is_its = stacks::head(line.text).is_some() || stacks::frame(line.text).is_some();
+        if is_its { Fit::Mine } else { Fit::Foreign }
     }
 }

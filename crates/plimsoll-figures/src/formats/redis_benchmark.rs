@@ -84,8 +84,8 @@ impl Reader for Redis {
             self.columns = cells(text).map(str::to_owned).collect();
             return Fit::Mine;
         }
-        if self.csv && text.starts_with('"') {
-            return self.row(line, out);
+        if text.starts_with('"') {
+            return if self.csv { self.row(line, out) } else { row_of_old(text, out) };
         }
         if let Some(operation) = heading(text) {
             if self.seen.iter().any(|seen| seen == operation) {
@@ -115,6 +115,14 @@ impl Reader for Redis {
         }
         self.other(line, out)
     }
+}
+
+/// `"SET","84745.77"`: a row of the CSV before version 6.2, which had no head and no latencies.
+fn row_of_old(text: &str, out: &mut Out<'_>) -> Fit {
+    let row = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')?.rsplit_once("\",\""));
+    let Some((name, Some(rate))) = row.map(|(name, rate)| (name, number(rate))) else { return Fit::Foreign };
+    out.put("requests_per_second", rate, "1/s", &[("operation", name)]);
+    Fit::Mine
 }
 
 fn cells(text: &str) -> impl Iterator<Item = &str> {

@@ -12,6 +12,7 @@ use super::format::{Fit, Format, Options, Out, Reader, Start};
 use super::formats;
 use super::json::{Json, Lines};
 use super::line::Line;
+use super::magic::Magic;
 
 /// So much is looked at to see what an input is.
 const HEAD: u64 = 64 << 10;
@@ -72,14 +73,13 @@ fn pass_over_line(input: &mut impl BufRead) -> io::Result<()> {
 
 /// Refuses what is no text, and says what it is.
 fn check(head: &[u8]) -> Result<(), ReadError> {
-    match head {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return Err(ReadError::Utf16),
-        [0x1f, 0x8b, ..] => return Err(ReadError::Compressed("gzip")),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => return Err(ReadError::Compressed("zstd")),
-        [0xfd, b'7', b'z', b'X', ..] => return Err(ReadError::Compressed("xz")),
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => return Err(ReadError::Compressed("bzip2")),
-        _ if crate::packets::is_packets(head) => return Err(ReadError::Packets),
-        _ => {}
+    match Magic::of(head) {
+        Some(Magic::Compressed(program)) => return Err(ReadError::Compressed(program)),
+        Some(Magic::Pcap | Magic::Pcapng | Magic::OtherPcap(_)) => return Err(ReadError::Packets),
+        None => {}
+    }
+    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = head {
+        return Err(ReadError::Utf16);
     }
     if memchr::memchr(0, head).is_some() {
         return Err(ReadError::Binary);

@@ -3,7 +3,7 @@
 use super::super::format::{Checked, Fit, Format, Measured, Out, Reader, Start, Text};
 use super::super::line::Line;
 use super::super::number::{clock, number};
-use crate::saved::vmstat as columns;
+use crate::vmstat as columns;
 
 pub(super) const FORMAT: Format = Format {
     name: "vmstat",

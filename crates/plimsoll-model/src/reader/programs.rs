@@ -1,0 +1,173 @@
+//! The programs whose output is known: what their figures are called here, and which of those that are read of their output each is.
+
+use std::borrow::Cow;
+
+use plimsoll_figures::{Figures as Printed, Options, Series, factor};
+
+use super::{Better, Figures, NamedMetric, ReadError};
+
+/// A program whose output is known.
+pub(super) struct Program {
+    /// Its name, which is that of the format of its output, too.
+    name: &'static str,
+    /// The figure without which there is no result.
+    always: &'static str,
+    /// What its output has where it has that figure.
+    looked_for: &'static str,
+    /// The series of which a run has one value, where several would be those of several tests.
+    once: Option<&'static str>,
+    /// Its figures; the first is what it is about.
+    figures: &'static [Known],
+}
+
+/// A figure of a program.
+struct Known {
+    name: &'static str,
+    unit: &'static str,
+    better: Better,
+    /// Finds it among what was read.
+    of: fn(&Printed) -> Option<f64>,
+}
+
+const fn higher(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> Known {
+    Known { name, unit, better: Better::Higher, of }
+}
+
+const fn lower(name: &'static str, unit: &'static str, of: fn(&Printed) -> Option<f64>) -> Known {
+    Known { name, unit, better: Better::Lower, of }
+}
+
+impl Program {
+    /// The figures that its output may have.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = NamedMetric> {
+        self.figures.iter().map(|known| NamedMetric {
+            name: Cow::Borrowed(known.name),
+            unit: Cow::Borrowed(known.unit),
+            better: known.better,
+        })
+    }
+
+    /// The figures in what it printed.
+    pub(super) fn read(&self, text: &str) -> Result<Figures, ReadError> {
+        let options = Options { only: Some(self.name.to_owned()), ..Options::default() };
+        let printed = plimsoll_figures::read(text, &options)
+            .map_err(|why| ReadError::Unreadable { program: self.name, why: why.to_string() })?;
+        let tests = self.once.map_or(1, |series| values(&printed, series).len());
+        if tests > 1 {
+            return Err(ReadError::Several { program: self.name, tests });
+        }
+        let found: Figures = self
+            .figures
+            .iter()
+            .filter_map(|known| Some((known.name.to_owned(), (known.of)(&printed)?)))
+            .collect();
+        if found.contains_key(self.always) {
+            Ok(found)
+        } else {
+            Err(ReadError::Missing { program: self.name, what: self.looked_for })
+        }
+    }
+}
+
+/// The values of all series that are what is asked for, in the order of the text.
+fn values(printed: &Printed, wanted: &str) -> Vec<f64> {
+    printed.all(wanted).into_iter().flat_map(Series::values).collect()
+}
+
+/// The first value of a series.
+fn first(printed: &Printed, wanted: &str) -> Option<f64> {
+    values(printed, wanted).first().copied()
+}
+
+/// The first value of a series of times, in milliseconds.
+fn ms(printed: &Printed, wanted: &str) -> Option<f64> {
+    let series = printed.all(wanted).into_iter().next()?;
+    let ms = series.points.first()?.value * factor(&series.unit, "ms")?;
+    // What was written with a few decimals has a few decimals in another unit, too.
+    Some((ms * 1e9).round() / 1e9)
+}
+
+pub(super) const PGBENCH: Program = Program {
+    name: "pgbench",
+    always: "rate",
+    looked_for: "`tps =`",
+    once: None,
+    figures: &[
+        higher("rate", "per second", |printed| first(printed, "transactions_per_second")),
+        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        lower("failed", "transactions", |printed| first(printed, "errors")),
+    ],
+};
+
+pub(super) const POSTAL: Program = Program {
+    name: "postal",
+    always: "messages",
+    looked_for: "row of a minute; it ran for too short a time",
+    once: None,
+    figures: &[
+        // It prints a row at the end of each minute of the clock, so that the first is a part of one.
+        higher("rate", "per minute", |printed| {
+            let minutes = values(printed, "messages_per_minute");
+            let whole = minutes.get(1..).filter(|whole| !whole.is_empty())?;
+            Some(whole.iter().sum::<f64>() / whole.len() as f64)
+        }),
+        higher("messages", "messages", |printed| {
+            let minutes = values(printed, "messages_per_minute");
+            (!minutes.is_empty()).then(|| minutes.iter().sum())
+        }),
+        lower("errors", "messages", |printed| Some(values(printed, "errors_per_minute").iter().sum())),
+    ],
+};
+
+pub(super) const REDIS_BENCHMARK: Program = Program {
+    name: "redis-benchmark",
+    always: "rate",
+    looked_for: "row of a test; is it run with `--csv`?",
+    once: Some("requests_per_second"),
+    figures: &[
+        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
+        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
+        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
+        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
+        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
+    ],
+};
+
+pub(super) const SYSBENCH: Program = Program {
+    name: "sysbench",
+    always: "rate",
+    looked_for: "`total time:` and `total number of events:`",
+    once: None,
+    figures: &[
+        higher("rate", "per second", |printed| {
+            let seconds = first(printed, "duration").filter(|seconds| *seconds > 0.0)?;
+            Some(first(printed, "events")? / seconds)
+        }),
+        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        lower("latency_p95", "ms", |printed| ms(printed, "latency,percentile=95")),
+        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
+        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
+    ],
+};
+
+pub(super) const WRK: Program = Program {
+    name: "wrk",
+    always: "rate",
+    looked_for: "`Requests/sec:`",
+    once: None,
+    figures: &[
+        higher("rate", "per second", |printed| first(printed, "requests_per_second")),
+        higher("transfer", "MB/s", |printed| {
+            let series = printed.all("throughput").into_iter().next()?;
+            Some(series.points.first()?.value * factor(&series.unit, "B/s")? / 1e6)
+        }),
+        lower("latency_mean", "ms", |printed| ms(printed, "latency,stat=mean")),
+        lower("latency_p50", "ms", |printed| ms(printed, "latency,percentile=50")),
+        lower("latency_p90", "ms", |printed| ms(printed, "latency,percentile=90")),
+        lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
+        lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
+        // All kinds; what did not happen is not told.
+        lower("errors", "requests", |printed| Some(values(printed, "errors").iter().sum())),
+    ],
+};
