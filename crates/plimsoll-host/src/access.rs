@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid};
 
+use crate::codec;
 use crate::error::HostError;
 use crate::forbidden::{Forbidden, note_what_root_lacks};
-use crate::reexec;
+use crate::reexec::Stage;
 
 /// Everything that a namespace host has of its own.
 pub(crate) const HOST_NAMESPACES: CloneFlags = CloneFlags::CLONE_NEWNET
@@ -133,16 +134,14 @@ fn maps_everybody(map: &str) -> bool {
 
 fn try_in_child() -> Result<Option<(String, i32)>, HostError> {
     let start = |source| HostError::Process { operation: "starting a child to try user namespaces", source };
-    let mut child = Command::new(reexec::THIS_EXECUTABLE);
-    child.arg(reexec::STAGE).arg(reexec::TRY).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let mut child = Stage::Try.command();
+    child.stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = child.output().map_err(start)?;
-    let answer = String::from_utf8_lossy(&output.stdout);
-    let refusal =
-        answer.trim_end().split_once(' ').and_then(|(n, op)| Some((op.to_owned(), n.parse().ok()?)));
-    match (answer.trim_end(), refusal) {
-        ("ok", _) => Ok(None),
-        (_, Some(refusal)) => Ok(Some(refusal)),
-        _ => Err(start(io::Error::other("it gave no answer; does main call plimsoll_host::stage first?"))),
+    match codec::from_line::<Result<(), (String, i32)>>(&String::from_utf8_lossy(&output.stdout)) {
+        Ok(tried) => Ok(tried.err()),
+        Err(_) => {
+            Err(start(io::Error::other("it gave no answer; does main call plimsoll_host::stage first?")))
+        }
     }
 }
 

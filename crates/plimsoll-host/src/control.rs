@@ -1,8 +1,8 @@
 //! The socket between the controller and the first process of a host: what is said while the host is made, and, by closing, that it
 //! is to end.
 //!
-//! The host's side says [`Word`]s, each a line of JSON; the controller's side writes a single byte, [`GO`], when the network is there. What a
-//! stage is to be stands in one argument of it, in JSON as well ([`orders`], [`read_orders`]).
+//! The host's side says [`Word`]s and the controller's side [`Order`]s, each a line of the [`codec`]. What a stage is to be stands in one argument
+//! of it, in the same form ([`orders`], [`read_orders`]).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,22 +13,30 @@ use std::time::Duration;
 use nix::errno::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::codec;
 use crate::counts::EmulatorCounts;
 use crate::guest_error::BootFailure;
 
-/// The controller's word that the agent may start.
-const GO: u8 = b'g';
-/// The controller's word that something changes: what follows, up to the end of the line.
-const CHANGE: u8 = b'c';
-/// The longest change, in bytes.
-const LONGEST_CHANGE: usize = 4096;
+/// The longest order, in bytes.
+const LONGEST_ORDER: usize = 4096;
 /// How long a host may take over one step of its start. It takes milliseconds; this is for a machine that stands still.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether nothing was said in time.
 pub(crate) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// What the controller's side says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    /// The network is there, and the agent may start; an emulator that runs tells what it has counted.
+    Go,
+    /// Something changes.
+    Change(Value),
 }
 
 /// What the host's side says.
@@ -39,7 +47,7 @@ pub(crate) enum Word {
     Pid(u32),
     /// Something that had to be done differently, in words.
     Note(String),
-    /// Namespaces and settings are there; waiting for [`GO`].
+    /// Namespaces and settings are there; waiting for [`Order::Go`].
     Ready,
     /// The agent was started.
     Started,
@@ -67,13 +75,7 @@ pub(crate) enum Word {
 
 impl Word {
     pub(crate) fn to_line(&self) -> String {
-        // JSON has no newline but within a string, where it is escaped.
-        serde_json::to_string(self).expect("a word is texts and numbers") + "\n"
-    }
-
-    pub(crate) fn from_line(line: &str) -> io::Result<Self> {
-        let unheard = |_| io::Error::new(io::ErrorKind::InvalidData, format!("unexpected word {line:?}"));
-        serde_json::from_str(line).map_err(unheard)
+        codec::to_line(self).expect("a word is texts and numbers")
     }
 }
 
@@ -98,7 +100,7 @@ impl ControllerEnd {
         if self.0.read_line(&mut line)? == 0 {
             return Ok(None);
         }
-        Word::from_line(&line).map(Some)
+        codec::from_line(&line).map(Some)
     }
 
     /// What the host's side has said and nobody has heard yet, until it is gone or says nothing for so long.
@@ -124,26 +126,28 @@ impl ControllerEnd {
 
     /// Tells a change, in one line.
     pub(crate) fn change(&self, what: &impl Serialize) -> io::Result<()> {
-        // JSON has no newline but within a string, where it is escaped.
-        let line = serde_json::to_vec(what)?;
-        self.0.get_ref().write_all(&[&[CHANGE], line.as_slice(), b"\n"].concat())
+        self.order(&Order::Change(serde_json::to_value(what)?))
     }
 
     /// Lets the agent start.
     pub(crate) fn go(&self) -> io::Result<()> {
-        self.0.get_ref().write_all(&[GO])
+        self.order(&Order::Go)
+    }
+
+    fn order(&self, order: &Order) -> io::Result<()> {
+        self.0.get_ref().write_all(codec::to_line(order)?.as_bytes())
     }
 }
 
 /// What the controller says to a stage that has something else to do meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     /// Nothing.
     Nothing,
     /// It asks what was counted.
     Question,
     /// Something changes.
-    Change(String),
+    Change(Value),
     /// It is gone.
     End,
 }
@@ -173,28 +177,35 @@ impl HostEnd {
         &self.0
     }
 
-    /// What the controller says, if it says anything now. The rest of a change that has begun is waited for: it is under way.
+    /// What the controller says, if it says anything now. The rest of an order that has begun is waited for: it is under way.
     pub(crate) fn heard(&self) -> io::Result<Heard> {
-        let mut byte = [0; 1];
-        match (&self.0).read(&mut byte) {
-            Ok(1) if byte[0] == CHANGE => self.line().map(Heard::Change),
-            Ok(1) => Ok(Heard::Question),
+        let mut first = [0; 1];
+        match (&self.0).read(&mut first) {
+            Ok(1) => {
+                self.0.set_nonblocking(false)?;
+                let order = self.order(&first);
+                self.0.set_nonblocking(true)?;
+                order.map(|order| match order {
+                    Order::Go => Heard::Question,
+                    Order::Change(what) => Heard::Change(what),
+                })
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Heard::Nothing),
             _ => Ok(Heard::End),
         }
     }
 
-    fn line(&self) -> io::Result<String> {
-        self.0.set_nonblocking(false)?;
+    /// Waits for an order that begins so, and takes nothing of what comes after it.
+    fn order(&self, begun: &[u8]) -> io::Result<Order> {
         let mut line = String::new();
-        let read = BufReader::with_capacity(1, &self.0).take(LONGEST_CHANGE as u64).read_line(&mut line);
-        self.0.set_nonblocking(true)?;
-        read.map(|_| line.trim_end().to_owned())
+        let mut rest = BufReader::with_capacity(1, begun.chain(&self.0)).take(LONGEST_ORDER as u64);
+        rest.read_line(&mut line)?;
+        codec::from_line(&line)
     }
 
     /// Waits for the controller's word; false when the controller is gone.
     pub(crate) fn wait_for_go(&self) -> bool {
-        matches!((&self.0).read_exact(&mut [0; 1]), Ok(()))
+        matches!(self.order(&[]), Ok(Order::Go))
     }
 }
 
@@ -247,7 +258,7 @@ mod tests {
         assert_eq!(host.heard().expect("heard"), Heard::Nothing);
         controller.change(&[1, 2]).expect("written");
         controller.go().expect("written");
-        assert_eq!(host.heard().expect("heard"), Heard::Change("[1,2]".into()));
+        assert_eq!(host.heard().expect("heard"), Heard::Change(Value::from([1, 2].as_slice())));
         assert_eq!(host.heard().expect("heard"), Heard::Question);
         drop(controller);
         assert_eq!(host.heard().expect("heard"), Heard::End);

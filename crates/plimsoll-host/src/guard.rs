@@ -18,7 +18,8 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use crate::error::HostError;
-use crate::{leftovers, reexec};
+use crate::leftovers;
+use crate::reexec::Stage;
 
 /// The environment variable by which commands and what they start are known. Its value is that of [`crate::MARKER`], which the doctor looks
 /// for; but what a command leaves behind when all went well, such as a server for further measurements, is none of the doctor's business.
@@ -51,8 +52,9 @@ impl Guard {
         let started = || {
             let group = tempfile::tempfile()?;
             let mark = leftovers::own_mark()?;
-            let mut child = Command::new(reexec::THIS_EXECUTABLE)
-                .args([reexec::STAGE, reexec::GUARD, &mark])
+            let mut child = Stage::Guard
+                .command()
+                .arg(&mark)
                 .stdin(Stdio::piped())
                 .stdout(group.try_clone()?)
                 .stderr(Stdio::null())

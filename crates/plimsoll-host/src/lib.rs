@@ -33,6 +33,7 @@
 mod access;
 mod caches;
 mod clock;
+mod codec;
 mod control;
 mod counts;
 mod emulator;

@@ -10,7 +10,7 @@ use plimsoll_model::experiment::{HostKind, LinkShaper};
 
 use crate::error::HostError;
 use crate::process::Pipes;
-use crate::reexec;
+use crate::reexec::{self, Stage};
 use crate::rig::Rig;
 use crate::spec::{AgentStderr, HostSpec, LinkShape, LinkSpec, RigSpec};
 
@@ -37,7 +37,7 @@ pub fn emulator_pace() -> Result<u64, HostError> {
         }],
         volumes: Vec::new(),
         program: PathBuf::from(reexec::THIS_EXECUTABLE),
-        args: vec![reexec::STAGE.into(), reexec::POUR.into()],
+        args: Stage::Pour.args().map(Into::into).into(),
         stderr: AgentStderr::Inherit,
         supervisor: None,
     })?;

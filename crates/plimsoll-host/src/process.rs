@@ -15,7 +15,7 @@ use crate::error::HostError;
 use crate::group::Group;
 use crate::interrupt::go_on;
 use crate::leftovers;
-use crate::reexec::{self, spawn_with};
+use crate::reexec::{self, Stage, spawn_with};
 use crate::spec::{AgentStderr, HostSpec, RigSpec};
 use crate::supervisor::{self, HostOrders};
 
@@ -264,11 +264,11 @@ fn start_supervisor(
     door: Option<File>,
     control: OwnedFd,
 ) -> io::Result<Child> {
-    let kind = if host.kind.own().network { reexec::NAMESPACE } else { reexec::LOCAL };
+    let stage = if host.kind.own().network { Stage::Namespace } else { Stage::Local };
     let executable = rig.supervisor.clone().unwrap_or_else(|| PathBuf::from(reexec::THIS_EXECUTABLE));
     let mut command = Command::new(executable);
     command
-        .args(supervisor::arguments(kind, control.as_raw_fd(), orders))
+        .args(supervisor::arguments(stage, control.as_raw_fd(), orders))
         .arg(&rig.program)
         .args(&rig.args)
         .env(leftovers::MARKER, leftovers::own_mark()?)

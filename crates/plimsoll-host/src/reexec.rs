@@ -16,37 +16,85 @@ use std::os::unix::process::CommandExt;
 
 use crate::control::HostEnd;
 
-/// The first argument of every stage.
-pub(crate) const STAGE: &str = "__plimsoll-host";
-/// Tries whether user namespaces work.
-pub(crate) const TRY: &str = "try";
-/// Keeps a namespace host.
-pub(crate) const NAMESPACE: &str = "namespace";
-/// Keeps a local host.
-pub(crate) const LOCAL: &str = "local";
-/// Is an emulator between two hosts.
-pub(crate) const EMULATOR: &str = "emulator";
-/// Is the agent that tries how much an emulator carries.
-pub(crate) const POUR: &str = "pour";
-/// Undoes what a run did to the machine.
-pub(crate) const UNDO: &str = "undo";
-/// Ends commands when their controller dies.
-pub(crate) const GUARD: &str = "guard";
+/// The first argument of every stage; the second is its name.
+const STAGE: &str = "__plimsoll-host";
+
+/// What a process is started as beside being what it is. The [dispatch](crate::stage()) says what each does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Tries whether user namespaces work.
+    Try,
+    /// Keeps a namespace host.
+    Namespace,
+    /// Keeps a local host.
+    Local,
+    /// Is an emulator between two hosts.
+    Emulator,
+    /// Is the agent that tries how much an emulator carries.
+    Pour,
+    /// Undoes what a run did to the machine.
+    Undo,
+    /// Ends commands when their controller dies.
+    Guard,
+}
+
+impl Stage {
+    const ALL: [Self; 7] =
+        [Self::Try, Self::Namespace, Self::Local, Self::Emulator, Self::Pour, Self::Undo, Self::Guard];
+
+    /// The arguments that ask for it; its own follow.
+    pub(crate) const fn args(self) -> [&'static str; 2] {
+        let name = match self {
+            Self::Try => "try",
+            Self::Namespace => "namespace",
+            Self::Local => "local",
+            Self::Emulator => "emulator",
+            Self::Pour => "pour",
+            Self::Undo => "undo",
+            Self::Guard => "guard",
+        };
+        [STAGE, name]
+    }
+
+    /// The stage that the arguments of a process ask for, without its name; none where they ask for none, and an error where they name one that
+    /// there is not.
+    pub(crate) fn asked(args: &mut impl Iterator<Item = OsString>) -> Option<Result<Self, ExitCode>> {
+        if args.next()? != STAGE {
+            return None;
+        }
+        let name = args.next()?;
+        Some(Self::ALL.into_iter().find(|stage| name == stage.args()[1]).ok_or(ExitCode::from(FAILED)))
+    }
+
+    /// A process of this program's own that is this stage.
+    pub(crate) fn command(self) -> Command {
+        let mut command = Command::new(THIS_EXECUTABLE);
+        command.args(self.args());
+        command
+    }
+}
+
 /// How a process starts itself again, also after its file was replaced.
 pub(crate) const THIS_EXECUTABLE: &str = "/proc/self/exe";
 /// The exit status of a stage that could not do its work; why was said over the control socket.
 pub(crate) const FAILED: u8 = 125;
 
-/// The control socket and the controller's process id, which every stage is told first.
-pub(crate) fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
-    let mut number = || args.next()?.to_str()?.parse::<i32>().ok();
-    let (control, controller) = (number()?, number()?);
+/// The socket whose number is the next argument.
+pub(crate) fn take_socket(args: &mut impl Iterator<Item = OsString>) -> Option<OwnedFd> {
+    let number = args.next()?.to_str()?.parse::<i32>().ok()?;
     #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
     // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
     // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
-    let control = unsafe { OwnedFd::from_raw_fd(control) };
+    let socket = unsafe { OwnedFd::from_raw_fd(number) };
     // It must not reach the agent: what the agent forks could outlive it.
-    fcntl(&control, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+    fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
+    Some(socket)
+}
+
+/// The control socket and the controller's process id, which most stages are told first.
+pub(crate) fn take_control(args: &mut impl Iterator<Item = OsString>) -> Option<(HostEnd, Pid)> {
+    let control = take_socket(args)?;
+    let controller = args.next()?.to_str()?.parse::<i32>().ok()?;
     Some((HostEnd::new(control), Pid::from_raw(controller)))
 }
 
@@ -108,4 +156,23 @@ fn start_spawner() -> io::Result<mpsc::Sender<Order>> {
         }
     })?;
     Ok(orders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(args: &[&str]) -> Option<Result<Stage, ExitCode>> {
+        Stage::asked(&mut args.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn a_stage_is_asked_for_by_its_own_arguments_alone() {
+        for stage in Stage::ALL {
+            assert_eq!(asked(&stage.args()).and_then(Result::ok), Some(stage));
+        }
+        assert!(asked(&["run", "flood-relay"]).is_none());
+        assert!(asked(&[]).is_none());
+        assert!(asked(&[STAGE, "no such stage"]).is_some_and(|stage| stage.is_err()));
+    }
 }

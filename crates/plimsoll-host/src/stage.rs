@@ -1,14 +1,12 @@
 //! The stages that the program is started as beside being what it is: which arguments ask for which.
 
 use std::ffi::OsString;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::ExitCode;
 
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::Signal;
 
-use crate::reexec::{EMULATOR, FAILED, GUARD, POUR, STAGE, TRY, UNDO, die_with, failed, take_control};
-use crate::{access, emulator, guard, guest, pace, supervisor, undo};
+use crate::reexec::{FAILED, Stage, die_with, failed, take_control, take_socket};
+use crate::{access, codec, emulator, guard, guest, pace, supervisor, undo};
 
 /// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
 /// to go on as what it is.
@@ -20,26 +18,19 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     if args.next()? == guest::INIT {
         return Some(guest::init::stage());
     }
-    if args.next()? != STAGE {
-        return None;
-    }
-    let stage = args.next()?;
-    if stage == TRY {
-        return Some(try_namespaces());
-    }
-    if stage == EMULATOR {
-        return Some(be_emulator(args));
-    }
-    if stage == POUR {
-        return Some(pace::pour());
-    }
-    if stage == UNDO {
-        return Some(be_undo_process(args));
-    }
-    if stage == GUARD {
-        return Some(guard::stage(args));
-    }
-    Some(supervisor::stage(&stage, args))
+    let stage = match Stage::asked(&mut args)? {
+        Ok(stage) => stage,
+        Err(code) => return Some(code),
+    };
+    Some(match stage {
+        Stage::Try => try_namespaces(),
+        Stage::Namespace => supervisor::namespace(args),
+        Stage::Local => supervisor::local(args),
+        Stage::Emulator => be_emulator(args),
+        Stage::Pour => pace::pour(),
+        Stage::Undo => be_undo_process(args),
+        Stage::Guard => guard::stage(args),
+    })
 }
 
 fn be_emulator(mut args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -53,21 +44,16 @@ fn be_emulator(mut args: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// It is not to die with the controller, but to notice its death.
 fn be_undo_process(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let number = args.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
-    let Some(number) = number else { return ExitCode::from(FAILED) };
-    #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
-    // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    match fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
-        Ok(_) => undo::stage(socket.into()),
-        Err(_) => ExitCode::from(FAILED),
-    }
+    take_socket(&mut args).map_or(ExitCode::from(FAILED), |socket| undo::stage(socket.into()))
 }
 
 fn try_namespaces() -> ExitCode {
-    match access::attempt() {
-        Ok(()) => println!("ok"),
-        Err((operation, errno)) => println!("{} {operation}", errno as i32),
+    let tried = access::attempt().map_err(|(operation, errno)| (operation, errno as i32));
+    match codec::to_line(&tried) {
+        Ok(line) => {
+            print!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(_) => ExitCode::from(FAILED),
     }
-    ExitCode::SUCCESS
 }

@@ -10,6 +10,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
+use serde_json::Value;
 
 use super::shaper::{Drop, Shaper};
 use crate::control::{Heard, HostEnd, Word};
@@ -88,7 +89,7 @@ impl Emulator {
                     self.counts.overruns += self.ends.iter().map(PacketSocket::overruns).sum::<u64>();
                     control.say(&Word::Counts(self.counts));
                 }
-                Heard::Change(shapes) => match self.change(&shapes) {
+                Heard::Change(shapes) => match self.change(shapes) {
                     Some(()) => control.say(&Word::Ready),
                     None => control.fail("reading what the emulator is to do", Errno::EINVAL),
                 },
@@ -98,8 +99,8 @@ impl Emulator {
     }
 
     /// Frames that arrive from now on are treated otherwise; those on their way are not.
-    fn change(&mut self, shapes: &str) -> Option<()> {
-        let shapes: [LinkShape; 2] = serde_json::from_str(shapes).ok()?;
+    fn change(&mut self, shapes: Value) -> Option<()> {
+        let shapes: [LinkShape; 2] = serde_json::from_value(shapes).ok()?;
         for (direction, shape) in self.directions.iter_mut().zip(shapes) {
             direction.shaper.change(shape);
         }

@@ -174,7 +174,7 @@ fn start_stage(rig: &RigSpec, link: &LinkSpec, control: OwnedFd) -> io::Result<C
     let orders = control::orders(&Orders { seed: link.seed, shape: link.shape.clone() });
     let mut command = Command::new(executable);
     command
-        .args([reexec::STAGE, reexec::EMULATOR])
+        .args(reexec::Stage::Emulator.args())
         .args([control.as_raw_fd().to_string(), getpid().to_string()])
         .arg(orders)
         .env(leftovers::MARKER, leftovers::own_mark()?)

@@ -22,6 +22,7 @@ use super::machine::{Descriptors, INIT, PROGRAM};
 use super::modules::Modules;
 use super::{Orders, init, pump};
 use crate::clock;
+use crate::codec;
 use crate::control::{HostEnd, Word};
 use crate::guest_error::BootFailure;
 use crate::reexec::{FAILED, THIS_EXECUTABLE};
@@ -201,7 +202,7 @@ impl Boot {
         self.said.extend(&buffer[..length]);
         while let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.said.drain(..=end).collect();
-            match Word::from_line(&String::from_utf8_lossy(&line)).map_err(failed)? {
+            match codec::from_line(&String::from_utf8_lossy(&line)).map_err(failed)? {
                 Word::Started => return Ok(true),
                 Word::Time => writeln!(self.status, "{}", clock::raw_ns()).map_err(failed)?,
                 Word::Refused { why, .. } => return Err(self.failed(why)),

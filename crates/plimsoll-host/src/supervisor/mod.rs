@@ -22,7 +22,7 @@ use crate::access;
 use crate::control::{HostEnd, Word, orders, read_orders};
 use crate::guest;
 use crate::own::SCRATCH;
-use crate::reexec::{FAILED, LOCAL, NAMESPACE, STAGE, die_with, errno_of, failed, take_control};
+use crate::reexec::{FAILED, Stage, die_with, errno_of, failed, take_control};
 use crate::tend::{self, tend};
 use crate::volume::Mount;
 use nix::unistd::{ForkResult, Pid, fork, getpid};
@@ -48,9 +48,10 @@ struct Orders {
 }
 
 /// The arguments of a supervisor, as [`Orders::from_args`] reads them.
-pub(crate) fn arguments(kind: &str, control: RawFd, host: &HostOrders) -> [OsString; 5] {
+pub(crate) fn arguments(stage: Stage, control: RawFd, host: &HostOrders) -> [OsString; 5] {
     let controller = getpid().to_string();
-    [STAGE.into(), kind.into(), control.to_string().into(), controller.into(), orders(host)]
+    let [first, name] = stage.args();
+    [first.into(), name.into(), control.to_string().into(), controller.into(), orders(host)]
 }
 
 impl Orders {
@@ -164,15 +165,20 @@ fn exit_like(status: Result<WaitStatus, Errno>) -> ExitCode {
     ExitCode::from(u8::try_from(code & 0xff).unwrap_or(FAILED))
 }
 
-/// The stage that keeps a host of the kind that is named first.
-pub(crate) fn stage(kind: &OsStr, args: impl Iterator<Item = OsString>) -> ExitCode {
+/// The stage that keeps a namespace host.
+pub(crate) fn namespace(args: impl Iterator<Item = OsString>) -> ExitCode {
+    keep(args, keep_namespace)
+}
+
+/// The stage that keeps a local host.
+pub(crate) fn local(args: impl Iterator<Item = OsString>) -> ExitCode {
+    keep(args, |orders| keep_local(&orders))
+}
+
+fn keep(args: impl Iterator<Item = OsString>, host: fn(Orders) -> ExitCode) -> ExitCode {
     let Some(orders) = Orders::from_args(args) else {
         return ExitCode::from(FAILED);
     };
     stay_when_memory_runs_out();
-    match kind.to_str() {
-        Some(NAMESPACE) => keep_namespace(orders),
-        Some(LOCAL) => keep_local(&orders),
-        _ => ExitCode::from(FAILED),
-    }
+    host(orders)
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::statfs::{CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC};
+use serde::{Deserialize, Serialize};
 
 use super::{place, setting};
 use crate::error::is_permission;
@@ -21,7 +22,7 @@ const APART: Duration = Duration::from_millis(50);
 const OWN_NAME: &str = "plimsoll-";
 
 /// Why something was not done.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
     pub(super) why: String,
     /// Whether it takes more rights than this process has.
@@ -48,7 +49,8 @@ impl Refusal {
 type Identity = (u64, u64);
 
 /// One thing to undo.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Entry {
     /// The value that a setting had, and the user namespace whose it is where it is of one.
     Setting { path: PathBuf, before: String, namespace: Option<u64> },
@@ -171,30 +173,25 @@ impl Entry {
         }
     }
 
-    /// As a line of the journal, without its end.
-    pub(super) fn to_line(&self) -> String {
-        match self {
-            Self::Setting { path, before, namespace: None } => format!("set\t{}\t{before}", path.display()),
-            Self::Setting { path, before, namespace: Some(namespace) } => {
-                format!("set:{namespace}\t{}\t{before}", path.display())
-            }
-            Self::Folder { path, identity: None } => format!("folder\t{}\t", path.display()),
-            Self::Folder { path, identity: Some((device, inode)) } => {
-                format!("folder\t{}\t{device}:{inode}", path.display())
-            }
-            Self::Group { path } => format!("group\t{}\t", path.display()),
-        }
-    }
-
-    /// Reads what [`Self::to_line`] wrote.
+    /// Reads a line of a journal.
     ///
     /// # Errors
     /// With the reason where the line is none, or Plimsoll would not have written it.
     pub(super) fn from_line(line: &str) -> Result<Self, String> {
+        let entry = match line.starts_with('{') {
+            true => serde_json::from_str(line).map_err(|error| error.to_string())?,
+            false => Self::of_fields(line)?,
+        };
+        entry.sound()?;
+        Ok(entry)
+    }
+
+    /// Reads a line as versions wrote it before journals were JSON: fields with tabs between them. What such a version left has to be undone, too.
+    fn of_fields(line: &str) -> Result<Self, String> {
         let mut fields = line.splitn(3, '\t');
         let mut next = || fields.next().ok_or("expected were three fields with tabs between them");
         let (what, path, rest) = (next()?, PathBuf::from(next()?), next()?);
-        let entry = match (what.split_once(':'), what) {
+        Ok(match (what.split_once(':'), what) {
             (_, "set") => Self::Setting { path, before: rest.to_owned(), namespace: None },
             (Some(("set", namespace)), _) => {
                 let namespace = Some(namespace.parse().map_err(|_| "its user namespace is no number")?);
@@ -203,9 +200,7 @@ impl Entry {
             (_, "folder") => Self::Folder { path, identity: identity_in(rest)? },
             (_, "group") if rest.is_empty() => Self::Group { path },
             _ => return Err("expected was `set`, `folder` or `group`".into()),
-        };
-        entry.sound()?;
-        Ok(entry)
+        })
     }
 }
 
@@ -307,6 +302,7 @@ fn persist(by: impl Fn() -> io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec;
 
     #[test]
     fn the_choice_in_brackets_is_the_value() {
@@ -334,9 +330,9 @@ mod tests {
         assert!(missing.why.contains("no such setting"), "{missing:?}");
     }
 
-    #[test]
-    fn an_entry_reads_back_from_its_line() {
-        let entries = [
+    /// One of each.
+    fn entries() -> [Entry; 5] {
+        [
             Entry::Setting {
                 path: "/proc/sys/net/ipv4/tcp_rmem".into(),
                 before: "4096\t87380\t6291456".into(),
@@ -350,10 +346,26 @@ mod tests {
             Entry::Folder { path: "/tmp/some where/plimsoll-a-1-0123abcd".into(), identity: None },
             Entry::Folder { path: "/tmp/plimsoll-a-1-0123abcd".into(), identity: Some((7, 8)) },
             Entry::Group { path: "/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd".into() },
-        ];
-        for entry in entries {
-            assert_eq!(Entry::from_line(&entry.to_line()), Ok(entry));
+        ]
+    }
+
+    #[test]
+    fn an_entry_reads_back_from_its_line() {
+        for entry in entries() {
+            assert_eq!(Entry::from_line(codec::to_line(&entry).unwrap().trim_end()), Ok(entry));
         }
+    }
+
+    #[test]
+    fn a_line_of_an_earlier_version_is_read() {
+        let lines = [
+            "set\t/proc/sys/net/ipv4/tcp_rmem\t4096\t87380\t6291456",
+            "set:4026531837\t/proc/sys/user/max_net_namespaces\t7",
+            "folder\t/tmp/some where/plimsoll-a-1-0123abcd\t",
+            "folder\t/tmp/plimsoll-a-1-0123abcd\t7:8",
+            "group\t/sys/fs/cgroup/memory/plimsoll-1-a-0123abcd\t",
+        ];
+        assert_eq!(lines.map(|line| Entry::from_line(line).unwrap()), entries());
     }
 
     #[test]
@@ -373,6 +385,13 @@ mod tests {
             "link\t/proc/sys/vm/swappiness\t1",
             "set",
             "",
+            r#"{"folder":{"path":"/home","identity":null}}"#,
+            r#"{"folder":{"path":"/tmp/../home/plimsoll-a-1-0123abcd","identity":[7,8]}}"#,
+            r#"{"setting":{"path":"/proc/sys/kernel/core_pattern","before":"|/tmp/mine","namespace":null}}"#,
+            r#"{"setting":{"path":"/etc/shadow","before":"root::0","namespace":null}}"#,
+            r#"{"link":{"path":"/proc/sys/vm/swappiness"}}"#,
+            r#"{"group":{"path":"/sys/fs/cgroup/plimsoll-a-1-0123abcd","before":"1"}}"#,
+            r#"{"group":{"path":"/sys/fs/cgroup/pl"#,
         ] {
             assert!(Entry::from_line(line).is_err(), "{line:?}");
         }

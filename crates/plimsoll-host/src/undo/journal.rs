@@ -14,6 +14,7 @@ use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 
 use super::entry::Entry;
 use super::place;
+use crate::codec;
 use crate::error::{HostError, is_permission};
 use crate::leftovers::Mark;
 
@@ -76,7 +77,7 @@ impl Journal {
 
     pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
         // In one piece, and what has no end of line was not written to the end.
-        self.file.write_all(format!("{}\n", entry.to_line()).as_bytes())
+        self.file.write_all(codec::to_line(entry)?.as_bytes())
     }
 
     /// Has these entries stand in it and no others.
@@ -87,7 +88,7 @@ impl Journal {
             Err(errno) => return Err(errno.into()),
         }
         let mut file = create(&self.folder, &new)?;
-        let text: String = entries.iter().map(|entry| entry.to_line() + "\n").collect();
+        let text = entries.iter().map(codec::to_line).collect::<io::Result<String>>()?;
         file.write_all(text.as_bytes())?;
         renameat(&self.folder, new.as_str(), &self.folder, self.name.as_str())?;
         self.file = file;
@@ -271,6 +272,17 @@ mod tests {
         let told: Vec<String> = abandoned.journals[0].describe().collect();
         assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"]);
         assert!(abandoned.journals[0].refused().is_empty());
+    }
+
+    #[test]
+    fn a_journal_of_an_earlier_version_and_one_of_this_are_read_alike() {
+        let now =
+            Entry::Setting { path: "/proc/sys/vm/dirty_ratio".into(), before: "20".into(), namespace: None };
+        let (_place, abandoned) =
+            journal_of(&format!("set\t/proc/sys/vm/dirty_ratio\t20\n{}", codec::to_line(&now).unwrap()));
+        let told: Vec<String> = abandoned.journals[0].describe().collect();
+        assert_eq!(told, ["setting /proc/sys/vm/dirty_ratio: it was 20"; 2]);
+        assert_eq!(abandoned.journals[0].entries, [now.clone(), now]);
     }
 
     #[test]

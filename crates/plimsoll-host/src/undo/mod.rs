@@ -15,20 +15,40 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
 pub use journal::{Abandoned, AbandonedJournal, abandoned_journals};
 pub(crate) use stage::run as stage;
 
-use crate::error::HostError;
-use crate::reexec;
+use serde::{Deserialize, Serialize};
 
-/// How the undo process's answers begin.
-const DONE: &str = "done";
-const FAILED: &str = "failed";
-/// It takes more rights than the undo process has.
-const FORBIDDEN: &str = "forbidden";
+use crate::codec;
+use crate::error::HostError;
+use crate::reexec::{Stage, spawn_with};
+use entry::Refusal;
+
+/// What the undo process is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Task {
+    /// Give a setting a value.
+    Set,
+    /// Limit a device by a line.
+    Limit,
+    /// Make a folder.
+    Folder,
+    /// Make a control group.
+    Group,
+}
+
+/// One request. Its answer is a `Result<(), Refusal>`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    task: Task,
+    path: PathBuf,
+    value: String,
+}
 
 /// Changes that are undone when this is dropped, or when the process dies.
 #[derive(Debug)]
@@ -48,14 +68,14 @@ impl UndoProcess {
             |source| HostError::Process { operation: "starting the process that undoes changes", source };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let theirs = OwnedFd::from(theirs);
-        let mut command = Command::new(reexec::THIS_EXECUTABLE);
+        let mut command = Stage::Undo.command();
         command
-            .args([reexec::STAGE, reexec::UNDO, &theirs.as_raw_fd().to_string()])
+            .arg(theirs.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             // Ctrl-C on the terminal is for the controller.
             .process_group(0);
-        let child = reexec::spawn_with(command, theirs).map_err(failed)?;
+        let child = spawn_with(command, theirs).map_err(failed)?;
         Ok(Self { child, socket: Some(BufReader::new(ours)) })
     }
 
@@ -64,7 +84,7 @@ impl UndoProcess {
     /// # Errors
     /// [`HostError::Setting`] when there is no such setting, it does not take the value, or permission is missing.
     pub fn set(&mut self, path: &Path, value: &str) -> Result<(), HostError> {
-        self.ask("set", path, value)
+        self.ask(Task::Set, path, value)
     }
 
     /// Makes a folder, for its owner alone, of a name such as `plimsoll-NAME-0123abcd`; it is removed in the end with all that is in it.
@@ -72,7 +92,7 @@ impl UndoProcess {
     /// # Errors
     /// [`HostError::Setting`] when it is there already, or cannot be made.
     pub fn make_folder(&mut self, path: &Path) -> Result<(), HostError> {
-        self.ask("folder", path, "")
+        self.ask(Task::Folder, path, "")
     }
 
     /// Limits a device of the machine by a line for one of the files `blkio.throttle.*`; what stood there for it is put back in the end.
@@ -80,7 +100,7 @@ impl UndoProcess {
     /// # Errors
     /// [`HostError::Setting`] when there is no such file, it does not take the line, or permission is missing.
     pub(crate) fn limit(&mut self, path: &Path, line: &str) -> Result<(), HostError> {
-        self.ask("limit", path, line)
+        self.ask(Task::Limit, path, line)
     }
 
     /// Makes a control group of such a name; it is removed in the end, once no process is in it.
@@ -88,10 +108,10 @@ impl UndoProcess {
     /// # Errors
     /// [`HostError::Setting`] when it is there already, or cannot be made.
     pub(crate) fn make_group(&mut self, path: &Path) -> Result<(), HostError> {
-        self.ask("group", path, "")
+        self.ask(Task::Group, path, "")
     }
 
-    fn ask(&mut self, what: &str, path: &Path, value: &str) -> Result<(), HostError> {
+    fn ask(&mut self, task: Task, path: &Path, value: &str) -> Result<(), HostError> {
         let error = |why: String, forbidden| HostError::Setting {
             path: path.into(),
             value: value.into(),
@@ -99,19 +119,20 @@ impl UndoProcess {
             forbidden,
         };
         let failed = |why: String| error(why, false);
-        let text = path.to_str().filter(|text| !text.contains(['\t', '\n']) && !value.contains(['\t', '\n']));
-        let text = text.ok_or_else(|| failed("a name or a value with tabs or ends of lines".into()))?;
+        let plain = |text: &str| !text.contains(['\t', '\n']);
+        if !path.to_str().is_some_and(plain) || !plain(value) {
+            return Err(failed("a name or a value with tabs or ends of lines".into()));
+        }
         let socket = self.socket.as_mut().ok_or_else(|| failed("it is over".into()))?;
         let gone = |error: std::io::Error| failed(format!("the undo process does not answer: {error}"));
-        socket.get_mut().write_all(format!("{what}\t{text}\t{value}\n").as_bytes()).map_err(gone)?;
+        let line = codec::to_line(&Request { task, path: path.into(), value: value.into() }).map_err(gone)?;
+        socket.get_mut().write_all(line.as_bytes()).map_err(gone)?;
         let mut answer = String::new();
-        socket.read_line(&mut answer).map_err(gone)?;
-        match answer.trim_end_matches('\n').split_once('\t') {
-            Some((DONE, _)) => Ok(()),
-            Some((FAILED, why)) => Err(failed(why.to_owned())),
-            Some((FORBIDDEN, why)) => Err(error(why.to_owned(), true)),
-            _ => Err(failed("the undo process has ended".into())),
+        if socket.read_line(&mut answer).map_err(gone)? == 0 {
+            return Err(failed("the undo process has ended".into()));
         }
+        let done: Result<(), Refusal> = codec::from_line(&answer).map_err(gone)?;
+        done.map_err(|refusal| error(refusal.why, refusal.forbidden))
     }
 }
 
@@ -125,6 +146,8 @@ impl Drop for UndoProcess {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

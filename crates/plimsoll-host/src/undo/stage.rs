@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -11,7 +10,8 @@ use nix::sys::stat::{Mode, umask};
 use super::entry::{Entry, Refusal};
 use super::journal::Journal;
 use super::setting;
-use super::{DONE, FAILED, FORBIDDEN};
+use super::{Request, Task};
+use crate::codec;
 
 /// Does what it is asked to until nobody asks any more, then undoes it.
 pub(crate) fn run(socket: UnixStream) -> ExitCode {
@@ -39,14 +39,9 @@ fn serve(socket: UnixStream) -> io::Result<()> {
     for line in BufReader::new(socket).lines() {
         // A controller that was killed in the middle of a word ends it as well as one that says nothing.
         let Ok(line) = line else { break };
-        let answer = match carry_out(&line, &mut journal, &mut entries) {
-            Ok(()) => format!("{DONE}\t\n"),
-            Err(refusal) => {
-                let word = if refusal.forbidden { FORBIDDEN } else { FAILED };
-                format!("{word}\t{}\n", refusal.why.replace('\n', " "))
-            }
-        };
-        if answers.write_all(answer.as_bytes()).is_err() {
+        let request = codec::from_line(&line).map_err(|error| Refusal::from(error.to_string()));
+        let answer = request.and_then(|request| carry_out(&request, &mut journal, &mut entries));
+        if codec::to_line(&answer).and_then(|line| answers.write_all(line.as_bytes())).is_err() {
             break;
         }
     }
@@ -56,19 +51,17 @@ fn serve(socket: UnixStream) -> io::Result<()> {
 }
 
 /// Does one thing; how to undo it is written down before.
-fn carry_out(line: &str, journal: &mut Option<Journal>, entries: &mut Vec<Entry>) -> Result<(), Refusal> {
-    let mut fields = line.splitn(3, '\t');
-    let (what, path, value) = (fields.next(), fields.next(), fields.next());
-    let (Some(what), Some(path), Some(value)) = (what, path, value) else {
-        return Err("this is no order".into());
-    };
-    let path = Path::new(path);
-    let mut entry = match what {
-        "set" => Entry::of_setting(path, value)?,
-        "limit" => Entry::of_limit(path, value)?,
-        "folder" => Entry::of_folder(path)?,
-        "group" => Entry::of_group(path)?,
-        _ => return Err("this is no order".into()),
+fn carry_out(
+    request: &Request,
+    journal: &mut Option<Journal>,
+    entries: &mut Vec<Entry>,
+) -> Result<(), Refusal> {
+    let Request { task, path, value } = request;
+    let mut entry = match task {
+        Task::Set => Entry::of_setting(path, value)?,
+        Task::Limit => Entry::of_limit(path, value)?,
+        Task::Folder => Entry::of_folder(path)?,
+        Task::Group => Entry::of_group(path)?,
     };
     let unwritten = |error: io::Error| Refusal::from(format!("writing down what it was: {error}"));
     let journal = match journal {
@@ -99,8 +92,9 @@ mod tests {
     fn what_could_not_be_changed_is_not_undone() {
         let (mut journal, mut entries) = (None, Vec::new());
         // No number, which root may not write either.
-        let refusal =
-            carry_out("set\t/proc/sys/vm/stat_interval\tsoon", &mut journal, &mut entries).unwrap_err();
+        let request =
+            Request { task: Task::Set, path: "/proc/sys/vm/stat_interval".into(), value: "soon".into() };
+        let refusal = carry_out(&request, &mut journal, &mut entries).unwrap_err();
         assert!(!refusal.why.is_empty() && entries.is_empty(), "{refusal:?}");
         let journal = journal.expect("it was about to be changed");
         assert_eq!(journal.text(), "");
