@@ -82,7 +82,7 @@ pub(crate) fn specification<T: DeserializeOwned>(what: &str) -> Result<T, ExitCo
     }
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).and_then(|_| Ok(serde_json::from_str(&text)?)).map_err(|error| {
-        eprintln!("the {what}'s specification cannot be read: {error}");
+        tracing::error!("the {what}'s specification cannot be read: {error}");
         ExitCode::from(2)
     })
 }

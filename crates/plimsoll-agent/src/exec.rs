@@ -39,7 +39,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
     if let Some(confinement) = how
         && let Err((what, error)) = confinement.apply()
     {
-        eprintln!("cannot keep the program apart from the machine: {what}: {error}");
+        tracing::error!("cannot keep the program apart from the machine: {what}: {error}");
         return ExitCode::FAILURE;
     }
     // After the change of user, which would undo it (prctl(2)).
@@ -47,7 +47,7 @@ pub fn main(argv: &[OsString]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let error = Command::new(program).args(arguments).exec();
-    eprintln!("{}: {error}", program.display());
+    tracing::error!("{}: {error}", program.display());
     ExitCode::from(127)
 }
 

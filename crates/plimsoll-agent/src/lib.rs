@@ -4,6 +4,7 @@
 //! services end with it. Each service is a process of its own ([`service::main`]), so that a service may fork, be restarted and be
 //! counted by itself; loads are threads of the agent.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 mod act;
 mod capture;

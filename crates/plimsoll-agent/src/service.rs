@@ -53,12 +53,12 @@ pub fn main() -> ExitCode {
     };
     child::call_itself(&spec.name);
     if let Err((what, error)) = confine::keep_only(needed_by(&spec.kind)) {
-        eprintln!("{what}: {error}");
+        tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }
     let Err(failure) =
         plimsoll_load::serve(&spec, |addresses| child::tell(&Told::Listening(addresses.to_vec())));
-    eprintln!("{failure}");
+    tracing::error!("{failure}");
     child::tell(&Told::Failed(failure)).ok();
     ExitCode::FAILURE
 }

@@ -3,6 +3,7 @@
 //! [`report`] says what a run found; [`under_way`] answers what the run asks while it goes on. Both are pure functions of what is stored, so
 //! that a stored run can be judged again.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 mod aa_test;
 pub mod capture;

@@ -6,6 +6,7 @@
 //! - [`seen`]: what processes did more of: wait, fail, ask block devices, use CPUs.
 //! - [`stalls`]: where a TCP connection stood still, why, and who had to act, from its packets.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod causes;
 pub mod evidence;

@@ -14,6 +14,7 @@
 //! let rate = found.one("requests_per_second").unwrap();
 //! assert_eq!((rate.values(), rate.unit.as_str()), (vec![219.43], "1/s"));
 //! ```
+#![warn(clippy::print_stderr)]
 
 #![forbid(unsafe_code)]
 

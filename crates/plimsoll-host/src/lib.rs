@@ -29,6 +29,7 @@
 //! filters are off, and links carry no IPv6, whose address detection and router solicitation would be packets that nobody sent. Every port
 //! may be listened on without privileges (`net.ipv4.ip_unprivileged_port_start = 0`), since services have none.
 //! Neighbour entries are resolved and expire as everywhere else; time-wait and rate limits are untouched. `/sys` shows the machine's.
+#![warn(clippy::print_stderr)]
 
 mod access;
 mod caches;

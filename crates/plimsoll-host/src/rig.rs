@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plimsoll_model::frame::VolumePlace;
 
@@ -121,6 +121,7 @@ impl Rig {
 
     /// Starts these hosts and makes these links.
     fn start(&mut self, fresh: &[usize], links: Vec<usize>) -> Result<(), HostError> {
+        let began = Instant::now();
         for host in fresh {
             go_on(&self.interrupt)?;
             let orders = self.orders(*host);
@@ -152,11 +153,13 @@ impl Rig {
             self.process(*host)?.go()?;
         }
         let interrupt = Arc::clone(&self.interrupt);
-        fresh.iter().try_for_each(|host| {
+        for host in fresh {
             // Its own deadline comes first, and knows more to tell.
             let boot = self.guests.get(host).map(|guest| (guest.boot_within * 2 + BOOT_SPARE, &*interrupt));
-            self.process_mut(*host)?.wait_started(boot)
-        })
+            self.process_mut(*host)?.wait_started(boot)?;
+            tracing::debug!("host {} is up after {} ms", self.names[*host], began.elapsed().as_millis());
+        }
+        Ok(())
     }
 
     fn orders(&self, host: usize) -> HostOrders {
@@ -389,10 +392,14 @@ impl Rig {
     /// The first of what went wrong; the other hosts are ended all the same.
     pub fn close(&mut self) -> Result<(), HostError> {
         self.volumes.lift_limits();
+        let began = Instant::now();
         let mut processes: Vec<Process> = self.processes.iter_mut().filter_map(Option::take).collect();
         processes.iter_mut().for_each(Process::tell_to_end);
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
         self.emulators.clear();
+        if !ended.is_empty() {
+            tracing::debug!("{} hosts are gone after {} ms", ended.len(), began.elapsed().as_millis());
+        }
         let ended: Result<(), HostError> = ended.into_iter().collect();
         self.groups.clear();
         // Only now does nobody use them any more.

@@ -4,6 +4,7 @@
 //! - [`packets`]: pcap, pcapng and tcpdump's text, as a stream of packets.
 //! - [`saved`]: what vmstat, sar and `perf script` wrote down.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod packets;
 pub mod saved;

@@ -84,6 +84,7 @@
 //! # Ok::<(), plimsoll_judge::input::JudgeError>(())
 //! ```
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod bisect;
 pub mod changes;

@@ -2,6 +2,7 @@
 //!
 //! A [service](serve) runs in a process of its own and serves until it is killed; a [load](run) runs in threads of the
 //! caller's process and ends with a [`LoadResult`](plimsoll_model::observation::LoadResult).
+#![warn(clippy::print_stderr)]
 
 mod clock;
 mod date;

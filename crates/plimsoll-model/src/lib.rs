@@ -2,6 +2,7 @@
 //!
 //! Nothing here does input or output. Every other crate may use this one; it uses none of them.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod cause;
 pub mod certificate;

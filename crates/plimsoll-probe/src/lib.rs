@@ -2,6 +2,7 @@
 //!
 //! Everything that is read from files takes the root of the file system as an argument (`/` for the running kernel), so that
 //! tests run against folders.
+#![warn(clippy::print_stderr)]
 
 pub mod capture;
 mod cgroup;

@@ -8,6 +8,7 @@
 //! Names of hosts, phases and experiments come from files that anybody may have written, and reasons may quote what a program
 //! wrote. Each format keeps them from being more than text: see [`escape`], and [`screen`] for terminals.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod escape;
 mod events;

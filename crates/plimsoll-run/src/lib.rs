@@ -4,6 +4,7 @@
 //! (`deployment`), whose agents it reaches through an `agent_pool`. What happens is told as `event`s while it happens, and stored when a
 //! phase ends. Whether a figure is good enough is asked of a [`Judge`]: this crate measures and never judges.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 mod agent_pool;
 mod background;

@@ -4,6 +4,7 @@
 //! phase that it happened in. The file is in WAL mode with `synchronous = FULL`: SQLite's guarantee is then that a committed
 //! transaction survives a crash of the program and of the machine (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 mod claim;
 mod error;

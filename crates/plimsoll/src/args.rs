@@ -26,6 +26,7 @@ use clap_complete::Shell;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
+use tracing::Level;
 
 /// How much does this system carry, does it come back up after the flood, and what is holding it down?
 #[derive(Debug, Parser)]
@@ -46,6 +47,20 @@ pub struct Args {
     /// Say nothing on stderr but warnings and errors: no progress, no places of files.
     #[arg(long, short, global = true, env = "PLIMSOLL_QUIET", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub quiet: bool,
+    /// Say more on stderr: what hosts are made of, and how long each step of a trial takes.
+    #[arg(long, short, global = true, env = "PLIMSOLL_VERBOSE", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub verbose: bool,
+}
+
+impl Args {
+    /// How much is to be told on stderr.
+    pub(crate) fn level(&self) -> Level {
+        match (self.verbose, self.quiet) {
+            (true, _) => Level::DEBUG,
+            (false, true) => Level::WARN,
+            (false, false) => Level::INFO,
+        }
+    }
 }
 
 /// Whether text has colours.

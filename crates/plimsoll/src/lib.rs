@@ -39,6 +39,7 @@ use exit::Exit;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    messages::listen();
     if let Some(code) = plimsoll_host::stage(std::env::args_os()) {
         return code;
     }
@@ -50,7 +51,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refused(&error, &args),
     };
-    messages::choose(args.color, args.quiet);
+    messages::choose(args.color, args.level());
     let result = match args.command {
         Command::Run(args) => command::run::run(&args),
         Command::List(args) => command::list::run(&args),

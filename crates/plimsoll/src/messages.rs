@@ -7,22 +7,47 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use plimsoll_report::escape::block;
+use tracing::Level;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
+use tracing_subscriber::prelude::*;
 
 use crate::args::ColorChoice;
 use crate::width;
 
-/// What the command line says of colours and of notes.
-static CHOSEN: OnceLock<(ColorChoice, bool)> = OnceLock::new();
+/// What the command line says of colours, and how much is told.
+static CHOSEN: OnceLock<(ColorChoice, Level)> = OnceLock::new();
 
-/// Sets, once, when there are colours, and whether only warnings and errors are told.
-pub(crate) fn choose(color: ColorChoice, quiet: bool) {
+/// Sets, once, when there are colours, and how much is told.
+pub(crate) fn choose(color: ColorChoice, level: Level) {
     // The program reads its command line once.
-    let _ = CHOSEN.set((color, quiet));
+    let _ = CHOSEN.set((color, level));
+}
+
+/// How much is told: all but what only -v asks for until the command line is read, and in the processes that the program starts itself as.
+fn level() -> Level {
+    CHOSEN.get().map_or(Level::INFO, |(_, level)| *level)
 }
 
 /// Whether nothing but warnings and errors is told.
 pub(crate) fn is_quiet() -> bool {
-    CHOSEN.get().is_some_and(|(_, quiet)| *quiet)
+    level() < Level::INFO
+}
+
+/// Has what the libraries tell written to stderr, a line each, as far as it is to be told. Only what Plimsoll's own tell: other crates' events are
+/// about themselves.
+pub(crate) fn listen() {
+    let told = filter_fn(|about| about.target().starts_with("plimsoll") && *about.level() <= level());
+    let lines = tracing_subscriber::fmt::layer()
+        .without_time()
+        .with_level(false)
+        .with_target(false)
+        .with_ansi(false)
+        // A stderr that is closed leaves nobody to tell.
+        .log_internal_errors(false)
+        .with_writer(io::stderr)
+        .with_filter(told.with_max_level_hint(LevelFilter::DEBUG));
+    // The first of a process is its only one.
+    tracing_subscriber::registry().with(lines).try_init().ok();
 }
 
 /// Whether a stream has colour: as `--color` says, else a terminal has, unless `NO_COLOR` is set (<https://no-color.org>).

@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
     };
     // As many workers as it is told to is all that it needs beyond what everybody may.
     if let Err((what, error)) = confine::keep_only(CapabilitySet::SYS_RESOURCE) {
-        eprintln!("{what}: {error}");
+        tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }
     // Whoever does not listen any more has ended, and this process with it.

@@ -62,11 +62,11 @@ pub(crate) fn stage() -> ExitCode {
     let Some(what) = what.filter(|_| getpid() == Pid::from_raw(1)) else { return ExitCode::FAILURE };
     if let Err(why) = run(&what) {
         // The serial port, which the host's init reads.
-        eprintln!("plimsoll: {why}");
+        tracing::error!("plimsoll: {why}");
     }
     // QEMU takes it for the end. That of process 1 would be a panic of the kernel, which is an end of the guest, too.
     let refused = reboot(RebootCommand::Restart);
-    eprintln!("plimsoll: the guest does not end: {refused:?}");
+    tracing::error!("plimsoll: the guest does not end: {refused:?}");
     ExitCode::FAILURE
 }
 

@@ -99,7 +99,7 @@ fn keep_namespace(orders: Orders) -> ExitCode {
     // What the agent's pipes and the control socket say by closing must not wait for this process.
     drop(orders);
     if let Err(errno) = release_pipes() {
-        eprintln!("plimsoll: host supervisor: letting go of the agent's pipes: {}", errno.desc());
+        tracing::error!("plimsoll: host supervisor: letting go of the agent's pipes: {}", errno.desc());
     }
     exit_like(waitpid(init, None))
 }
@@ -129,7 +129,7 @@ fn keep_local(orders: &Orders) -> ExitCode {
     };
     let killed = tend::kill_descendants();
     if let Err(error) = killed {
-        eprintln!("plimsoll: host supervisor: ending the agent's children: {error}");
+        tracing::error!("plimsoll: host supervisor: ending the agent's children: {error}");
     }
     exit_like(status)
 }

@@ -45,7 +45,7 @@ impl Drop for Scratch {
         if self.remove
             && let Err(error) = fs::remove_dir_all(&self.path)
         {
-            eprintln!("plimsoll: host supervisor: removing {}: {error}", self.path.display());
+            tracing::error!("plimsoll: host supervisor: removing {}: {error}", self.path.display());
         }
     }
 }

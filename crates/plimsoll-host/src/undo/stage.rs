@@ -26,7 +26,7 @@ pub(crate) fn run(socket: UnixStream) -> ExitCode {
     match told {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("plimsoll: putting settings back: {error}; `plimsoll doctor` tries it again");
+            tracing::error!("plimsoll: putting settings back: {error}; `plimsoll doctor` tries it again");
             ExitCode::FAILURE
         }
     }

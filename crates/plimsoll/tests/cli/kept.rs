@@ -24,9 +24,11 @@ fn a_run_is_found_by_what_is_said_of_it() {
     let labelled = ["run", &file, "--tag", "first", "--note", "before the new disk", "--format", "json"];
     let id = id_of(&lab.plimsoll(&labelled).exits(0));
     lab.plimsoll(&["run", &file, "--quiet"]).exits(0).says_nothing();
+    let verbose = lab.plimsoll(&["run", &file, "-v"]).exits(0).says("host client is up after ").says(" hosts are gone after ");
+    assert!(!verbose.stderr.contains('\u{1b}'), "{}", verbose.stderr);
     let listed = lab.plimsoll(&["history", "--tag", "first"]).exits(0);
     listed.prints(&id).prints("short: held #first").prints("before the new disk").says("1 run with");
-    lab.plimsoll(&["history", "--last", "1"]).exits(0).prints("held").says("of 2 with");
+    lab.plimsoll(&["history", "--last", "1"]).exits(0).prints("held").says("of 3 with");
     lab.plimsoll(&["tag", &id, "second", "--remove", "first", "--note", "after it"]).exits(0);
     lab.plimsoll(&["history", "--tag", "first"]).exits(0).prints_nothing();
     let told = lab.plimsoll(&["history", "--tag", "second", "--format", "json"]).exits(0).json();
@@ -36,6 +38,14 @@ fn a_run_is_found_by_what_is_said_of_it() {
         (&"limit".into(), &true.into())
     );
     lab.plimsoll(&["tag", &id, "two words"]).exits(2).says("letters, digits");
+}
+
+#[test]
+fn what_a_process_of_the_programs_own_cannot_do_is_a_plain_line_on_stderr() {
+    let told = Lab::new().plimsoll_reading(&["agent", "load"], "{").exits(1);
+    told.prints_nothing().says("the load's specification cannot be read: EOF");
+    let told = Lab::new().plimsoll(&["agent", "exec", "null", "/no/such/program"]);
+    assert_eq!(told.stderr, "/no/such/program: No such file or directory (os error 2)\n");
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Desk {
 
     /// A connection ended with an error: it is told on the service's standard error.
     pub(super) fn failed(&self, error: &io::Error) {
-        eprintln!("bulk: a connection ended early: {error}");
+        tracing::error!("bulk: a connection ended early: {error}");
     }
 }
 

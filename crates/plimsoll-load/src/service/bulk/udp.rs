@@ -49,7 +49,7 @@ impl Receiver {
                 Ok(got) => got,
                 Err(Errno::EINTR | Errno::ECONNREFUSED | Errno::EAGAIN) => continue,
                 Err(error) => {
-                    eprintln!("bulk: datagrams cannot be received any more: {error}");
+                    tracing::error!("bulk: datagrams cannot be received any more: {error}");
                     return;
                 }
             };

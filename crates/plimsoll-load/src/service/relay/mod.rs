@@ -53,7 +53,7 @@ pub(super) fn serve(
 /// The life of one relay.
 fn relay(listener: &TcpListener, to: &[SocketAddr], mut leak: Option<Leaking>) {
     if let Err(failure) = process::reap_children_unseen() {
-        eprintln!("relay: {failure}");
+        tracing::error!("relay: {failure}");
         return;
     }
     let parent = Parent::this();

@@ -66,7 +66,7 @@ impl Rules {
         self.made += 1;
         self.priority = self.priority.saturating_sub(1).max(1);
         if let (Err(error), false) = (done, self.complained) {
-            eprintln!("relay: add a routing rule: {}", error.desc());
+            tracing::error!("relay: add a routing rule: {}", error.desc());
             self.complained = true;
         }
     }

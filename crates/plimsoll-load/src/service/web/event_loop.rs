@@ -45,7 +45,7 @@ pub(super) fn serve(
         parent.spawn(|| {
             let set = &sets[n as usize % sets.len()];
             if let Err(error) = Worker::new(options, (site, terms), set).and_then(Worker::run) {
-                eprintln!("worker {}: {}", n + 1, error.desc());
+                tracing::error!("worker {}: {}", n + 1, error.desc());
             }
         })
     };

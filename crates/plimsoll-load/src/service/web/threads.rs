@@ -28,12 +28,12 @@ pub(super) fn serve(
             let made = Builder::new().name(format!("client {n}")).stack_size(STACK).spawn_scoped(scope, body);
             if let Err(error) = made {
                 // The scope would wait for the other threads, which do not end: this process has to.
-                eprintln!("{}", other(format!("start thread {n} of {clients}"), &error));
+                tracing::error!("{}", other(format!("start thread {n} of {clients}"), &error));
                 std::process::exit(1);
             }
         }
         if let Err(failure) = ready() {
-            eprintln!("{failure}");
+            tracing::error!("{failure}");
             std::process::exit(1);
         }
     });
