@@ -204,9 +204,10 @@ fn add(values: &mut Values, slices: &[&Slice], side: Side) {
                 slice.counters.get(host).and_then(|counters| counters.get(name)).copied().unwrap_or(0.0);
             let place = place(slice, side);
             values.of_one.entry(key.clone()).or_default()[place].push(change / number as f64);
-            if host == MACHINE {
-                let seconds = slice.result.elapsed_ns as f64 / 1e9;
-                values.of_a_second.entry(key.clone()).or_default()[place].push(change / seconds);
+            if host == MACHINE
+                && let Some(rate) = slice.result.per_second(change)
+            {
+                values.of_a_second.entry(key.clone()).or_default()[place].push(rate);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{ErrorKind, Offer, PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{ErrorKind, LoadResult, Offer, PhaseKind, Slice, TrialRecord};
 
 use super::pooled;
 
@@ -111,13 +111,8 @@ fn saturated(slices: &[&Slice]) -> Option<String> {
         facts.is_none_or(|facts| !facts.measures_its_own_work())
     };
     let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
-    let busy: u64 = slices.iter().map(|slice| slice.result.user_us + slice.result.system_us).sum();
-    let had: f64 = slices
-        .iter()
-        .map(|slice| slice.result.elapsed_ns as f64 / 1e3 * f64::from(slice.result.threads))
-        .sum();
-    let share = busy as f64 / had;
-    let busy = (share >= SATURATED).then(|| {
+    let share = LoadResult::busy_share(slices.iter().map(|slice| &slice.result));
+    let busy = share.filter(|share| *share >= SATURATED).map(|share| {
         format!(
             "the generator was the bottleneck: its threads were busy for {:.0} % of the measured time",
             share * 100.0

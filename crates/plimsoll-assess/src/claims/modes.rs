@@ -266,10 +266,9 @@ fn evidence(slices: &[&Slice], values: &[f64], there: &[bool], metric: Metric) -
 /// What the devices of the machine delivered to others while a slice ran, in megabytes per second.
 fn foreign(slice: &Slice) -> Option<f64> {
     let own = slice.result.found::<StorageFacts>()?.device_read_bytes? as f64;
-    let seconds = slice.result.elapsed_ns as f64 / 1e9;
     // Counters that did not change are left out.
     let read = slice.counters.get("machine").map_or(0.0, delivered);
-    (seconds > 0.0).then(|| (read - own).max(0.0) / 1e6 / seconds)
+    slice.result.per_second((read - own).max(0.0) / 1e6)
 }
 
 /// Bytes that whole devices of metal or of the hypervisor delivered: what stands on others, and partitions, would count twice.

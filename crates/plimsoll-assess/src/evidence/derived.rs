@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plimsoll_explain::evidence::Figure;
 use plimsoll_model::experiment::LoadFacts;
-use plimsoll_model::observation::{PhaseRecord, Slice};
+use plimsoll_model::observation::{LoadResult, PhaseRecord, Slice};
 use plimsoll_model::plan::Plan;
 
 use super::{MACHINE, Sides, figures, operations, place};
@@ -84,8 +84,7 @@ fn generators_share(slice: &Slice) -> Option<f64> {
     if result.facts.as_ref().is_some_and(LoadFacts::measures_its_own_work) {
         return None;
     }
-    let had = result.elapsed_ns as f64 / 1e3 * f64::from(result.threads);
-    (had > 0.0).then(|| 100.0 * (result.user_us + result.system_us) as f64 / had)
+    LoadResult::busy_share([result]).map(|share| 100.0 * share)
 }
 
 /// Datagrams that a host sent beyond those that it got. Who asks for names sends one and gets one; who only receives sends none.

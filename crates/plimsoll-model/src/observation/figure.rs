@@ -99,6 +99,22 @@ impl LoadResult {
         self.elapsed_ns as f64 / 1e9
     }
 
+    /// So much, done while it went on, per second; absent where it took no time.
+    #[must_use]
+    pub fn per_second(&self, amount: f64) -> Option<f64> {
+        per_second(amount, self.seconds())
+    }
+
+    /// The share of their time in which the threads of these loads used a CPU; absent where they took no time.
+    pub fn busy_share<'a>(results: impl IntoIterator<Item = &'a Self>) -> Option<f64> {
+        let (mut busy, mut had) = (0.0, 0.0);
+        for result in results {
+            busy += (result.user_us + result.system_us) as f64;
+            had += result.elapsed_ns as f64 / 1e3 * f64::from(result.threads);
+        }
+        (had > 0.0).then(|| busy / had)
+    }
+
     /// Bits per second of the datagrams that were sent, each as long as those that arrived; absent where none arrived.
     #[must_use]
     pub fn offered_bits_per_second(&self) -> Option<f64> {
