@@ -101,15 +101,13 @@ fn in_file(experiment: &Experiment, phase: &Phase, kind: PhaseKind) -> Option<Du
     // The two rigs take turns.
     let rigs = if control.is_none() || idle && kind == PhaseKind::Drive { 1 } else { 2 };
     match &phase.kind {
-        PhaseWork::Settle(settle) => Some(settle.at_least.0),
         PhaseWork::Measure(_) | PhaseWork::Drive(_) => {
             let lasts = |load: &String| experiment.loads[load].kind.lasts();
             let longest =
                 phase.loads().iter().map(lasts).collect::<Option<Vec<Span>>>()?.into_iter().max()?;
             Some(longest.0 * rigs)
         }
-        PhaseWork::Do(_) | PhaseWork::Stop(_) | PhaseWork::Start(_) => Some(Duration::ZERO),
-        PhaseWork::Watch(_) | PhaseWork::Search(_) | PhaseWork::Steps(_) => None,
+        _ => phase.takes(),
     }
 }
 

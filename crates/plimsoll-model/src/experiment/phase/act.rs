@@ -1,5 +1,7 @@
 //! Doing things, one after the other.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,10 @@ impl PhaseType for DoActions {
 
     fn settings(&self) -> &'static [&'static str] {
         &["skip"]
+    }
+
+    fn takes(&self) -> Option<Duration> {
+        Some(Duration::ZERO)
     }
 
     fn records(&self, phase: &Phase) -> Vec<PhaseKind> {

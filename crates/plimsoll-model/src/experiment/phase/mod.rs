@@ -14,6 +14,7 @@ mod stop;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 pub use self::act::DoActions;
 pub use self::drive::DriveLoads;
@@ -120,6 +121,11 @@ trait PhaseType {
     /// What is recorded when it is carried out, in order; not what is recorded of the phases inside it.
     fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {
         Vec::new()
+    }
+
+    /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
+    fn takes(&self) -> Option<Duration> {
+        None
     }
 
     /// The loads that it runs.
@@ -244,6 +250,12 @@ impl Phase {
             PhaseWork::Steps(inner) => Some(&mut inner.phases),
             _ => None,
         }
+    }
+
+    /// How long it takes at least by itself, beside what its loads take; nothing where that is found out only by doing it.
+    #[must_use]
+    pub fn takes(&self) -> Option<Duration> {
+        self.kind.as_dyn().takes()
     }
 
     /// The loads that it runs.

@@ -1,5 +1,7 @@
 //! Coming to rest.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +48,10 @@ impl PhaseType for Settle {
 
     fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {
         vec![PhaseKind::Settle]
+    }
+
+    fn takes(&self) -> Option<Duration> {
+        Some(self.at_least.0)
     }
 
     /// The connections of the whole machine would be counted.

@@ -1,5 +1,7 @@
 //! Starting a service that was stopped.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,10 @@ impl PhaseType for StartInPhase {
 
     fn describe(&self, _phase: &Phase) -> String {
         format!("start {}", self.service)
+    }
+
+    fn takes(&self) -> Option<Duration> {
+        Some(Duration::ZERO)
     }
 
     fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {

@@ -1,5 +1,7 @@
 //! Stopping a service until a later phase starts it again.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,10 @@ impl PhaseType for StopInPhase {
 
     fn describe(&self, _phase: &Phase) -> String {
         format!("stop {}", self.service)
+    }
+
+    fn takes(&self) -> Option<Duration> {
+        Some(Duration::ZERO)
     }
 
     fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {
