@@ -227,11 +227,20 @@ impl HostError {
     pub fn advice(&self) -> Option<Cow<'static, str>> {
         let usual = self.usual_advice()?;
         Some(match root_lacks() {
-            Some(lacks) if usual.contains("as root") => {
+            Some(lacks) if self.needs_root() => {
                 format!("a root that has {lacks}, as outside of this container (--cap-add, or --privileged); usually: {usual}").into()
             }
             _ => usual.into(),
         })
+    }
+
+    /// Whether root could have done it.
+    fn needs_root(&self) -> bool {
+        match self {
+            Self::Forbidden(_) | Self::VolumeNeedsRoot { .. } | Self::Setting { forbidden: true, .. } => true,
+            Self::DropCaches { source } => is_permission(source),
+            _ => false,
+        }
     }
 
     fn usual_advice(&self) -> Option<&'static str> {

@@ -398,7 +398,7 @@ impl Rig {
         let ended: Vec<_> = processes.iter_mut().map(Process::end).collect();
         self.emulators.clear();
         if !ended.is_empty() {
-            tracing::debug!("{} hosts are gone after {} ms", ended.len(), began.elapsed().as_millis());
+            tracing::debug!("all hosts are gone after {} ms", began.elapsed().as_millis());
         }
         let ended: Result<(), HostError> = ended.into_iter().collect();
         self.groups.clear();

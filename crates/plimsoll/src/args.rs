@@ -47,7 +47,7 @@ pub struct Args {
     /// Say nothing on stderr but warnings and errors: no progress, no places of files.
     #[arg(long, short, global = true, env = "PLIMSOLL_QUIET", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub quiet: bool,
-    /// Say more on stderr: what hosts are made of, and how long each step of a trial takes.
+    /// Say more on stderr: how long hosts take to come and to go.
     #[arg(long, short, global = true, env = "PLIMSOLL_VERBOSE", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub verbose: bool,
 }

@@ -6,7 +6,7 @@
 mod init;
 mod scratch;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};

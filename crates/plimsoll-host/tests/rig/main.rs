@@ -24,7 +24,12 @@ const NOBODY: u32 = 65534;
 
 fn main() -> ExitCode {
     // What the stages say goes to the standard error, as in the program.
-    tracing_subscriber::fmt().without_time().with_level(false).with_target(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .without_time()
+        .with_level(false)
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        .init();
     if let Some(code) = plimsoll_host::stage(std::env::args_os()) {
         return code;
     }

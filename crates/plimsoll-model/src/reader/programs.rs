@@ -79,6 +79,11 @@ fn first(printed: &Printed, wanted: &str) -> Option<f64> {
     values(printed, wanted).first().copied()
 }
 
+/// What all values add up to; 0 where there are none.
+fn sum(printed: &Printed, wanted: &str) -> f64 {
+    values(printed, wanted).iter().fold(0.0, |sum, value| sum + value)
+}
+
 /// The first value of a series of times, in milliseconds.
 fn ms(printed: &Printed, wanted: &str) -> Option<f64> {
     let series = printed.all(wanted).into_iter().next()?;
@@ -115,7 +120,7 @@ pub(super) const POSTAL: Program = Program {
             let minutes = values(printed, "messages_per_minute");
             (!minutes.is_empty()).then(|| minutes.iter().sum())
         }),
-        lower("errors", "messages", |printed| Some(values(printed, "errors_per_minute").iter().sum())),
+        lower("errors", "messages", |printed| Some(sum(printed, "errors_per_minute"))),
     ],
 };
 
@@ -168,6 +173,6 @@ pub(super) const WRK: Program = Program {
         lower("latency_p99", "ms", |printed| ms(printed, "latency,percentile=99")),
         lower("latency_max", "ms", |printed| ms(printed, "latency,stat=max")),
         // All kinds; what did not happen is not told.
-        lower("errors", "requests", |printed| Some(values(printed, "errors").iter().sum())),
+        lower("errors", "requests", |printed| Some(sum(printed, "errors"))),
     ],
 };

@@ -24,7 +24,11 @@ fn a_run_is_found_by_what_is_said_of_it() {
     let labelled = ["run", &file, "--tag", "first", "--note", "before the new disk", "--format", "json"];
     let id = id_of(&lab.plimsoll(&labelled).exits(0));
     lab.plimsoll(&["run", &file, "--quiet"]).exits(0).says_nothing();
-    let verbose = lab.plimsoll(&["run", &file, "-v"]).exits(0).says("host client is up after ").says(" hosts are gone after ");
+    let verbose = lab
+        .plimsoll(&["run", &file, "-v"])
+        .exits(0)
+        .says("host server is up after ")
+        .says("all hosts are gone after ");
     assert!(!verbose.stderr.contains('\u{1b}'), "{}", verbose.stderr);
     let listed = lab.plimsoll(&["history", "--tag", "first"]).exits(0);
     listed.prints(&id).prints("short: held #first").prints("before the new disk").says("1 run with");
@@ -42,7 +46,7 @@ fn a_run_is_found_by_what_is_said_of_it() {
 
 #[test]
 fn what_a_process_of_the_programs_own_cannot_do_is_a_plain_line_on_stderr() {
-    let told = Lab::new().plimsoll_reading(&["agent", "load"], "{").exits(1);
+    let told = Lab::new().plimsoll_reading(&["agent", "load"], "{").exits(2);
     told.prints_nothing().says("the load's specification cannot be read: EOF");
     let told = Lab::new().plimsoll(&["agent", "exec", "null", "/no/such/program"]);
     assert_eq!(told.stderr, "/no/such/program: No such file or directory (os error 2)\n");
