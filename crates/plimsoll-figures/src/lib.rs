@@ -15,7 +15,6 @@
 //! assert_eq!((rate.values(), rate.unit.as_str()), (vec![219.43], "1/s"));
 //! ```
 #![warn(clippy::print_stderr)]
-
 #![forbid(unsafe_code)]
 
 mod coverage;
