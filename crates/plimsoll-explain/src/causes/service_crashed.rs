@@ -24,7 +24,8 @@ const ERRORS: [&str; 2] = ["errors.refused", "errors.reset"];
 fn find(known: &Known<'_>) -> Vec<Cause> {
     // A load generator ends the processes that it made by itself.
     let load = known.measured.load.as_ref();
-    let is_of_load = |it: &&GrownCalls| load.is_some_and(|(host, name)| it.owner == *host && it.process == *name);
+    let is_of_load =
+        |it: &&GrownCalls| load.is_some_and(|(host, name)| it.owner == *host && it.process == *name);
     let crashed: Vec<_> = by_calls::crashed(known).into_iter().filter(|it| !is_of_load(it)).collect();
     let Some(first) = crashed.first() else { return Vec::new() };
     let errors: Vec<CauseEvidence> =

@@ -8,14 +8,15 @@
 //! None of the kinds is claimed where even the best is off by far more than the scatter: where repeats of a number agree among themselves and
 //! not with the curve, or where residuals keep their signs from one number to the next.
 
+mod told;
+
 use super::least_squares::{self, Row};
 use super::structure::{Structure, structure};
 use super::{aicc, rms, without};
 use crate::input::{JudgeError, positive};
 use crate::stats::dist::t_quantile;
 use crate::stats::{bootstrap::widening, median, middle, rng::SmallRng};
-use crate::wording::{figure, p_value, percent};
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::verdict::Interval;
 use serde::{Deserialize, Serialize};
 
 const CONFIDENCE: f64 = 0.95;
@@ -481,127 +482,12 @@ impl Growth {
     pub fn time(&self, n: f64) -> f64 {
         self.curve.time(n)
     }
-
-    /// The verdict: `estimated`, with what the time is multiplied by when the workers are doubled; `undecided` when no kind describes the points.
-    #[must_use]
-    pub fn verdict(&self, metric: &str) -> Verdict {
-        if !self.is_described {
-            return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());
-        }
-        let range = format!("from {} to {} workers", self.smallest, self.largest);
-        let told = match (self.kind, self.each) {
-            (Kind::Constant, _) => format!("constant {range}"),
-            (Kind::Linear, each) => {
-                format!("linear {range}: each further one adds {}", figure(each.unwrap_or(0.0)))
-            }
-            (Kind::Power, _) => format!(
-                "{} than linear {range}: it goes with their number to the power {} ({} to {})",
-                if self.exponent > 1.0 { "worse" } else { "better" },
-                figure(self.exponent),
-                figure(self.exponent_interval.lo()),
-                figure(self.exponent_interval.hi())
-            ),
-            (Kind::Quadratic, each) => format!(
-                "linear and quadratic {range}: {} n + {} n²",
-                figure(each.unwrap_or(0.0)),
-                figure(self.squared.unwrap_or(0.0))
-            ),
-            (Kind::Knee, _) => self.of_knee(),
-        };
-        Verdict {
-            claim: "growth".into(),
-            metric: metric.into(),
-            outcome: Outcome::Estimated,
-            estimate: Some(self.doubling),
-            interval: Some(self.doubling_interval),
-            confidence: CONFIDENCE,
-            n: self.n,
-            reason: format!(
-                "{told}; twice as many take {} times as long at the end{}{}",
-                figure(self.doubling),
-                self.rival(),
-                self.unrepeated()
-            ),
-            expected: None,
-            holds: None,
-        }
-    }
-
-    /// Another kind that the points support nearly as well, and that says something else of doubling.
-    fn rival(&self) -> String {
-        let chosen = self.fits.iter().find(|fit| fit.kind == self.kind).map_or(f64::NAN, |fit| fit.aicc);
-        let differs = |fit: &&GrowthFit| {
-            let factor = fit.doubling / self.doubling;
-            fit.kind != self.kind && fit.aicc < chosen + EARNS && !(1.0 / DIFFERS..=DIFFERS).contains(&factor)
-        };
-        let best = self.fits.iter().filter(differs).min_by(|a, b| a.aicc.total_cmp(&b.aicc));
-        best.map_or_else(String::new, |fit| {
-            format!(
-                "; {} describes them about as well, with {} times: measure further numbers",
-                fit.kind.name(),
-                figure(fit.doubling)
-            )
-        })
-    }
-
-    /// That nothing is known of chance but from the curve itself.
-    fn unrepeated(&self) -> String {
-        if self.lack_of_fit.by_repeats || rms(&self.residuals) < EXACT {
-            return String::new();
-        }
-        "; numbers were not measured repeatedly, so that how much chance does is not known".into()
-    }
-
-    /// Why no kind describes the points, and what is sure of them all the same.
-    fn lacking(&self) -> String {
-        let LackOfFit { p, size, scatter, by_repeats } = self.lack_of_fit;
-        let name = self.kind.name();
-        let why = if !self.lack_of_fit.is_far() {
-            let hint =
-                if by_repeats { "" } else { "; measure each number three times, to tell that from scatter" };
-            format!("the best, {name}, is off by a factor of {}{hint}", figure(rms(&self.residuals).exp()))
-        } else if by_repeats {
-            format!(
-                "the best, {name}, is off by {} beyond the scatter, and repeats of a number differ by {} (lack of fit: p {})",
-                percent(size.exp_m1()),
-                percent(scatter.exp_m1()),
-                p_value(p)
-            )
-        } else {
-            format!(
-                "the best, {name}, is off by {}, in an order that chance seldom makes (p {})",
-                percent(size.exp_m1()),
-                p_value(p)
-            )
-        };
-        let Steepest { from, to, exponent } = self.steepest;
-        format!(
-            "no kind of growth describes {} points: {why}. From {} to {} workers the time goes with about their number to the power {}; it is \
-             steepest from {from} to {to}, to the power {}",
-            self.n,
-            self.smallest,
-            self.largest,
-            figure(self.exponent),
-            figure(exponent)
-        )
-    }
-
-    fn of_knee(&self) -> String {
-        let (knee, interval) = (self.knee.unwrap_or(0.0), self.knee_interval.unwrap_or(Interval(0.0, 0.0)));
-        let faster =
-            self.steeper.map_or_else(String::new, |ratio| format!("{} times as steep ", figure(ratio)));
-        format!(
-            "linear up to a knee near {} workers ({} to {}), worse beyond: {faster}from there to {}",
-            figure(knee),
-            figure(interval.lo()),
-            figure(interval.hi()),
-            self.largest
-        )
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::verdict::Outcome;
+
     use super::*;
 
     const NUMBERS: [f64; 7] = [40.0, 80.0, 200.0, 400.0, 800.0, 2_000.0, 4_000.0];

@@ -1,0 +1,126 @@
+//! The verdict on growth, in words.
+
+use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+
+use super::{CONFIDENCE, DIFFERS, EARNS, EXACT, Growth, GrowthFit, Kind, LackOfFit, Steepest};
+use crate::models::rms;
+use crate::wording::{figure, p_value, percent};
+
+impl Growth {
+    /// The verdict: `estimated`, with what the time is multiplied by when the workers are doubled; `undecided` when no kind describes the points.
+    #[must_use]
+    pub fn verdict(&self, metric: &str) -> Verdict {
+        if !self.is_described {
+            return Verdict::bare("growth", metric, Outcome::Undecided, self.n, self.lacking());
+        }
+        let range = format!("from {} to {} workers", self.smallest, self.largest);
+        let told = match (self.kind, self.each) {
+            (Kind::Constant, _) => format!("constant {range}"),
+            (Kind::Linear, each) => {
+                format!("linear {range}: each further one adds {}", figure(each.unwrap_or(0.0)))
+            }
+            (Kind::Power, _) => format!(
+                "{} than linear {range}: it goes with their number to the power {} ({} to {})",
+                if self.exponent > 1.0 { "worse" } else { "better" },
+                figure(self.exponent),
+                figure(self.exponent_interval.lo()),
+                figure(self.exponent_interval.hi())
+            ),
+            (Kind::Quadratic, each) => format!(
+                "linear and quadratic {range}: {} n + {} n²",
+                figure(each.unwrap_or(0.0)),
+                figure(self.squared.unwrap_or(0.0))
+            ),
+            (Kind::Knee, _) => self.of_knee(),
+        };
+        Verdict {
+            claim: "growth".into(),
+            metric: metric.into(),
+            outcome: Outcome::Estimated,
+            estimate: Some(self.doubling),
+            interval: Some(self.doubling_interval),
+            confidence: CONFIDENCE,
+            n: self.n,
+            reason: format!(
+                "{told}; twice as many take {} times as long at the end{}{}",
+                figure(self.doubling),
+                self.rival(),
+                self.unrepeated()
+            ),
+            expected: None,
+            holds: None,
+        }
+    }
+
+    /// Another kind that the points support nearly as well, and that says something else of doubling.
+    fn rival(&self) -> String {
+        let chosen = self.fits.iter().find(|fit| fit.kind == self.kind).map_or(f64::NAN, |fit| fit.aicc);
+        let differs = |fit: &&GrowthFit| {
+            let factor = fit.doubling / self.doubling;
+            fit.kind != self.kind && fit.aicc < chosen + EARNS && !(1.0 / DIFFERS..=DIFFERS).contains(&factor)
+        };
+        let best = self.fits.iter().filter(differs).min_by(|a, b| a.aicc.total_cmp(&b.aicc));
+        best.map_or_else(String::new, |fit| {
+            format!(
+                "; {} describes them about as well, with {} times: measure further numbers",
+                fit.kind.name(),
+                figure(fit.doubling)
+            )
+        })
+    }
+
+    /// That nothing is known of chance but from the curve itself.
+    fn unrepeated(&self) -> String {
+        if self.lack_of_fit.by_repeats || rms(&self.residuals) < EXACT {
+            return String::new();
+        }
+        "; numbers were not measured repeatedly, so that how much chance does is not known".into()
+    }
+
+    /// Why no kind describes the points, and what is sure of them all the same.
+    fn lacking(&self) -> String {
+        let LackOfFit { p, size, scatter, by_repeats } = self.lack_of_fit;
+        let name = self.kind.name();
+        let why = if !self.lack_of_fit.is_far() {
+            let hint =
+                if by_repeats { "" } else { "; measure each number three times, to tell that from scatter" };
+            format!("the best, {name}, is off by a factor of {}{hint}", figure(rms(&self.residuals).exp()))
+        } else if by_repeats {
+            format!(
+                "the best, {name}, is off by {} beyond the scatter, and repeats of a number differ by {} (lack of fit: p {})",
+                percent(size.exp_m1()),
+                percent(scatter.exp_m1()),
+                p_value(p)
+            )
+        } else {
+            format!(
+                "the best, {name}, is off by {}, in an order that chance seldom makes (p {})",
+                percent(size.exp_m1()),
+                p_value(p)
+            )
+        };
+        let Steepest { from, to, exponent } = self.steepest;
+        format!(
+            "no kind of growth describes {} points: {why}. From {} to {} workers the time goes with about their number to the power {}; it is \
+             steepest from {from} to {to}, to the power {}",
+            self.n,
+            self.smallest,
+            self.largest,
+            figure(self.exponent),
+            figure(exponent)
+        )
+    }
+
+    fn of_knee(&self) -> String {
+        let (knee, interval) = (self.knee.unwrap_or(0.0), self.knee_interval.unwrap_or(Interval(0.0, 0.0)));
+        let faster =
+            self.steeper.map_or_else(String::new, |ratio| format!("{} times as steep ", figure(ratio)));
+        format!(
+            "linear up to a knee near {} workers ({} to {}), worse beyond: {faster}from there to {}",
+            figure(knee),
+            figure(interval.lo()),
+            figure(interval.hi()),
+            self.largest
+        )
+    }
+}
