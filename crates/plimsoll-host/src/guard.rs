@@ -114,8 +114,11 @@ pub(crate) fn stage(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL).ok();
     }
     let entry = [MARK.as_bytes(), b"=", mark.as_encoded_bytes()].concat();
+    let mut without = 0;
     for _ in 0..ROUNDS {
-        if end_marked(&entry) == 0 {
+        without = if end_marked(&entry) == 0 { without + 1 } else { 0 };
+        // A process that is becoming another program just now has no environment that could be read: once more.
+        if without == 2 {
             return ExitCode::SUCCESS;
         }
         thread::sleep(PAUSE);
@@ -158,6 +161,12 @@ mod tests {
             |value: String| Command::new("sleep").arg("60").env(MARK, value).spawn().expect("it starts");
         let mut marked = sleeper(format!("test:{}", std::process::id()));
         let mut other = sleeper(format!("test:{}0", std::process::id()));
+        // A child that has just started its program has no environment yet.
+        let is_told =
+            |child: &Child| fs::read(format!("/proc/{}/environ", child.id())).is_ok_and(|it| !it.is_empty());
+        while !(is_told(&marked) && is_told(&other)) {
+            thread::sleep(PAUSE);
+        }
         assert_eq!(end_marked(entry.as_bytes()), 1);
         assert!(!marked.wait().expect("it ends").success());
         assert!(other.try_wait().expect("asked").is_none(), "it was left alone");
