@@ -11,6 +11,7 @@
 //! the machine does to both is no effect of the event.
 
 use plimsoll_judge::recovery::first_of_run;
+use plimsoll_judge::stats::median;
 use plimsoll_model::observation::{Arm, Interval, PhaseRecord, Slice, StepEvent, TrialRecord};
 use plimsoll_model::report::{EventRecovery, EventReport, RecoveryOutcome};
 
@@ -88,7 +89,7 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     if before.len() < IN_A_ROW {
         return Some(undecided(mean.max(0.0), lowest));
     }
-    let reference = median(before.iter().map(|window| window.rate).collect());
+    let reference = median(&before.iter().map(|window| window.rate).collect::<Vec<_>>());
     if after.len() < IN_A_ROW || reference <= 0.0 {
         return Some(undecided(reference, lowest));
     }
@@ -96,7 +97,7 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let nearly = reference * (1.0 - margin);
     let enough = nearly.min(worst).max(nearly * LEAST_OF_SCATTER);
     let latencies: Vec<f64> = before.iter().filter_map(|window| window.latency_ms).collect();
-    let usual = (paced && !latencies.is_empty()).then(|| median(latencies.clone()));
+    let usual = (paced && !latencies.is_empty()).then(|| median(&latencies));
     let longest = latencies.iter().copied().fold(0.0, f64::max);
     let bearable = usual.map_or(f64::INFINITY, |usual| (usual * (1.0 + margin)).max(longest));
     let states: Vec<(f64, f64)> = after
@@ -113,15 +114,6 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
         None => (RecoveryOutcome::NotRecovered, None),
     };
     Some(EventRecovery { outcome, after_s, latency_before_ms: usual, ..undecided(reference, lowest) })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[n / 2],
-        n => f64::midpoint(values[n / 2 - 1], values[n / 2]),
-    }
 }
 
 /// What was done in a stretch of time.
@@ -282,7 +274,9 @@ impl Course {
     fn new(slices: Vec<(f64, f64, f64)>, first: f64) -> Self {
         let before: Vec<f64> =
             slices.iter().filter(|(_, to, _)| *to <= first).map(|(.., figure)| *figure).collect();
-        Self { slices, before: median(before) }
+        // Nothing is known of before where there is no slice.
+        let before = if before.is_empty() { 0.0 } else { median(&before) };
+        Self { slices, before }
     }
 
     /// The figure at a moment over that before: the mean of the slices next to it on either side. 1 where nothing is known of before.

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::{amount, check_extent};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::Metric;
@@ -254,8 +255,8 @@ impl LoadType for DnsLoad {
     by_count_or_time!(questions);
 
     fn at_rate(&self, rate: f64) -> Option<LoadKind> {
-        let open = self.open.as_ref().filter(|open| open.is_constant())?;
-        Some(Self { open: Some(OpenLoop { rate, ..open.clone() }), ..self.clone() }.into())
+        let open = self.open.as_ref()?.at_rate(rate)?;
+        Some(Self { open: Some(open), ..self.clone() }.into())
     }
 
     fn usual_metric(&self) -> Metric {
@@ -285,10 +286,7 @@ impl LoadType for DnsLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "dns", key];
         at.aims_at_a_service()?;
-        if self.questions.is_some() == self.duration.is_some() {
-            let message = format!("the load `{}` does not say how long it goes on", at.name);
-            return Err(problem(path!["loads", at.name, "dns"], message, "either `questions` or `duration`"));
-        }
+        check_extent(at, "dns", ("questions", self.questions), self.duration)?;
         if let Some(questions) = self.questions {
             in_range(questions, 1, 1_000_000_000_000, here("questions"))?;
         }
@@ -323,8 +321,7 @@ impl LoadType for DnsLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        let many = self.questions.map(|n| format!("{n} questions"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("questions", self.questions), self.duration);
         let over = match self.over {
             DnsTransport::Udp => "UDP",
             DnsTransport::Tcp => "TCP",

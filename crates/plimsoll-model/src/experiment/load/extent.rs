@@ -1,5 +1,30 @@
 //! How much of a load is carried out.
 
+use super::LoadPlace;
+use crate::experiment::problem::{Checked, Part, problem};
+use crate::units::Span;
+
+/// Whether a load says either how many of something it carries out, under this key, or for how long.
+pub(super) fn check_extent(
+    at: &LoadPlace<'_>,
+    kind: &str,
+    (key, count): (&str, Option<u64>),
+    duration: Option<Span>,
+) -> Checked {
+    if count.is_some() == duration.is_some() {
+        let message = format!("the load `{}` does not say how long it goes on", at.name);
+        let expected = format!("either `{key}` or `duration`");
+        return Err(problem(path!["loads", at.name, kind], message, expected));
+    }
+    Ok(())
+}
+
+/// The same in words, such as `400 connections` or `2s`.
+pub(super) fn amount((key, count): (&str, Option<u64>), duration: Option<Span>) -> String {
+    let many = count.map(|count| format!("{count} {key}"));
+    many.or(duration.map(|span| span.to_string())).unwrap_or_default()
+}
+
 /// What is asked of a load whose extent is a number of something, or a duration.
 macro_rules! by_count_or_time {
     ($count:ident) => {

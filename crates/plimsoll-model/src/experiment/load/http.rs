@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::{amount, check_extent};
 use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
@@ -176,8 +177,8 @@ impl LoadType for HttpLoad {
     by_count_or_time!(connections);
 
     fn at_rate(&self, rate: f64) -> Option<LoadKind> {
-        let open = self.open.as_ref().filter(|open| open.is_constant())?;
-        Some(Self { open: Some(OpenLoop { rate, ..open.clone() }), ..self.clone() }.into())
+        let open = self.open.as_ref()?.at_rate(rate)?;
+        Some(Self { open: Some(open), ..self.clone() }.into())
     }
 
     fn usual_metric(&self) -> Metric {
@@ -214,13 +215,7 @@ impl LoadType for HttpLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let name = at.name;
         at.aims_at_a_service()?;
-        if self.connections.is_some() == self.duration.is_some() {
-            return Err(problem(
-                path!["loads", name, "http"],
-                format!("the load `{name}` does not say how long it goes on"),
-                "either `connections` or `duration`",
-            ));
-        }
+        check_extent(at, "http", ("connections", self.connections), self.duration)?;
         if let Some(connections) = self.connections {
             in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
         }
@@ -264,8 +259,7 @@ impl LoadType for HttpLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        let many = self.connections.map(|n| format!("{n} connections"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("connections", self.connections), self.duration);
         let (generators, concurrency) = (self.generators, self.concurrency);
         let version = match (self.version, self.tls) {
             (HttpVersion::Http1, false) => "HTTP",

@@ -4,6 +4,7 @@ use super::facts::{FactsType, Join};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::{amount, check_extent};
 use super::{Carrier, LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use crate::effect::{Effect, EffectKind};
 use crate::experiment::Metric;
@@ -136,13 +137,7 @@ impl LoadType for MessagingLoad {
                 "no `to` beside `messaging`",
             ));
         }
-        if self.rounds.is_some() == self.duration.is_some() {
-            return Err(problem(
-                path!["loads", at.name, "messaging"],
-                format!("the load `{}` does not say how long it goes on", at.name),
-                "either `rounds` or `duration`",
-            ));
-        }
+        check_extent(at, "messaging", ("rounds", self.rounds), self.duration)?;
         in_range(u64::from(self.groups), 1, 1000, here("groups"))?;
         in_range(u64::from(self.pairs), 1, 500, here("pairs"))?;
         in_range(u64::from(self.messages), 1, 1_000_000, here("messages"))?;
@@ -165,8 +160,7 @@ impl LoadType for MessagingLoad {
             Channel::Sockets => "sockets",
             Channel::Pipes => "pipes",
         };
-        let many = self.rounds.map(|n| format!("{n} rounds"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("rounds", self.rounds), self.duration);
         let groups = count(self.groups, "group");
         format!(
             "messages of {} bytes over {over}, {groups} of {pairs} sending and {pairs} receiving {}, {} each to each, {amount} on {}",

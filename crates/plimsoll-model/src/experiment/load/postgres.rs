@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::{amount, check_extent};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
@@ -134,8 +135,8 @@ impl LoadType for PostgresLoad {
     by_count_or_time!(transactions);
 
     fn at_rate(&self, rate: f64) -> Option<LoadKind> {
-        let open = self.open.as_ref().filter(|open| open.is_constant())?;
-        Some(Self { open: Some(OpenLoop { rate, ..open.clone() }), ..self.clone() }.into())
+        let open = self.open.as_ref()?.at_rate(rate)?;
+        Some(Self { open: Some(open), ..self.clone() }.into())
     }
 
     fn usual_metric(&self) -> Metric {
@@ -158,14 +159,7 @@ impl LoadType for PostgresLoad {
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "postgres", key];
         at.aims_at_a_service()?;
-        if self.transactions.is_some() == self.duration.is_some() {
-            let message = format!("the load `{}` does not say how long it goes on", at.name);
-            return Err(problem(
-                path!["loads", at.name, "postgres"],
-                message,
-                "either `transactions` or `duration`",
-            ));
-        }
+        check_extent(at, "postgres", ("transactions", self.transactions), self.duration)?;
         if let Some(transactions) = self.transactions {
             in_range(transactions, 1, 1_000_000_000_000, here("transactions"))?;
         }
@@ -185,8 +179,7 @@ impl LoadType for PostgresLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        let many = self.transactions.map(|n| format!("{n} transactions"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("transactions", self.transactions), self.duration);
         let script = match self.script {
             PostgresScript::TpcbLike => "like TPC-B",
             PostgresScript::SimpleUpdate => "simple updates",

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::amount;
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::open_loop::Arrivals;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
@@ -187,8 +188,7 @@ impl LoadType for SmtpLoad {
     }
 
     fn describe(&self, at: &LoadPlace<'_>) -> String {
-        let many = self.messages.map(|n| format!("{n} messages"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("messages", self.messages), self.duration);
         let rate = self.per_minute.map_or_else(String::new, |rate| format!(", {rate} a minute"));
         let (generators, sessions) = (self.generators, count(self.sessions, "session"));
         format!("mail {}, {generators} x {amount}, up to {sessions}{rate}", at.way())

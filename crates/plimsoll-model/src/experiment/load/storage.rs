@@ -4,6 +4,7 @@ use super::facts::{FactsType, Join};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::extent::{amount, check_extent};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, Target, count};
 use crate::effect::{Effect, EffectKind, word};
 use crate::experiment::Metric;
@@ -199,13 +200,7 @@ impl LoadType for StorageLoad {
             ));
         }
         let here = |key: &str| path!["loads", at.name, "storage", key];
-        if self.operations.is_some() == self.duration.is_some() {
-            return Err(problem(
-                path!["loads", at.name, "storage"],
-                format!("the load `{}` does not say how long it goes on", at.name),
-                "either `operations` or `duration`",
-            ));
-        }
+        check_extent(at, "storage", ("operations", self.operations), self.duration)?;
         in_range(u64::from(self.threads), 1, 64, here("threads"))?;
         in_range(u64::from(self.depth), 1, 1024, here("depth"))?;
         in_range(self.block.0, 512, 16 << 20, here("block"))?;
@@ -267,8 +262,7 @@ impl LoadType for StorageLoad {
             0.0 => "writes".to_owned(),
             _ => format!("{} reads among writes", self.reads),
         };
-        let many = self.operations.map(|n| format!("{n} operations"));
-        let amount = many.or(self.duration.map(|span| span.to_string())).unwrap_or_default();
+        let amount = amount(("operations", self.operations), self.duration);
         let threads = count(self.threads, "thread");
         let direct = if self.direct { ", past the page cache" } else { "" };
         format!(

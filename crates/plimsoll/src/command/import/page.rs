@@ -103,7 +103,7 @@ fn figures(name: &str, all: &[Series]) -> Rows {
             [only] => range(only.line, only.line),
         };
         let n = values.len();
-        let middle = median(values).map_or_else(String::new, halved);
+        let middle = median(&values).map_or_else(String::new, halved);
         vec![
             series.format.to_owned(),
             series.name(),

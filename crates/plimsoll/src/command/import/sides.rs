@@ -1,6 +1,7 @@
 //! Which figures are compared: those of two files, or of two calls of a tool in one.
 
 use plimsoll_import::figures::{Better, Figures, Point, Series};
+use plimsoll_judge::stats;
 
 use super::Imported;
 use crate::args::{Reading, Way};
@@ -177,22 +178,13 @@ fn beside(a: &Figures, b: &Figures, of_side: [&dyn Fn(&Point) -> bool; 2]) -> Ve
         let mut values = [chosen(first, of_side[0]).values, chosen(second, of_side[1]).values];
         values[1].iter_mut().for_each(|value| *value *= factor);
         let n = [values[0].len(), values[1].len()];
-        let [Some(before), Some(after)] = values.map(median) else { continue };
+        let [Some(before), Some(after)] = values.map(|values| median(&values)) else { continue };
         all.push(Beside { metric: first.name(), unit: first.unit.clone(), medians: [before, after], n });
     }
     all
 }
 
 /// The median; nothing of nothing.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    Some(if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    })
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| stats::median(values))
 }

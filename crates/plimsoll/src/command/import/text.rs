@@ -44,7 +44,7 @@ fn series(out: &mut dyn Write, all: &[Series]) -> io::Result<()> {
                 let values = series.values();
                 let least = values.iter().copied().fold(f64::INFINITY, f64::min);
                 let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let middle = median(values).unwrap_or(f64::NAN);
+                let middle = median(&values).unwrap_or(f64::NAN);
                 let (first, last) = (points[0].line, points[points.len() - 1].line);
                 let calls = points.last().map_or(1, |point| point.run) - points[0].run + 1;
                 let calls = if calls > 1 { format!(", {calls} calls") } else { String::new() };
