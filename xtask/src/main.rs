@@ -5,12 +5,14 @@
 mod browser;
 mod charts;
 mod circles;
+mod debian;
 mod faults;
 mod fuzz;
 mod guest_kernel;
 mod kinds;
 mod layers;
 mod licences;
+mod netperf;
 mod packages;
 mod python;
 mod shell;

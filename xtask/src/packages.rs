@@ -47,6 +47,18 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/iperf3", "iperf3"),
     ("/usr/bin/mpstat", "sysstat"),
     ("/usr/bin/vmstat", "procps"),
+    ("/usr/bin/hey", "hey"),
+    ("/usr/bin/h2load", "nghttp2-client"),
+    ("/usr/bin/iperf", "iperf"),
+    ("/usr/bin/mtr", "mtr-tiny"),
+    ("/usr/sbin/pchar", "pchar"),
+    ("/usr/sbin/hdparm", "hdparm"),
+    ("/usr/bin/perf", "linux-perf"),
+    ("/usr/bin/flent", "flent"),
+    ("/usr/bin/fping", "fping"),
+    ("/usr/bin/g++", "g++"),
+    ("/usr/include/benchmark/benchmark.h", "libbenchmark-dev"),
+    ("/usr/lib/python3/dist-packages/pytest_benchmark/__init__.py", "python3-pytest-benchmark"),
     ("/usr/lib/python3/dist-packages/prometheus_client/__init__.py", "python3-prometheus-client"),
 ];
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::sources::{check_lengths, sources};
-use crate::{browser, circles, guest_kernel, kinds, layers, licences, packages, python, shell};
+use crate::{browser, circles, guest_kernel, kinds, layers, licences, netperf, packages, python, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -18,6 +18,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     guest_kernel::fetch(&target)?;
+    netperf::fetch(&target)?;
     python::fetch(&target)?;
     browser::fetch(&target)?;
     format()?;

@@ -66,10 +66,14 @@ impl fmt::Debug for Format {
 /// How it is known that a format is read as the tool writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// Tests read output of the tool itself, of this version.
-    Tool(&'static str),
-    /// The tool could not be had; this documentation says how it writes.
+    /// Tests run the tool, and read what it printed in this version, too.
+    Run(&'static str),
+    /// Tests read what the tool printed in this version; running it would need more than Debian's packages.
+    Kept(&'static str),
+    /// The tool cannot be had; this documentation says how it writes.
     Documented(&'static str),
+    /// No tool writes it, or any: this is the rule.
+    Rule(&'static str),
 }
 
 /// A metric that is read from a format.

@@ -1,7 +1,9 @@
 //! Text of any length is read in memory that does not grow with it. This is a program of its own, so that nothing else counts.
 
 use std::fs;
-use std::io::{self, Read};
+use std::hint::black_box;
+use std::io::{self, BufRead, BufReader, Read};
+use std::time::{Duration, Instant};
 
 use plimsoll_import::figures::{self, Options};
 
@@ -44,26 +46,35 @@ fn sample(path: &str) -> String {
     fs::read_to_string(format!("{}/tests/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-#[test]
-fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
+/// Kinds of text: what stands above the lines, the lines that come again and again, and whether they have figures.
+fn kinds() -> Vec<(&'static str, String, String, bool)> {
     let vmstat = sample("samples/vmstat.txt");
     let (heading, rows) = vmstat.split_at(vmstat.match_indices('\n').nth(1).unwrap().0 + 1);
     let prose =
         "Nobody else is logged in, and a reboot is the only thing that helps (see below, 12 tries).\n\n";
     let csv = "alpha;108,43;7\nbeta;99,7;8\n";
-    for (what, head, lines, has_figures) in [
-        ("vmstat", heading, rows, true),
-        ("sar", "", &sample("samples/sar.txt"), true),
-        ("hdparm", "", &sample("samples/hdparm.txt"), true),
-        ("csv", "host;reads;writes\n", csv, true),
-        ("json", "", &sample("documented/k6-lines.json"), true),
-        ("tcpdump", "", &sample("pages/tcpdump-2001.txt"), false),
-        ("prose", "", prose, false),
-    ] {
-        let read = |left| {
-            let input = Repeated { head: head.as_bytes(), lines: lines.as_bytes(), at: 0, left };
-            figures::stream(input, &Options::default(), &mut |_| {}).unwrap()
-        };
+    let none = String::new;
+    vec![
+        ("vmstat", heading.to_owned(), rows.to_owned(), true),
+        ("sar", none(), sample("samples/sar.txt"), true),
+        ("hdparm", none(), sample("samples/hdparm.txt"), true),
+        ("csv", "host;reads;writes\n".to_owned(), csv.to_owned(), true),
+        ("json", none(), sample("documented/k6-lines.json"), true),
+        ("tcpdump", none(), sample("pages/tcpdump-2001.txt"), false),
+        ("prose", none(), prose.to_owned(), false),
+    ]
+}
+
+/// So many bytes of a kind.
+fn repeated<'t>(head: &'t str, lines: &'t str, left: usize) -> Repeated<'t> {
+    Repeated { head: head.as_bytes(), lines: lines.as_bytes(), at: 0, left }
+}
+
+#[test]
+fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
+    for (what, head, lines, has_figures) in kinds() {
+        let read =
+            |left| figures::stream(repeated(&head, &lines, left), &Options::default(), &mut |_| {}).unwrap();
         // What there is once, however long the text: the tables of the formats, the first stretches of lines.
         read(BYTES / 16);
         let before = peak();
@@ -71,5 +82,34 @@ fn text_of_any_length_is_read_in_memory_that_does_not_grow_with_it() {
         let grown = peak() - before;
         assert!(grown < MAY_GROW, "{what}: {grown} bytes more for {BYTES} bytes");
         assert_eq!(coverage.figures > 10_000, has_figures, "{what}: {coverage:?}");
+    }
+    reading_takes_no_more_than_some_times_what_finding_its_words_takes();
+}
+
+/// So many times the words' own time is a defect, however busy the machine is: a search that begins again with each line, or a copy of all. It takes about
+/// as long as they, or less.
+const SOME_TIMES: u32 = 10;
+
+/// How fast in MB/s stands in docs/benchmarks.md; here it is set against what any program does that looks at each word, in the same process.
+fn reading_takes_no_more_than_some_times_what_finding_its_words_takes() {
+    for (what, head, lines, _) in kinds() {
+        let least = |run: &dyn Fn()| -> Duration {
+            let timed = (0..3).map(|_| {
+                let begin = Instant::now();
+                run();
+                begin.elapsed()
+            });
+            timed.min().unwrap()
+        };
+        let all = || repeated(&head, &lines, BYTES / 8);
+        let words = least(&|| {
+            let lines = BufReader::new(all()).split(b'\n').map(Result::unwrap);
+            let words: usize =
+                lines.map(|line| String::from_utf8_lossy(&line).split_whitespace().count()).sum();
+            black_box(words);
+        });
+        let read = least(&|| drop(figures::stream(all(), &Options::default(), &mut |_| {}).unwrap()));
+        println!("{what}: {read:?}, its words {words:?}");
+        assert!(read < words * SOME_TIMES, "{what}: {read:?}, finding its words {words:?}");
     }
 }

@@ -18,7 +18,7 @@ use crate::observation::{Arm, ErrorKind, Fault, MailBalance, Percentiles, PhaseK
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome};
 
-pub use environment::{Environment, LinkReport, Machine, ProgramVersion, VmstatReport};
+pub use environment::{Environment, KernelConfig, LinkReport, Machine, ProgramVersion, VmstatReport};
 pub use events::{EventRecovery, EventReport, RecoveryOutcome};
 pub use finding::Finding;
 pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};

@@ -1,6 +1,8 @@
 //! What a run was measured on, in lines of a name and a text; and what the machine did, in rows.
 
-use plimsoll_model::report::{LinkReport, Machine, ProgramVersion, RunReport, VmstatReport};
+use std::collections::BTreeMap;
+
+use plimsoll_model::report::{KernelConfig, LinkReport, Machine, ProgramVersion, RunReport, VmstatReport};
 
 use crate::number::{figure, median, percent, sorted};
 
@@ -22,6 +24,9 @@ pub(crate) fn lines(report: &RunReport) -> Vec<(String, String)> {
         let kernel: Vec<String> = built.into_iter().chain(started).collect();
         if !kernel.is_empty() {
             lines.push(("kernel".to_owned(), kernel.join("; ")));
+        }
+        if let Some(config) = &machine.kernel_config {
+            lines.push(("kernel config".to_owned(), of_config(config)));
         }
         if !machine.changed_sysctls.is_empty() {
             lines.push(("changed sysctls".to_owned(), changed(machine)));
@@ -61,6 +66,29 @@ fn of_machine(machine: &Machine) -> String {
     let memory = format!("{} memory{swap}", size(machine.memory_bytes));
     let told = [kernel, machine.os.clone(), Some(cpus), Some(memory), machine.virtualization.clone()];
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// So many digits of a hash are told; the JSON has all.
+const HASH_DIGITS: usize = 12;
+
+/// `HZ=250, PREEMPT_NONE; not Kconfig's default: KFENCE; /proc/config.gz, SHA-256 0123456789ab...`.
+fn of_config(config: &KernelConfig) -> String {
+    let said = |(name, value): (&String, &String)| match value.as_str() {
+        "y" => name.clone(),
+        value => format!("{name}={value}"),
+    };
+    let named = |all: &BTreeMap<String, String>, wanted: &dyn Fn(&str) -> bool| {
+        all.iter().filter(|(name, _)| wanted(name)).map(said).collect::<Vec<_>>().join(", ")
+    };
+    // What everybody asks for first, and otherwise what is not as usual.
+    let first = |name: &str| name == "HZ" || name.starts_with("PREEMPT") || name.ends_with("_MITIGATIONS");
+    let usual = named(&config.options, &first);
+    let changed = named(&config.changed, &|name| !first(name) || !config.options.contains_key(name));
+    let digits = config.sha256.get(..HASH_DIGITS).unwrap_or(&config.sha256);
+    let from = format!("{}, SHA-256 {digits}...", config.source);
+    let changed = (!changed.is_empty()).then(|| format!("not Kconfig's default: {changed}"));
+    let told = [Some(usual).filter(|usual| !usual.is_empty()), changed, Some(from)];
+    told.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// Bytes in the unit that fits: `23.5 GiB`.

@@ -15,6 +15,7 @@ use std::io;
 use std::net::TcpListener;
 
 pub use guard::{Guard, Token};
+pub use maud::Markup;
 pub use site::{Loaded, Runs};
 
 /// Answers requests for as long as the process lives.

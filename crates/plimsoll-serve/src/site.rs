@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use maud::Markup;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
@@ -30,6 +31,18 @@ pub trait Runs: Send + Sync + 'static {
     /// # Errors
     /// Why it cannot be read, in a sentence.
     fn load(&self, store: &Store, run: &str) -> Result<Loaded, String>;
+
+    /// The page of a run that was imported, with this above it; nothing where the run was measured.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String>;
+
+    /// The page of two runs against each other, of which at least one was imported; nothing where both were measured.
+    ///
+    /// # Errors
+    /// Why they cannot be compared, in a sentence.
+    fn against(&self, store: &Store, runs: [&str; 2], above: &Markup) -> Result<Option<Markup>, String>;
 
     /// What differed between the machines of two runs, one sentence each.
     ///

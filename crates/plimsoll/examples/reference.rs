@@ -85,10 +85,14 @@ fn formats() -> String {
         .to_owned();
     for format in ALL {
         let checked = match format.checked {
-            Checked::Tool(version) => format!("Tests read output of the tool itself, version {version}."),
-            Checked::Documented(source) => {
-                format!("Read as documented, the tool itself was not run: {source}.")
+            Checked::Run(version) => {
+                format!("Tests run the tool, and read what version {version} printed.")
             }
+            Checked::Kept(version) => format!("Tests read what the tool printed, version {version}."),
+            Checked::Documented(source) => {
+                format!("From its documentation, since the tool cannot be had: {source}.")
+            }
+            Checked::Rule(rule) => format!("No tool of its own: {rule}."),
         };
         let _ = write!(text, "\n## {}\n\n{}: `{}`. {checked}\n", format.name, format.tool, format.command);
         if let Some(command) = format.elsewhere() {

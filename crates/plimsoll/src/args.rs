@@ -272,6 +272,8 @@ pub enum PageFormat {
     Json,
     /// One page with charts, for a browser.
     Html,
+    /// A report for a mailing list: plain text of at most 72 columns.
+    Mail,
 }
 
 /// Arguments of `list`.

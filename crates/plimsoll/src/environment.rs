@@ -112,6 +112,7 @@ fn machine(host: String, found: &Inventory, inventory: serde_json::Value) -> Mac
         kernel: found.kernel.release.clone(),
         compiler: found.kernel.compiler.clone(),
         command_line: found.kernel.command_line.clone(),
+        kernel_config: found.kernel.config.clone(),
         os: found.os.clone(),
         cpu: found.cpus.model.clone(),
         cpus: found.cpus.count,

@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("concurrency", "", &[], "`Concurrency Level`"),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Tool("2.3"),
+    checked: Checked::Run("2.3"),
     text: Some(Text {
         marks: &["ApacheBench", "Requests per second:", "Time per request:"],
         start: |line| {

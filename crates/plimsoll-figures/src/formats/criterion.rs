@@ -20,12 +20,13 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("summary_time", "ns", &["benchmark", "stat"], "`mean` and `median`, of JSON only"),
     ],
     main: &["time"],
-    checked: Checked::Documented(
-        "https://bheisler.github.io/criterion.rs/book, `Command-Line Output` and `External Tools`",
-    ),
+    checked: Checked::Kept("0.5.1; the JSON lines of `cargo criterion` as https://bheisler.github.io/criterion.rs/book has them"),
     text: Some(Text {
-        marks: &["time:   [", "time: ["],
-        start: |line| bracket(line.text).map(|_| Start::Within),
+        marks: &["time:   [", "time: [", "Benchmarking "],
+        start: |line| {
+            let stage = line.after("Benchmarking ").is_some_and(|rest| name_before_stage(rest).is_some());
+            (stage || bracket(line.text).is_some()).then_some(Start::Within)
+        },
         opening: None,
         reader: |_| Box::<Criterion>::default(),
     }),
@@ -43,31 +44,49 @@ fn bracket(text: &str) -> Option<(&str, [(f64, &'static str); 3])> {
     (words.len() == 6).then(|| Some((name.trim(), [time(0)?, time(2)?, time(4)?])))?
 }
 
+/// `fib 20: Analyzing`: the name of the benchmark before what is done with it.
+fn name_before_stage(text: &str) -> Option<&str> {
+    let (name, stage) = text.rsplit_once(": ")?;
+    let known = ["Warming up for ", "Collecting ", "Analyzing"];
+    known.iter().any(|known| stage.starts_with(known)).then_some(name)
+}
+
+/// Whether it is a part of a change: `time:   [-45.029% -15.544% +31.211%] (p = 0.46 > 0.05)`.
+fn is_change(text: &str) -> bool {
+    let part = text.strip_prefix("time:").or_else(|| text.strip_prefix("thrpt:"));
+    part.is_some_and(|rest| rest.trim_start().starts_with('[') && rest.contains('%'))
+}
+
 #[derive(Default)]
 struct Criterion {
-    /// The name of the benchmark, where it stood in a line of its own because it is long.
+    /// The name of the benchmark, as it stood before its stages.
     name: Option<String>,
+    /// The line above, which is the name where that is long; a terminal shows no stages.
+    above: Option<String>,
 }
 
 impl Reader for Criterion {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
         if let Some((name, times)) = bracket(line.text) {
-            let named = self.name.take();
-            let name = if name.is_empty() { named.as_deref().unwrap_or_default() } else { name };
+            let (named, above) = (self.name.take(), self.above.take());
+            let name = if name.is_empty() { named.or(above).unwrap_or_default() } else { name.to_owned() };
             for (bound, (value, its_unit)) in BOUNDS.iter().zip(times) {
                 let labels: Vec<(&'static str, &str)> =
-                    [("benchmark", name)].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
+                    [("benchmark", name.as_str())].into_iter().chain(bound.map(|bound| ("bound", bound))).collect();
                 out.put("time", value, its_unit, &labels);
             }
             return Fit::Mine;
         }
         if let Some(name) = line.after("Benchmarking ") {
-            let done =
-                name.strip_suffix(": Analyzing").or_else(|| name.strip_suffix(": Collecting 100 samples"));
-            self.name = Some(done.unwrap_or(name).to_owned());
+            self.name = Some(name_before_stage(name).unwrap_or(name).to_owned());
             return Fit::Mine;
         }
-        const KNOWN: [&str; 8] = [
+        let is_name = self.name.as_deref() == Some(line.text);
+        if is_name || is_change(line.text) {
+            return Fit::Mine;
+        }
+        const KNOWN: [&str; 9] = [
+            "Gnuplot not found",
             "change:",
             "Performance has",
             "No change in",
@@ -83,7 +102,12 @@ impl Reader for Criterion {
         if outliers || KNOWN.iter().any(|known| line.text.starts_with(known)) {
             return Fit::Mine;
         }
+        self.above = Some(line.text.to_owned());
         Fit::Foreign
+    }
+
+    fn blank(&mut self) {
+        self.above = None;
     }
 }
 

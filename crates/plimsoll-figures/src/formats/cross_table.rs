@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "each number of a cell; several of a cell (`219 221 218` between `|`, or `219/221/218`) are repetitions, which a verdict on interaction needs",
     )],
     main: &["value"],
-    checked: Checked::Documented(
+    checked: Checked::Rule(
         "a line of names above, then lines of a name and as many cells; cells between `|`, tabs, or two blanks",
     ),
     text: Some(Text {

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "each column of numbers, or those that `--column` names; the first column of text, where there is one, as `row`",
     )],
     main: &["value", "values"],
-    checked: Checked::Documented("RFC 4180; also with semicolons or tabs, and then with decimal commas"),
+    checked: Checked::Rule("RFC 4180; also with semicolons or tabs, and then with decimal commas"),
     text: Some(Text {
         marks: &[],
         start: |_| None,

@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("cpu", "%", &["job", "mode"], "`usr_cpu`, `sys_cpu`"),
     ],
     main: &["throughput"],
-    checked: Checked::Tool("3.33"),
+    checked: Checked::Run("3.33"),
     json: Some(Document { is: |json| json.has(&["fio version", "jobs"]), read: document, by_line: false }),
     ..Format::EMPTY
 };

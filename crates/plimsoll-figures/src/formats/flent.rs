@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "each series of `results`, over `x_values` in seconds; the unit is that of `SERIES_META`, where it is told",
     )],
     main: &["value"],
-    checked: Checked::Tool("2.1.1"),
+    checked: Checked::Run("2.1.1"),
     json: Some(Document {
         is: |json| json.has(&["metadata", "results", "x_values"]),
         read: document,

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("bytes_per_second", "B/s", &["benchmark"], "`bytes_per_second`"),
     ],
     main: &["real_time"],
-    checked: Checked::Tool("1.7.1"),
+    checked: Checked::Run("1.7.1"),
     json: Some(Document {
         is: |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());

@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::higher("client_requests_per_second", "1/s", &["stat"], "`req/s` of the clients"),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Tool("1.52.0"),
+    checked: Checked::Run("1.52.0"),
     text: Some(Text {
         marks: &["starting benchmark...", "finished in "],
         start: |line| {

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "`Time`; the groups and whether they were processes or threads, where the line above tells",
     )],
     main: &["time"],
-    checked: Checked::Tool("2.4"),
+    checked: Checked::Run("2.4"),
     text: Some(Text {
         marks: &["Running in ", "Running with ", "Time: "],
         start: |line| (heading(line).is_some() || time(line).is_some()).then_some(Start::Within),

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["buffered_read", "cached_read"],
-    checked: Checked::Tool("9.65"),
+    checked: Checked::Run("9.65"),
     text: Some(Text {
         marks: &["Timing ", "/dev/"],
         start: |line| {

@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("responses", "", &["status"], "`Status code distribution`"),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Tool("0.1.4"),
+    checked: Checked::Run("0.1.4"),
     text: Some(Text {
         marks: &["Total:"],
         start: |line| is_total(line.text).then_some(Start::Within),

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("cpu_time", "s", &["command", "mode"], "`user` and `system`"),
     ],
     main: &["time", "run_time,stat=mean"],
-    checked: Checked::Tool("1.15.0"),
+    checked: Checked::Run("1.15.0"),
     text: Some(Text {
         marks: &["Benchmark ", "Time (mean"],
         start: |line| {

@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
         "each column, by the name that stands above it; of the first report, which is the mean since the start of the machine, with `since=boot` (in text)",
     )],
     main: &["%util", "util", "tps"],
-    checked: Checked::Tool("sysstat 12.6.1"),
+    checked: Checked::Run("sysstat 12.6.1"),
     text: Some(Text {
         marks: &["avg-cpu:", "Device"],
         start: |line| (is_cpu(line.text) || is_devices(line.text)).then_some(Start::Within),

@@ -29,7 +29,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("datagrams", "", &["stream", "side"], "`Total Datagrams`"),
     ],
     main: &["bits_per_second,stream=SUM", "bits_per_second,side=server", "bits_per_second"],
-    checked: Checked::Tool("2.1.8"),
+    checked: Checked::Run("2.1.8"),
     text: Some(Text {
         marks: &["Client connecting to", "Server listening on", " connected with ", " sec "],
         start: |line| {

@@ -34,7 +34,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("cpu", "%", &["of"], "`cpu_utilization_percent`, in JSON only"),
     ],
     main: &["bits_per_second,stream=SUM,side=receiver", "bits_per_second,side=receiver", "bits_per_second"],
-    checked: Checked::Tool("3.12"),
+    checked: Checked::Run("3.12"),
     text: Some(Text {
         marks: &["Connecting to host", "Server listening on 5201", " sec ", "[ ID] Interval"],
         start: |line| {

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["score"],
-    checked: Checked::Tool("1.37"),
+    checked: Checked::Kept("1.37"),
     text: Some(Text {
         marks: &["Benchmark"],
         start: |line| is_heading(line.text).then_some(Start::Head),

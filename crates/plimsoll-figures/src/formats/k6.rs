@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("iterations", "", &[], "the count of `iterations`"),
     ],
     main: &["requests_per_second", "request_time"],
-    checked: Checked::Tool("0.57.0"),
+    checked: Checked::Kept("0.57.0"),
     text: Some(Text {
         marks: &["http_req_duration", "http_reqs", "http_req_failed", "iterations."],
         start: |line| row(line.text).is_some().then_some(Start::Within),

@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "each column, by the name that stands above it; averages with `stat=mean`. In JSON each field of `cpu-load`",
     )],
     main: &["%sys,cpu=all", "sys,cpu=all,table=cpu-load"],
-    checked: Checked::Tool("sysstat 12.6.1"),
+    checked: Checked::Run("sysstat 12.6.1"),
     text: Some(Text {
         marks: &["%soft"],
         start: |line| sysstat::heading(line.text).filter(|names| is_heading(names)).map(|_| Start::Within),

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["rtt,stat=mean"],
-    checked: Checked::Tool("0.95"),
+    checked: Checked::Run("0.95"),
     text: Some(Text {
         marks: &["Loss%"],
         start: |line| (line.text.starts_with("HOST:") && line.text.contains("Loss%")).then_some(Start::Head),

@@ -16,7 +16,16 @@ pub(super) const FORMAT: Format = Format {
             "`Throughput` of STREAM tests in 10^6 bits/s; of UDP both sides",
         ),
         Measured::higher("transactions_per_second", "1/s", &[], "`Trans. Rate` of RR tests"),
+        Measured::higher("interval_bits_per_second", "Mbit/s", &[], "`Interim result`, with `-D`"),
+        Measured::higher("interval_transactions_per_second", "1/s", &[], "`Interim result` of RR tests"),
         Measured::plain("duration", "s", &[], "`Elapsed Time`"),
+        Measured::plain("cpu", "%", &["side"], "`Utilization`, `CPU`, with `-c` and `-C`; what was not measured is left out"),
+        Measured::lower(
+            "service_demand",
+            "us/KB, us/Tr",
+            &["side"],
+            "`Service Demand`, `S.dem`: CPU time for a KB of 1024 bytes, or for a transaction",
+        ),
         Measured::lower(
             "latency",
             "us",
@@ -31,7 +40,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["bits_per_second", "transactions_per_second"],
-    checked: Checked::Documented("netperf 2.7, doc/netperf.texi (no package in Debian main)"),
+    checked: Checked::Run("2.7.0"),
     text: Some(Text {
         marks: &[" TEST ", " TEST,", "THROUGHPUT="],
         start: |line| {
@@ -52,6 +61,8 @@ enum Kind {
     Stream,
     Datagrams,
     Transactions,
+    /// Whatever the options of `-t omni` say: its row tells the unit.
+    Omni,
 }
 
 /// `MIGRATED TCP STREAM TEST from 0.0.0.0 ...`, `TCP REQUEST/RESPONSE TEST to ...`.
@@ -59,15 +70,43 @@ fn kind(text: &str) -> Option<Kind> {
     let (name, rest) = text.split_once(" TEST")?;
     let follows = rest.is_empty() || rest.starts_with([' ', ',', ':']);
     let upper = name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b' ' | b'/' | b'_'));
-    (upper && follows).then_some(())?;
-    if name.contains("REQUEST/RESPONSE") || name.contains("TCP_RR") || name.contains("CONNECT") {
+    // The one test with small letters in its name.
+    let connects = name.ends_with("TCP Connect/Request/Response");
+    // `OMNI Send`, `OMNI Send|Recv`.
+    let omni = name.starts_with("OMNI ") || name.starts_with("MIGRATED OMNI ");
+    ((upper || connects || omni) && follows).then_some(())?;
+    if omni {
+        Some(Kind::Omni)
+    } else if connects
+        || name.contains("REQUEST/RESPONSE")
+        || name.contains("TCP_RR")
+        || name.contains("CONNECT")
+    {
         Some(Kind::Transactions)
     } else if name.contains("UDP") && name.contains("STREAM") {
         Some(Kind::Datagrams)
     } else {
-        name.contains("STREAM")
-            .then_some(Kind::Stream)
-            .or_else(|| name.contains("MAERTS").then_some(Kind::Stream))
+        ["STREAM", "MAERTS", "SENDFILE"].iter().any(|word| name.contains(word)).then_some(Kind::Stream)
+    }
+}
+
+/// The metric and the unit of a throughput, by the unit that netperf tells.
+fn throughput(unit: &str) -> Option<(&'static str, &'static str)> {
+    match unit {
+        "10^6bits/s" => Some(("bits_per_second", "Mbit/s")),
+        "Trans/s" => Some(("transactions_per_second", "1/s")),
+        _ => None,
+    }
+}
+
+/// Of the local and of the remote side: how busy its CPUs were, and what a unit of work took of them. -1 stands for what was not measured.
+fn of_sides(columns: &[f64], unit: &str, out: &mut Out<'_>) {
+    let [local, remote, local_demand, remote_demand] = columns else { return };
+    for (side, cpu, demand) in [("local", local, local_demand), ("remote", remote, remote_demand)] {
+        if *cpu >= 0.0 && *demand >= 0.0 {
+            out.put("cpu", *cpu, "%", &[("side", side)]);
+            out.put("service_demand", *demand, unit, &[("side", side)]);
+        }
     }
 }
 
@@ -90,9 +129,29 @@ impl Reader for Netperf {
             return self.keyed(key, value, out);
         }
         let words: Vec<&str> = line.words().collect();
+        if let ["Interim", "result:", rate, unit, "over", ..] = words.as_slice()
+            && let (Some(rate), Some((metric, unit))) = (number(rate), throughput(unit))
+        {
+            out.put(&format!("interval_{metric}"), rate, unit, &[]);
+            return Fit::Mine;
+        }
+        if let (Some(Kind::Omni), 0, [_, _, _, seconds, rate, unit]) = (self.kind, self.rows, words.as_slice())
+            && let (Some(seconds), Some(rate), Some((metric, unit))) =
+                (number(seconds), number(rate), throughput(unit))
+        {
+            self.rows += 1;
+            out.put(metric, rate, unit, &[]);
+            out.put("duration", seconds, "s", &[]);
+            return Fit::Mine;
+        }
+        // That a confidence was not achieved.
+        if self.kind.is_some() && line.text.starts_with("!!!") {
+            return Fit::Mine;
+        }
         let values: Option<Vec<f64>> = words.iter().map(|word| number(word)).collect();
         let Some(values) = values else {
-            const HEADING: [&str; 14] = [
+            const HEADING: [&str; 15] = [
+                "Final",
                 "Recv",
                 "Socket",
                 "Size",
@@ -119,9 +178,10 @@ impl Netperf {
     fn row(&mut self, values: &[f64], out: &mut Out<'_>) -> Fit {
         self.rows += 1;
         match (self.kind, self.rows, values) {
-            (Some(Kind::Stream), 1, [_, _, _, seconds, rate]) => {
+            (Some(Kind::Stream), 1, [_, _, _, seconds, rate, cpu @ ..]) if matches!(cpu.len(), 0 | 4) => {
                 out.put("bits_per_second", *rate, "Mbit/s", &[]);
                 out.put("duration", *seconds, "s", &[]);
+                of_sides(cpu, "us/KB", out);
             }
             (Some(Kind::Datagrams), 1, [_, _, seconds, _, _, rate]) => {
                 out.put("bits_per_second", *rate, "Mbit/s", &[("side", "sender")]);
@@ -130,9 +190,12 @@ impl Netperf {
             (Some(Kind::Datagrams), 2, [_, _, _, rate]) => {
                 out.put("bits_per_second", *rate, "Mbit/s", &[("side", "receiver")]);
             }
-            (Some(Kind::Transactions), 1, [_, _, _, _, seconds, rate]) => {
+            (Some(Kind::Transactions), 1, [_, _, _, _, seconds, rate, cpu @ ..])
+                if matches!(cpu.len(), 0 | 4) =>
+            {
                 out.put("transactions_per_second", *rate, "1/s", &[]);
                 out.put("duration", *seconds, "s", &[]);
+                of_sides(cpu, "us/Tr", out);
             }
             // The sizes of the other side's buffers.
             (Some(Kind::Transactions), 2, [_, _]) => {}
@@ -157,15 +220,17 @@ impl Netperf {
         }
         let Some(value) = number(value.trim()) else { return Fit::Mine };
         match key {
-            "THROUGHPUT" => match (self.unit.as_deref(), self.kind) {
-                (Some("10^6bits/s"), _) | (None, Some(Kind::Stream | Kind::Datagrams)) => {
-                    out.put("bits_per_second", value, "Mbit/s", &[]);
-                }
-                (Some("Trans/s"), _) | (None, Some(Kind::Transactions)) => {
-                    out.put("transactions_per_second", value, "1/s", &[]);
-                }
-                _ => return Fit::Foreign,
-            },
+            "THROUGHPUT" => {
+                let of_kind = match self.kind {
+                    Some(Kind::Stream | Kind::Datagrams) => Some("10^6bits/s"),
+                    Some(Kind::Transactions) => Some("Trans/s"),
+                    Some(Kind::Omni) | None => None,
+                };
+                let Some((metric, unit)) = self.unit.as_deref().or(of_kind).and_then(throughput) else {
+                    return Fit::Foreign;
+                };
+                out.put(metric, value, unit, &[]);
+            }
             "ELAPSED_TIME" => out.put("duration", value, "s", &[]),
             "MEAN_LATENCY" => out.put("latency", value, "us", &[("stat", "mean")]),
             "MIN_LATENCY" => out.put("latency", value, "us", &[("stat", "min")]),

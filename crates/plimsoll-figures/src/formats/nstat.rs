@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
         "each counter, by its name; the rate beside it, where one is shown, with `stat=rate` in 1/s",
     )],
     main: &["TcpRetransSegs"],
-    checked: Checked::Tool("iproute2 6.1.0"),
+    checked: Checked::Run("iproute2 6.1.0"),
     text: Some(Text {
         marks: &["#kernel"],
         start: |line| (line.text == "#kernel").then_some(Start::Head),

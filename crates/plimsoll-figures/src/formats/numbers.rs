@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "each number of a line that has nothing but numbers, with an optional unit behind a single one",
     )],
     main: &["value"],
-    checked: Checked::Documented("a list of numbers between blanks or semicolons"),
+    checked: Checked::Rule("a list of numbers between blanks or semicolons"),
     text: Some(Text {
         marks: &[],
         start: |_| None,

@@ -26,16 +26,18 @@ pub(super) const FORMAT: Format = Format {
             &["percentile"],
             "`Response time distribution`, `latencyPercentiles`",
         ),
+        Measured::lower("first_byte_time", "s", &["percentile"], "`firstBytePercentiles`, in JSON only"),
         Measured::plain("duration", "s", &[], "`Total`"),
         Measured::plain("responses", "", &["status"], "`Status code distribution`"),
+        Measured::lower("errors", "", &["kind"], "`Error distribution`"),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Documented("https://github.com/hatoo/oha, README.md and src/printer.rs"),
+    checked: Checked::Kept("1.16.0"),
     text: Some(Text {
         marks: &["Success rate:"],
         start: |line| line.text.starts_with("Success rate:").then_some(Start::Head),
         opening: None,
-        reader: |_| Box::new(Oha),
+        reader: |_| Box::<Oha>::default(),
     }),
     json: Some(Document {
         is: |json| json.get("summary").is_some_and(|summary| summary.has(&["requestsPerSec", "successRate"])),
@@ -48,7 +50,17 @@ pub(super) const FORMAT: Format = Format {
 const STATS: [(&str, &str, &str); 3] =
     [("Average", "average", "mean"), ("Fastest", "fastest", "min"), ("Slowest", "slowest", "max")];
 
-struct Oha;
+#[derive(Default)]
+struct Oha {
+    /// Whether the lines are those of `Error distribution`.
+    errors: bool,
+}
+
+/// `[20] Connection refused (os error 111)`: what failed, and how many times.
+fn error(text: &str) -> Option<(&str, f64)> {
+    let (count, kind) = text.strip_prefix('[')?.split_once("] ")?;
+    Some((kind, number(count)?))
+}
 
 impl Reader for Oha {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
@@ -60,7 +72,15 @@ impl Reader for Oha {
             out.put("responses", count, "", &[("status", status)]);
             return Fit::Mine;
         }
+        if let Some((kind, count)) = error(line.text).filter(|_| self.errors) {
+            out.put("errors", count, "", &[("kind", kind)]);
+            return Fit::Mine;
+        }
         let Some((key, rest)) = line.text.split_once(':') else {
+            // `10.00% in NaN ns`, where no request was answered.
+            if line.text.contains("% in NaN") {
+                return Fit::Mine;
+            }
             let bar = line.text.split_once(" [").is_some_and(|(_, rest)| rest.contains(']'));
             return if bar { Fit::Mine } else { Fit::Foreign };
         };
@@ -68,7 +88,10 @@ impl Reader for Oha {
         let first = words.next().unwrap_or_default();
         let time = number(first).zip(words.next().and_then(unit::time));
         let stat = STATS.iter().find(|(name, ..)| *name == key).map(|(.., stat)| *stat);
+        self.errors = key == "Error distribution";
+        let nothing = matches!(first, "NaN" | "inf" | "-inf");
         match (key, time, stat) {
+            (.., Some(_)) if nothing => {}
             ("Success rate", ..) => {
                 let Some((value, "%")) = leading(first) else { return Fit::Foreign };
                 out.put("success", value, "%", &[]);
@@ -98,10 +121,15 @@ fn document(json: &Json<'_>, out: &mut Out<'_>) {
     for (_, field, stat) in STATS {
         out.json("latency", summary.get(field), "s", &[("stat", stat)]);
     }
-    for (name, value) in json.get("latencyPercentiles").map(|all| all.fields()).unwrap_or_default() {
-        out.json("latency", Some(value), "s", &[("percentile", name.trim_start_matches('p'))]);
+    for (field, metric) in [("latencyPercentiles", "latency"), ("firstBytePercentiles", "first_byte_time")] {
+        for (name, value) in json.get(field).map(|all| all.fields()).unwrap_or_default() {
+            out.json(metric, Some(value), "s", &[("percentile", name.trim_start_matches('p'))]);
+        }
     }
     for (status, count) in json.get("statusCodeDistribution").map(|all| all.fields()).unwrap_or_default() {
         out.json("responses", Some(count), "", &[("status", &status)]);
+    }
+    for (kind, count) in json.get("errorDistribution").map(|all| all.fields()).unwrap_or_default() {
+        out.json("errors", Some(count), "", &[("kind", &kind)]);
     }
 }

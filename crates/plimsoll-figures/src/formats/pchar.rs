@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("hops", "", &[], "`Path length`"),
     ],
     main: &["bottleneck"],
-    checked: Checked::Tool("1.5"),
+    checked: Checked::Run("1.5"),
     text: Some(Text {
         marks: &["pchar to "],
         start: |line| line.text.starts_with("pchar to ").then_some(Start::Head),

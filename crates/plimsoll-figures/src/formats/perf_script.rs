@@ -8,9 +8,7 @@ pub(super) const FORMAT: Format = Format {
     name: "perf-script",
     tool: "perf script",
     command: "perf record -F 99 -a -g; perf script",
-    checked: Checked::Documented(
-        "perf-script(1); read by `plimsoll explain`, whose tests have files of perf",
-    ),
+    checked: Checked::Run("6.1"),
     text: Some(Text {
         marks: &["cpu-clock:", "cycles:", "task-clock:"],
         start: |line| stacks::head(line.text).is_some().then_some(Start::Within),

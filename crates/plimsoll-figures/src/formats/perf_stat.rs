@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "`counter-value` of each event, by its name; what was not counted or is not supported is left out",
     )],
     main: &["cycles", "task-clock"],
-    checked: Checked::Tool("6.1"),
+    checked: Checked::Run("6.1"),
     json: Some(Document { is: |json| json.has(&["counter-value", "event"]), read: document, by_line: true }),
     ..Format::EMPTY
 };

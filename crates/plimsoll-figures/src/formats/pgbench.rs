@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("interval_latency", "ms", &["stat"], "`progress`: lat and stddev"),
     ],
     main: &["transactions_per_second", "interval_transactions_per_second"],
-    checked: Checked::Tool("15.18"),
+    checked: Checked::Run("15.18"),
     text: Some(Text {
         marks: &["pgbench (", "transaction type:", "tps = ", " tps, lat "],
         start: |line| {

@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
         "each column, by the name that stands above it; averages with `stat=mean`",
     )],
     main: &["%CPU"],
-    checked: Checked::Tool("sysstat 12.6.1"),
+    checked: Checked::Run("sysstat 12.6.1"),
     text: Some(Text {
         marks: &["PID", "TGID"],
         start: |line| {

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["messages_per_minute"],
-    checked: Checked::Tool("0.76"),
+    checked: Checked::Run("0.76"),
     text: Some(Text {
         marks: &["time,messages,data"],
         start: |line| line.text.starts_with("time,messages,data").then_some(Start::Head),

@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["time", "summary_time,stat=mean"],
-    checked: Checked::Tool("3.2.2"),
+    checked: Checked::Run("3.2.2"),
     json: Some(Document {
         is: |json| {
             let first = json.get("benchmarks").and_then(|all| all.items().into_iter().next());

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("duration", "s", &["operation"], "`requests completed in`"),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Tool("7.0"),
+    checked: Checked::Run("7.0"),
     text: Some(Text {
         marks: &["====== ", " requests per second", "\"test\",\"rps\""],
         start: |line| {

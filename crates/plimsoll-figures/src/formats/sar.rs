@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
         "each column, by the name that stands above it; averages with `stat=mean`. In JSON each field, with the name of its `table`",
     )],
     main: &["%system,cpu=all", "%sys,cpu=all", "system,cpu=all,table=cpu-load"],
-    checked: Checked::Tool("sysstat 12.6.1"),
+    checked: Checked::Run("sysstat 12.6.1"),
     text: Some(Text {
         marks: &["%user", "%usr", "/s", "runq-sz", "kbmemfree", "dentunusd", "totsck", "MHz"],
         start: |line| {

@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("limited", "ms", &["connection", "by"], "`busy`, `rwnd_limited`, `sndbuf_limited`"),
     ],
     main: &["rtt,stat=mean"],
-    checked: Checked::Tool("iproute2 6.1.0"),
+    checked: Checked::Run("iproute2 6.1.0"),
     text: Some(Text {
         marks: &["Recv-Q", " cwnd:"],
         start: |line| {

@@ -38,7 +38,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("interval_latency", "ms", &["percentile"], "`lat`, with `--report-interval`"),
     ],
     main: &["events_per_second", "transactions_per_second", "throughput", "latency,stat=mean"],
-    checked: Checked::Tool("1.0.20"),
+    checked: Checked::Run("1.0.20"),
     text: Some(Text {
         marks: &["sysbench 1.", "events per second:", "General statistics:", "] thds: "],
         start: |line| {

@@ -8,7 +8,7 @@ pub(super) const FORMAT: Format = Format {
     name: "tcpdump",
     tool: "tcpdump",
     command: "tcpdump -tttt -n",
-    checked: Checked::Documented("tcpdump(1); read by `plimsoll trace`, whose tests have files of tcpdump"),
+    checked: Checked::Run("4.99.3"),
     text: Some(Text {
         marks: &[" > "],
         start: |line| is_packet(line.text).then_some(Start::Within),

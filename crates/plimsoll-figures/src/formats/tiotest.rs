@@ -21,9 +21,9 @@ pub(super) const FORMAT: Format = Format {
         Measured::lower("late", "%", &["operation", "threads", "above"], "`% >2 sec`, `% >10 sec`"),
     ],
     main: &["throughput"],
-    checked: Checked::Documented("tiobench 0.3.3, tiotest.c (no package in Debian 12)"),
+    checked: Checked::Kept("0.4.2"),
     text: Some(Text {
-        marks: &["Tiotest results for", "Tiotest latency results", "| Item "],
+        marks: &["Tiotest results for", "Tiotest latency results", "| Item", "|\tItem"],
         start: |line| {
             if line.text.starts_with("Tiotest results for") {
                 return Some(Start::Head);
@@ -38,7 +38,9 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn is_heading(text: &str) -> bool {
-    text.starts_with("| Item ") && (text.contains("Rate") || text.contains("latency"))
+    let title = text.strip_prefix('|').and_then(|rest| rest.trim_start().strip_prefix("Item"));
+    title.is_some_and(|rest| rest.starts_with(char::is_whitespace))
+        && (text.contains("Rate") || text.contains("latency"))
 }
 
 #[derive(Default)]

@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("swap", "MiB", &["of"], "`Swap`"),
     ],
     main: &["cpu,mode=sy", "cpu,mode=system"],
-    checked: Checked::Tool("procps-ng 4.0.2"),
+    checked: Checked::Run("procps-ng 4.0.2"),
     text: Some(Text {
         marks: &["load average:"],
         start: |line| line.text.contains("load average:").then_some(Start::Within),

@@ -14,13 +14,13 @@ pub(super) const FORMAT: Format = Format {
         &["package", "core", "cpu"],
         "each column, by its name; `-` in the columns of package, core and CPU stands for all, and is no label",
     )],
-    main: &["Bzy_MHz"],
-    checked: Checked::Documented(
-        "turbostat(8); it needs a CPU whose counters a virtual machine does not show",
+    main: &["Bzy_MHz", "TSC_MHz"],
+    checked: Checked::Kept(
+        "2024.07.26, in a virtual machine, which shows no MSRs; columns of MSRs as turbostat(8) has them",
     ),
     text: Some(Text {
-        marks: &["Avg_MHz"],
-        start: |line| line.words().any(|word| word == "Avg_MHz").then_some(Start::Head),
+        marks: &["Avg_MHz", "TSC_MHz"],
+        start: |line| is_heading(line).then_some(Start::Head),
         opening: None,
         reader: |_| Box::<Turbostat>::default(),
     }),
@@ -31,9 +31,16 @@ pub(super) const FORMAT: Format = Format {
 const PLACES: [(&str, &str); 5] =
     [("Package", "package"), ("Die", "die"), ("Node", "node"), ("Core", "core"), ("CPU", "cpu")];
 
+/// A line of names of columns. A virtual machine, which shows no other frequency, has that of the time stamp counter.
+fn is_heading(line: &Line<'_>) -> bool {
+    line.words().any(|word| matches!(word, "Avg_MHz" | "TSC_MHz")) && line.words().all(|word| number(word).is_none())
+}
+
 #[derive(Default)]
 struct Turbostat {
     names: Vec<String>,
+    /// Whether it is known where a name of a column ends: names may have blanks (`haltpoll idle%`), and only tabs tell, or a line with as many cells.
+    sure: bool,
 }
 
 fn unit(name: &str) -> &'static str {
@@ -48,15 +55,20 @@ fn unit(name: &str) -> &'static str {
 
 impl Reader for Turbostat {
     fn line(&mut self, line: &Line<'_>, out: &mut Out<'_>) -> Fit {
-        let words: Vec<&str> = line.words().collect();
-        if words.contains(&"Avg_MHz") {
+        let tabs = line.text.contains('\t');
+        let words: Vec<&str> =
+            if tabs { line.text.split('\t').map(str::trim).collect() } else { line.words().collect() };
+        if is_heading(line) {
             self.names = words.iter().map(|word| (*word).to_owned()).collect();
+            self.sure = tabs;
             return Fit::Mine;
         }
         let place = |name: &str| PLACES.iter().find(|(column, _)| *column == name).map(|(_, label)| *label);
-        // Lines of single CPUs end before the columns of a package.
+        // Lines of single CPUs end before the columns of a package; the line of all has every column.
         let places = self.names.iter().filter(|name| place(name).is_some()).count();
-        if words.len() <= places || words.len() > self.names.len() {
+        let of_all = words.iter().take(places).all(|word| *word == "-");
+        self.sure |= of_all && words.len() == self.names.len();
+        if !self.sure || words.len() <= places || words.len() > self.names.len() {
             return Fit::Foreign;
         }
         let pairs = || self.names.iter().zip(&words);

@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
         Measured::plain("responses", "", &["status"], "`Status Codes`"),
     ],
     main: &["requests_per_second,of=throughput"],
-    checked: Checked::Tool("12.13.0"),
+    checked: Checked::Kept("12.13.0"),
     text: Some(Text {
         marks: &["[total, rate, throughput]", "[total, rate]"],
         start: |line| line.text.starts_with("Requests").then_some(Start::Head),

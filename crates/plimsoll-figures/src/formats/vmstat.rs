@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
         "each column, by the name that stands above it; of the first line, which is the mean since the start of the machine, with `since=boot`",
     )],
     main: &["sy"],
-    checked: Checked::Tool("procps-ng 4.0.2"),
+    checked: Checked::Run("procps-ng 4.0.2"),
     text: Some(Text {
         marks: &[" cs", "procs", "-procs-"],
         start: |line| {

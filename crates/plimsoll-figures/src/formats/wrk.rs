@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
         ),
     ],
     main: &["requests_per_second"],
-    checked: Checked::Tool("4.1.0"),
+    checked: Checked::Run("4.1.0"),
     text: Some(Text {
         marks: &["test @ http", "Requests/sec:", "Thread Stats"],
         start: |line| {

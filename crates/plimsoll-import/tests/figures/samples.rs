@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use plimsoll_import::figures::{self, Options};
 
-use super::{names, read, text, value};
+use super::{names, read, text};
 
 /// Every figure of a text, a line each.
 fn listed(text: &str) -> String {
@@ -92,20 +92,94 @@ fn a_value_reads_the_same_quoted_indented_and_with_tabs() {
     }
 }
 
+/// A figure of a sample that tests cannot make anew: where it stands, which is the word behind some text of its line, without signs at its end. What
+/// the other tools say is compared with what awk finds (`tools.rs`).
+const SAID: [(&str, &str, &str, &str, usize, &str); 30] = [
+    ("criterion.txt", "time,benchmark=sum of a thousand", "sum of a thousand       time:", "time:", 2, "ns"),
+    (
+        "criterion.txt",
+        "time,benchmark=sum of a thousand,bound=lower",
+        "sum of a thousand       time:",
+        "time:",
+        0,
+        "ns",
+    ),
+    (
+        "criterion.txt",
+        "time,benchmark=a group of sums with a long name/sum/100000,bound=upper",
+        "[81.859",
+        "time:",
+        4,
+        "us",
+    ),
+    (
+        "criterion-again.txt",
+        "time,benchmark=sum of a thousand",
+        "sum of a thousand       time:",
+        "time:",
+        2,
+        "ns",
+    ),
+    (
+        "criterion-again.txt",
+        "time,benchmark=a group of sums with a long name/sum/100",
+        "[76.668",
+        "time:",
+        2,
+        "ns",
+    ),
+    ("oha.txt", "requests_per_second", "Requests/sec", "Requests/sec:", 0, "1/s"),
+    ("oha.txt", "latency,stat=mean", "Average", "Average:", 0, "ms"),
+    ("oha.txt", "latency,percentile=99", "99.00% in", "in", 0, "ms"),
+    ("oha.txt", "duration", "Total:", "Total:", 0, "ms"),
+    ("oha.json", "requests_per_second", "requestsPerSec", ":", 0, "1/s"),
+    ("oha.json", "latency,percentile=99.9", "\"p99.9\": 0.0537525", ":", 0, "s"),
+    ("oha-failed.txt", "errors,kind=Connection refused (os error 111)", "Connection refused", "", 0, ""),
+    ("oha-failed.txt", "success", "Success rate", ":", 0, "%"),
+    ("oha-rate.txt", "errors,kind=aborted due to deadline", "aborted due", "", 0, ""),
+    (
+        "tiotest.txt",
+        "throughput,operation=random write,threads=4",
+        "| Random Write    8 MBs",
+        " s |",
+        0,
+        "MiB/s",
+    ),
+    ("tiotest.txt", "latency,operation=write,threads=4,stat=max", "91.237 ms |  0", "ms |", 0, "ms"),
+    ("tiotest.txt", "cpu,operation=read,threads=2,mode=user", "| Read           32 MBs", "MB/s |", 0, "%"),
+    ("netperf-stream.txt", "bits_per_second", "131072  16384", "", 4, "Mbit/s"),
+    ("netperf-stream.txt", "interval_bits_per_second", "Interim", "result:", 0, "Mbit/s"),
+    ("netperf-cpu.txt", "service_demand,side=local", "131072  16384", "", 7, "us/KB"),
+    ("netperf-omni.txt", "bits_per_second", "4194304", "", 4, "Mbit/s"),
+    ("netperf-keys.txt", "latency,percentile=99", "P99_LATENCY", "=", 0, "us"),
+    ("netperf-udp.txt", "bits_per_second,side=receiver", "212992           ", "", 3, "Mbit/s"),
+    ("turbostat.txt", "TSC_MHz,cpu=1", "1\t1\t", "", 2, "MHz"),
+    ("jmh.txt", "score,benchmark=Sums.time,params=n=1000", "Sums.time  1000", "avgt", 1, "us/op"),
+    ("k6.txt", "requests_per_second", "http_reqs", ":", 1, "1/s"),
+    ("k6.txt", "latency,percentile=90", "http_req_duration", "p(90)=", 0, "ms"),
+    ("vegeta.txt", "requests_per_second,of=throughput", "Requests ", "]", 2, "1/s"),
+    ("vegeta.txt", "latency,percentile=99", "Latencies", "]", 5, "ms"),
+    ("vegeta.json", "requests_per_second,of=rate", "latencies", "\"rate\":", 0, "1/s"),
+];
+
 #[test]
 fn values_are_those_that_the_tool_says() {
-    let found = read(&text("samples", "ab.txt"));
-    let by_hand = |text: &str, key: &str| -> f64 {
-        let line = text.lines().find(|line| line.contains(key)).unwrap();
-        line[line.find(key).unwrap() + key.len()..].split_whitespace().next().unwrap().parse().unwrap()
-    };
-    let ab = text("samples", "ab.txt");
-    assert_eq!(value(&found, "requests_per_second"), (by_hand(&ab, "Requests per second:"), "1/s"));
-    let wrk = text("samples", "wrk.txt");
-    assert_eq!(value(&read(&wrk), "requests_per_second"), (by_hand(&wrk, "Requests/sec:"), "1/s"));
-    let pgbench = text("samples", "pgbench.txt");
-    assert_eq!(
-        value(&read(&pgbench), "transactions_per_second"),
-        (by_hand(&pgbench, "\ntps = ".trim()), "1/s")
-    );
+    for (name, wanted, line, before, word, unit) in SAID {
+        let text = text("samples", name);
+        let found = text.lines().find(|text| text.contains(line)).unwrap_or_else(|| panic!("{name}: {line}"));
+        let rest = &found[found.find(before).unwrap() + before.len()..];
+        let number: String = rest
+            .split_whitespace()
+            .nth(word)
+            .unwrap()
+            .trim_start_matches('[')
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == '.')
+            .collect();
+        let said: f64 = number.parse().unwrap_or_else(|_| panic!("{name}, {wanted}: `{rest}`"));
+        let read = read(&text);
+        let series =
+            read.one(wanted).unwrap_or_else(|| panic!("{name}: no single {wanted} in {:#?}", read.series));
+        assert_eq!((series.values()[0], series.unit.as_str()), (said, unit), "{name}, {wanted}");
+    }
 }

@@ -170,3 +170,62 @@ GOBIN=$scratch go install go.k6.io/k6@v0.57.0 2>/dev/null &&
     keep k6.txt "k6 0.57.0" ./k6 run --no-usage-report --quiet --summary-export summary.json --out json=lines.json script.js &&
     keep k6.json "k6 0.57.0" cat summary.json &&
     keep k6-lines.json "k6 0.57.0" head -n 60 lines.json
+# netperf, of Debian's non-free
+netserver -p 8937 -L 127.0.0.1 -D >/dev/null 2>&1 &
+sleep 1
+net="netperf -p 8937 -H 127.0.0.1"
+keep netperf-stream.txt "$(version netperf -V)" $net -l 2 -D 1 -t TCP_STREAM
+keep netperf-cpu.txt "$(version netperf -V)" "$net -l 1 -c -C -t TCP_STREAM; $net -l 1 -c -C -t TCP_RR"
+keep netperf-maerts.txt "$(version netperf -V)" $net -l 1 -t TCP_MAERTS
+keep netperf-udp.txt "$(version netperf -V)" $net -l 1 -t UDP_STREAM
+keep netperf-rr.txt "$(version netperf -V)" "$net -l 1 -t TCP_RR; $net -l 1 -t TCP_CRR; $net -l 1 -t UDP_RR"
+keep netperf-rr-intervals.txt "$(version netperf -V)" $net -l 3 -D 1 -t TCP_RR
+keep netperf-keys.txt "$(version netperf -V)" $net -l 1 -t TCP_RR -- -k THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY,STDDEV_LATENCY
+keep netperf-omni.txt "$(version netperf -V)" $net -l 1 -t omni -- -d send
+# oha, from crates.io
+cargo install --quiet --version 1.16.0 --root "$scratch/cargo" oha && {
+    oha="$scratch/cargo/bin/oha --no-tui"
+    keep oha.txt "oha 1.16.0" $oha -n 200 -c 4 http://127.0.0.1:8931/
+    keep oha.json "oha 1.16.0" $oha --output-format json -n 200 -c 4 http://127.0.0.1:8931/
+    keep oha-failed.txt "oha 1.16.0" $oha -n 20 -c 2 http://127.0.0.1:1/
+    keep oha-rate.txt "oha 1.16.0" $oha -z 1s -q 40 -c 4 http://127.0.0.1:8931/
+}
+# criterion, from crates.io
+mkdir -p crit/src crit/benches
+echo 'pub fn sum(n: u64) -> u64 { (0..n).fold(0, |a, i| a ^ i.wrapping_mul(31)) }' >crit/src/lib.rs
+cat >crit/Cargo.toml <<'CODE'
+[package]
+name = "crit"
+version = "0.1.0"
+edition = "2021"
+[dev-dependencies]
+criterion = { version = "=0.5.1", default-features = false, features = ["cargo_bench_support"] }
+[[bench]]
+name = "sums"
+harness = false
+[workspace]
+CODE
+cat >crit/benches/sums.rs <<'CODE'
+use criterion::{black_box, criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
+fn sums(c: &mut Criterion) {
+    c.bench_function("sum of a thousand", |b| b.iter(|| crit::sum(black_box(1000))));
+    let mut group = c.benchmark_group("a group of sums with a long name");
+    group.sample_size(20);
+    for n in [100u64, 100_000] {
+        group.throughput(Throughput::Elements(n));
+        group.bench_with_input(BenchmarkId::new("sum", n), &n, |b, &n| b.iter(|| crit::sum(black_box(n))));
+    }
+}
+criterion_group! { name = benches; config = Criterion::default().warm_up_time(std::time::Duration::from_millis(200)).measurement_time(std::time::Duration::from_millis(500)); targets = sums }
+criterion_main!(benches);
+CODE
+(cd crit && cargo bench --quiet --no-run) &&
+    keep criterion.txt "criterion 0.5.1" "cd crit; cargo bench --quiet --bench sums" &&
+    keep criterion-again.txt "criterion 0.5.1" "cd crit; cargo bench --quiet --bench sums" &&
+    keep criterion-estimates.json "criterion 0.5.1" "cat 'crit/target/criterion/sum of a thousand/new/estimates.json'"
+# tiotest: its source, https://github.com/mkuoppal/tiobench, built where TIOBENCH says
+[ -x "${TIOBENCH:-none}/tiotest" ] && mkdir tio &&
+    keep tiotest.txt "tiotest v0.4.2" "$TIOBENCH/tiotest -t 2 -f 16 -r 500 -d tio; $TIOBENCH/tiotest -t 4 -f 8 -r 500 -d tio"
+# turbostat of Linux 6.12 (linux-cpupower), the first that can do without MSRs; it needs CAP_SYS_RESOURCE
+turbostat --help 2>&1 | grep -q no-msr &&
+    keep turbostat.txt "$(version turbostat --version)" turbostat --no-msr --no-perf --quiet --interval 1 --num_iterations 2

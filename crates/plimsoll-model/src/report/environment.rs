@@ -39,6 +39,9 @@ pub struct Machine {
     /// What the kernel was started with; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<String>,
+    /// How the kernel was built; absent where neither it nor the distribution tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_config: Option<KernelConfig>,
     /// The operating system's name and version (os-release(5), PRETTY_NAME).
     pub os: Option<String>,
     /// The processor's name.
@@ -55,6 +58,20 @@ pub struct Machine {
     pub changed_sysctls: BTreeMap<String, String>,
     /// All that was found, as `plimsoll inventory` tells it: schema `plimsoll.inventory/1`.
     pub inventory: serde_json::Value,
+}
+
+/// The configuration that a kernel was built with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelConfig {
+    /// The file that tells it: `/proc/config.gz`, which is the running kernel's own, or a distribution's for this release.
+    pub source: String,
+    /// The SHA-256 of its text, unpacked, in hexadecimal digits.
+    pub sha256: String,
+    /// Of some fifty options that change what a program measures (preemption, the timer's rate, mitigations, what finds mistakes in the kernel) those
+    /// that are on, without `CONFIG_`.
+    pub options: BTreeMap<String, String>,
+    /// Of the same options those that are not what Kconfig sets by itself on x86-64; `n` for what is off.
+    pub changed: BTreeMap<String, String>,
 }
 
 /// A program that a service was.

@@ -1,8 +1,10 @@
 //! The kernel and its clock.
 
+use plimsoll_model::report::KernelConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kernel_config;
 use super::tree::Tree;
 
 /// The kernel that runs.
@@ -23,6 +25,9 @@ pub struct Kernel {
     /// Why it is tainted, as the sum of the bits in Documentation/admin-guide/tainted-kernels.rst; 0 if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted: Option<u64>,
+    /// How it was built, where it or the distribution tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<KernelConfig>,
 }
 
 /// What the kernel takes its time from.
@@ -36,8 +41,10 @@ pub struct Clock {
 }
 
 pub(super) fn read(tree: &mut Tree<'_>) -> Kernel {
+    let release = tree.expected("proc/sys/kernel/osrelease", "the release is not known");
     Kernel {
-        release: tree.expected("proc/sys/kernel/osrelease", "the release is not known"),
+        config: kernel_config::read(tree, release.as_deref()),
+        release,
         version: tree.text("proc/sys/kernel/version"),
         compiler: tree.text("proc/version").and_then(|text| compiler(&text).map(str::to_owned)),
         command_line: tree.text("proc/cmdline"),

@@ -11,6 +11,7 @@ mod disks;
 mod dmi;
 mod firmware;
 mod kernel;
+mod kernel_config;
 mod kernel_log;
 mod memory;
 mod networks;

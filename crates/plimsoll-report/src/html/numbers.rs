@@ -51,7 +51,7 @@ pub fn judged(out: &mut dyn Write, told: &Told<'_>, bundle: Bundle) -> io::Resul
     page::write(out, &format!("{}: {}", told.title, told.asked), &body(told), bundle)
 }
 
-fn body(told: &Told<'_>) -> Markup {
+pub(super) fn body(told: &Told<'_>) -> Markup {
     let metric = told.verdict.map_or("value", |verdict| verdict.metric.as_str());
     let charts = (1..)
         .zip(told.numbers)
@@ -62,7 +62,7 @@ fn body(told: &Told<'_>) -> Markup {
             h1 { (told.title) }
             p .question { (told.asked) }
         }
-        main {
+        main #content {
             @if let Some(verdict) = told.verdict {
                 section #answer aria-label="Answer" { (sections::verdict_box(&Finding::bare(verdict.clone()))) }
             }

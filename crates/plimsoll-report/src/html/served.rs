@@ -4,7 +4,7 @@ use maud::Markup;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
-use super::{Drawn, page, sections};
+use super::{Drawn, Told, numbers, page, sections};
 
 pub use super::places::{CHARTS, STYLE, bundle};
 
@@ -32,6 +32,12 @@ pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &
     let drawn = Drawn { served: true, ..*drawn };
     let body = sections::body(report, records, &drawn);
     page(&format!("{}: {}", report.experiment, report.run), above, &body, true)
+}
+
+/// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.
+#[must_use]
+pub fn judged(above: &Markup, told: &Told<'_>) -> Markup {
+    page(&format!("{}: {}", told.title, told.asked), above, &numbers::body(told), true)
 }
 
 /// A table that scrolls sideways by itself where the page is too narrow for it. Each column has its title, and whether figures stand in it.

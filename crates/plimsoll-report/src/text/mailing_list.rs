@@ -7,6 +7,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Page, TextOptions, sections, told};
 use crate::escape::terminal;
+use crate::html::Told;
+use crate::section::{Column, Row, Section, left, right};
 use crate::{answer, findings, wording};
 
 /// No line is wider than that.
@@ -18,9 +20,50 @@ const WIDTH: usize = 72;
 /// # Errors
 /// Those of the writer.
 pub fn mailing_list(out: &mut dyn Write, report: &RunReport) -> io::Result<()> {
+    narrow(out, |page| whole(page, report))
+}
+
+/// Writes what was read or judged for people who read mail: what was asked, the answer, what else was found, the tables, and the command that does it
+/// again.
+///
+/// # Errors
+/// Those of the writer.
+pub fn judged_by_mail(out: &mut dyn Write, judged: &Told<'_>) -> io::Result<()> {
+    narrow(out, |page| numbers(page, judged))
+}
+
+/// Writes what is made for a page of this width, and breaks the lines that are wider.
+fn narrow(out: &mut dyn Write, make: impl FnOnce(&mut Page<'_>) -> io::Result<()>) -> io::Result<()> {
     let mut text = Vec::new();
-    whole(&mut Page::new(&mut text, &TextOptions { color: false, width: WIDTH }), report)?;
+    make(&mut Page::new(&mut text, &TextOptions { color: false, width: WIDTH }))?;
     String::from_utf8_lossy(&text).lines().try_for_each(|line| folded(out, line.trim_end()))
+}
+
+fn numbers(page: &mut Page<'_>, judged: &Told<'_>) -> io::Result<()> {
+    page.paragraph(&format!("{}: {}", judged.title, judged.asked), 0)?;
+    if let Some(verdict) = judged.verdict {
+        writeln!(page.out)?;
+        told(page, verdict)?;
+    }
+    if !judged.facts.is_empty() {
+        page.heading("What else was found")?;
+        judged
+            .facts
+            .iter()
+            .try_for_each(|(name, text)| page.item(&format!("{}: {text}", name.replace('_', " "))))?;
+    }
+    for rows in judged.tables {
+        let columns: Vec<Column> = rows
+            .columns
+            .iter()
+            .map(|(title, figures)| if *figures { right(title) } else { left(title) })
+            .collect();
+        page.section(
+            &Section::new(&rows.name).table(columns, rows.rows.iter().map(|cells| Row::of(cells.as_slice()))),
+        )?;
+    }
+    page.heading("To do it again")?;
+    page.item(judged.again)
 }
 
 fn whole(page: &mut Page<'_>, report: &RunReport) -> io::Result<()> {

@@ -21,7 +21,7 @@ use crate::seen;
 use crate::wording;
 use wrap::wrapped;
 
-pub use mailing_list::mailing_list;
+pub use mailing_list::{judged_by_mail, mailing_list};
 
 /// How to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

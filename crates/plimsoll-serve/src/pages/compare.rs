@@ -10,7 +10,7 @@ use plimsoll_report::html::served;
 use plimsoll_report::{figure, moment};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, plain, run};
+use super::{Answer, Here, Trouble, above, plain, run};
 use crate::link;
 use crate::site::Site;
 
@@ -39,6 +39,10 @@ pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
     let (a, b) = (run::found(site, &store, &asked.a)?, run::found(site, &store, &asked.b)?);
     if a.id != asked.a || b.id != asked.b {
         return Ok(Answer::Elsewhere(link::with("/compare", &[("a", &a.id), ("b", &b.id)])));
+    }
+    let above = above(Here::Runs);
+    if let Some(page) = site.runs.against(&store, [&a.id, &b.id], &above).map_err(Trouble::Asked)? {
+        return Ok(page.into());
     }
     let (plan_a, report_a, trials_a) = site.runs.load(&store, &a.id).map_err(Trouble::Failed)?;
     let (plan_b, report_b, trials_b) = site.runs.load(&store, &b.id).map_err(Trouble::Failed)?;

@@ -24,6 +24,12 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
     if let Some(page) = site.made(&from) {
         return Ok(Answer::Page(page));
     }
+    let above = html! { (above(Here::Runs)) (said(&entry, &labels)) };
+    if let Some(page) = site.runs.imported(&store, &entry, &above).map_err(Trouble::Failed)? {
+        let page: Arc<str> = page.into_string().into();
+        site.keep(from, &page);
+        return Ok(Answer::Page(page));
+    }
     let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(Trouble::Failed)?;
     let folder = store.path().parent().unwrap_or(Path::new(""));
     let time_sequences = plimsoll_assess::time_sequences(folder, &trials);
@@ -34,7 +40,6 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
         bundle: Bundle::Beside,
         served: true,
     };
-    let above = html! { (above(Here::Runs)) (said(&entry, &labels)) };
     let page: Arc<str> = served::run(&above, &report, &trials, &drawn).into_string().into();
     site.keep(from, &page);
     Ok(Answer::Page(page))

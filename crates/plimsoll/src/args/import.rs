@@ -66,6 +66,28 @@ pub struct Reading {
     pub better: Option<Way>,
 }
 
+impl Reading {
+    /// The same as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let named =
+            |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+        let each = |name: &'static str, values: &[String]| -> Vec<(&'static str, String)> {
+            values.iter().map(|value| (name, value.clone())).collect()
+        };
+        let once = [
+            ("--as", self.format_name.clone()),
+            ("--decimal", named(self.decimal.and_then(|decimal| decimal.to_possible_value()))),
+            ("--judge", self.judge.clone()),
+            ("--split", self.split.map(|line| line.to_string())),
+            ("--margin", self.margin.map(|margin| margin.to_string())),
+            ("--better", named(self.better.and_then(|way| way.to_possible_value()))),
+        ];
+        let once = once.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let several = each("--column", &self.column).into_iter().chain(each("--metric", &self.metric));
+        once.chain(several).flat_map(|(name, value)| [name.to_owned(), value]).collect()
+    }
+}
+
 /// Which way a figure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]

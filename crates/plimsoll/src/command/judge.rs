@@ -8,6 +8,7 @@ use plimsoll_judge::json::{self, BatchSummary, Mark, Test};
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{self, Told};
+use plimsoll_report::text;
 
 use crate::args::{Decimal, JudgeArgs, PageFormat};
 use crate::command::import;
@@ -40,12 +41,12 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     let is_table = test != Test::Factors || json::numbers_of_text(test, &text, mark).is_ok();
     let text = if is_table { text } else { import::cross_table(text, args.decimal) };
     // The text of millions of numbers is kept where they are drawn, too, and nowhere else.
-    let drawn = (args.format == PageFormat::Html).then(|| text.clone());
+    let drawn = matches!(args.format, PageFormat::Html | PageFormat::Mail).then(|| text.clone());
     let answer = json::judge_text(test, text, mark).map_err(|error| bad(&error))?;
     let verdict: Option<Verdict> = serde_json::from_value(answer.clone()).ok();
     match (&verdict, drawn, args.format) {
         (Some(verdict), _, PageFormat::Text) => {
-            output::styled(|out, options| plimsoll_report::text::verdict(out, verdict, options))?;
+            output::styled(|out, options| text::verdict(out, verdict, options))?;
             output::text(|out| own_fields::text(out, &answer))
         }
         (Some(verdict), Some(text), _) => {
@@ -58,9 +59,12 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
                 numbers: &[(name.clone(), numbers)],
                 facts: &own_fields::facts(&answer),
                 tables: &[],
-                again: &format!("plimsoll judge {} {} --format html", test.name(), args.file.display()),
+                again: &format!("plimsoll judge {} {}", test.name(), args.file.display()),
             };
-            output::document(|out| html::judged(out, &told, Bundle::Inside))
+            match args.format {
+                PageFormat::Mail => output::text(|out| text::judged_by_mail(out, &told)),
+                _ => output::document(|out| html::judged(out, &told, Bundle::Inside)),
+            }
         }
         _ => output::document(|out| plimsoll_report::json::pretty(out, &answer)),
     }?;

@@ -4,15 +4,22 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use plimsoll_serve::{Guard, Loaded, Runs, Token};
+use plimsoll_report::html::{Told, served};
+use plimsoll_serve::{Guard, Loaded, Markup, Runs, Token};
 use plimsoll_store::{RunEntry, Store, StoreError};
 
 use super::compare::runs::machines;
+use super::compare::versus::{self, Question};
+use super::import::{self, page};
 use super::show;
-use crate::args::ServeArgs;
+use crate::args::{PlainFormat, ServeArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{messages, output, state};
+
+/// What `plimsoll compare` takes where nothing is said.
+const MARGIN: f64 = 0.05;
+const ALPHA: f64 = 0.05;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let path = state::store_path(args.store.store.as_deref())?;
@@ -75,6 +82,39 @@ impl Runs for Stored {
 
     fn load(&self, store: &Store, run: &str) -> Result<Loaded, String> {
         show::load(store, run).map_err(|failure| failure.to_string())
+    }
+
+    fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String> {
+        let import = import::stored::get(store, entry).map_err(|failure| failure.to_string())?;
+        Ok(import.map(|import| page::told(&import, |told| served::judged(above, told))))
+    }
+
+    fn against(&self, store: &Store, runs: [&str; 2], above: &Markup) -> Result<Option<Markup>, String> {
+        let question =
+            Question { margin: MARGIN, alpha: ALPHA, of: &[], better: None, format: PlainFormat::Text };
+        let page = || {
+            if !versus::is_asked(store, runs)? {
+                return Ok(None);
+            }
+            let judged = versus::judge(&question, store, runs)?;
+            let [a, b] = runs;
+            let verdict = judged.verdict();
+            let numbers = judged.numbers().map(|numbers| (format!("{a}, {b}"), numbers));
+            let medians = judged.medians().map(|(titles, beside)| page::medians_of(titles, beside));
+            let note = ("note".to_owned(), versus::COST.to_owned());
+            let facts: Vec<_> = judged.facts().into_iter().chain([note]).collect();
+            let told = Told {
+                title: &format!("{a} and {b}"),
+                asked: &format!("B = {b} against A = {a}"),
+                verdict: verdict.as_ref(),
+                numbers: numbers.as_slice(),
+                facts: &facts,
+                tables: medians.as_slice(),
+                again: &format!("plimsoll compare {a} {b}"),
+            };
+            Ok(Some(served::judged(above, &told)))
+        };
+        page().map_err(|failure: Failure| failure.to_string())
     }
 
     fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String> {

@@ -36,7 +36,8 @@ pub(crate) fn as_page(format: Format) -> Result<PageFormat, Failure> {
         Format::Text => Ok(PageFormat::Text),
         Format::Json => Ok(PageFormat::Json),
         Format::Html => Ok(PageFormat::Html),
-        _ => Err(Failure::Usage("what was imported is printed as text, json or html".into())),
+        Format::Mail => Ok(PageFormat::Mail),
+        _ => Err(Failure::Usage("what was imported is printed as text, json, html or mail".into())),
     }
 }
 

@@ -45,7 +45,10 @@ fn what_is_imported_is_a_run_of_its_own_that_is_read_anew_from_its_text() {
     assert!(listed[0]["bytes"].as_u64().expect("bytes") > 300);
     lab.plimsoll(&["gate", &run]).exits(1).prints("Not recovered");
     lab.plimsoll(&["explain", &run]).exits(2).says("was imported from");
-    lab.plimsoll(&["show", &run, "--format", "junit"]).exits(2).says("text, json or html");
+    lab.plimsoll(&["show", &run, "--format", "junit"]).exits(2).says("text, json, html or mail");
+    let mailed = lab.plimsoll(&["show", &run, "--format", "mail"]).exits(0).prints("Not recovered");
+    assert!(mailed.stdout.lines().all(|line| line.chars().count() <= 72), "{}", mailed.stdout);
+    mailed.prints("requests_per_second").prints("read as vmstat, call 2").prints("--judge recovery");
     lab.plimsoll(&["rm", &run]).exits(0);
     assert_eq!(lab.plimsoll(&["history", "--format", "json"]).json(), json!([]));
 }
@@ -178,5 +181,8 @@ fn every_test_has_a_page_with_its_chart() {
         assert!(told.stdout.contains(&format!("<figure id=\"{chart}\"")), "{test} has no {chart}");
         assert!(told.stdout.contains("class=\"verdict"), "{test} has no verdict");
         assert!(told.stdout.ends_with("</html>\n"), "{test}");
+        let mail = lab.plimsoll_reading(&["judge", test, "--format", "mail"], &text).stdout;
+        let wide: Vec<&str> = mail.lines().filter(|line| line.chars().count() > 72).collect();
+        assert!(wide.is_empty() && mail.contains("To do it again"), "{test}: {wide:?} of {mail}");
     }
 }

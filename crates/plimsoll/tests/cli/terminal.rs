@@ -76,6 +76,17 @@ fn a_run_says_what_it_was_measured_on_in_every_format_and_obeys_nothing() {
     assert_eq!(machine["hosts"], serde_json::json!(["one", "two"]));
     assert!(machine["cpus"].as_u64() > Some(0) && machine["memory_bytes"].as_u64() > Some(0), "{machine}");
     assert_eq!(machine["inventory"]["schema"], "plimsoll.inventory/1");
+    // How the kernel was built, where this machine tells; its hash is what sha256sum finds.
+    let own = "if [ -r /proc/config.gz ]; then echo /proc/config.gz; zcat /proc/config.gz | sha256sum; \
+               else echo /boot/config-$(uname -r); sha256sum < /boot/config-$(uname -r); fi 2>/dev/null";
+    let own = std::process::Command::new("sh").args(["-c", own]).output().expect("sh starts");
+    let own = String::from_utf8_lossy(&own.stdout).into_owned();
+    let config = own.lines().zip(own.lines().skip(1)).next().map(|(source, hash)| (source, &hash[..64]));
+    if let Some((source, hash)) = config {
+        assert_eq!(machine["kernel_config"]["source"], source);
+        assert_eq!(machine["kernel_config"]["sha256"], hash);
+        assert!(machine["kernel_config"]["options"]["HZ"].is_string(), "{machine}");
+    }
     assert_eq!(environment["plimsoll"], env!("CARGO_PKG_VERSION"));
     assert_eq!(environment["links"][0]["there"], "mtu 1400");
     assert_eq!(environment["sysctls"]["one"]["net.ipv4.tcp_tw_reuse"], "1");
@@ -97,7 +108,15 @@ fn a_run_says_what_it_was_measured_on_in_every_format_and_obeys_nothing() {
     let markdown = harmless(lab.plimsoll(&["show", "--format", "markdown"]).exits(0));
     markdown.prints("<summary>Measured on</summary>").prints("net.ipv4.tcp_tw_reuse").prints("[hosts.one]");
     let page = lab.plimsoll(&["show", "--format", "html"]).exits(0);
-    page.prints("download=\"nasty.toml\"").prints("data:text/plain;charset=utf-8,%0Aquestion%20%3D");
+    let page =
+        page.prints("download=\"nasty.toml\"").prints("data:text/plain;charset=utf-8,%0Aquestion%20%3D");
+    let mail = harmless(lab.plimsoll(&["show", "--format", "mail"]).exits(0));
+    assert!(mail.stdout.lines().all(|line| line.chars().count() <= 72), "{}", mail.stdout);
+    let mail = mail.prints("machine: Linux").prints("[hosts.one]").prints("To do it again");
+    if let Some((source, hash)) = config {
+        mail.prints("kernel config: ").prints(&format!("SHA-256 {}...", &hash[..12]));
+        page.prints(source).prints("kernel config");
+    }
     harmless(lab.plimsoll(&["show", "--format", "junit"]).exits(0));
     harmless(lab.plimsoll(&["history"]).exits(0)).prints("nasty");
 }

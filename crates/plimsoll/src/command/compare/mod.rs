@@ -9,7 +9,7 @@ mod observed;
 mod progress;
 pub(crate) mod runs;
 mod text;
-mod versus;
+pub(crate) mod versus;
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::json::COMPARE_SCHEMA;
 use crate::args::{PlainFormat, Reading, Way};
+use crate::command::import::verdict::Judged;
 use crate::command::import::{Imported, read, sides, stored, verdict};
 use crate::command::show;
 use crate::exit::Exit;
@@ -22,7 +23,7 @@ use crate::{output, state};
 /// What figures of a run that was measured are called as their format.
 const MEASURED: &str = "plimsoll";
 /// What is different from figures that were measured in turns.
-const COST: &str = "The figures were not measured in turns: whatever else changed between them is part of the difference. Each counts as a measurement \
+pub(crate) const COST: &str = "The figures were not measured in turns: whatever else changed between them is part of the difference. Each counts as a measurement \
                     of its own.";
 
 /// What is compared, and how.
@@ -61,7 +62,8 @@ pub(crate) fn is_asked(store: &Store, names: [&str; 2]) -> Result<bool, Failure>
     Ok(is_asked)
 }
 
-pub(crate) fn run(question: &Question<'_>, store: &Store, names: [&str; 2]) -> Result<Exit, Failure> {
+/// Sets the second against the first.
+pub(crate) fn judge(question: &Question<'_>, store: &Store, names: [&str; 2]) -> Result<Judged, Failure> {
     let [a, b] = names.map(|name| figures(store, name));
     let files = [a?, b?];
     let reading = |side: usize| Reading {
@@ -78,7 +80,11 @@ pub(crate) fn run(question: &Question<'_>, store: &Store, names: [&str; 2]) -> R
         }
     }
     let sides = sides::pair([&of[0], &of[1]], [&files[0], &files[1]])?;
-    let judged = verdict::of_sides(&of[0], Test::Compare, sides, Some(question.alpha))?;
+    verdict::of_sides(&of[0], Test::Compare, sides, Some(question.alpha))
+}
+
+pub(crate) fn run(question: &Question<'_>, store: &Store, names: [&str; 2]) -> Result<Exit, Failure> {
+    let judged = judge(question, store, names)?;
     match question.format {
         PlainFormat::Text => {
             let [a, b] = names.map(terminal);

@@ -1,6 +1,6 @@
 //! `plimsoll import`: what other tools printed, as figures; stored, and judged.
 
-mod page;
+pub(crate) mod page;
 pub(crate) mod read;
 pub(crate) mod rows;
 pub(crate) mod sides;
@@ -58,6 +58,7 @@ impl Import {
             }
             PageFormat::Json => output::document(|out| plimsoll_report::json::pretty(out, &self.json())),
             PageFormat::Html => page::print(self),
+            PageFormat::Mail => page::mail(self),
         }
     }
 
@@ -113,8 +114,7 @@ pub(crate) fn cross_table(text: String, decimal: Option<Decimal>) -> String {
 }
 
 /// Why nothing is a failure: no figure was found, or none that was asked for.
-const NOTHING: &str =
-    "no figure was found: --as FORMAT says what it is, `--column NAME` names a column of a CSV file";
+const NOTHING: &str = "no figure was found: --as FORMAT says what it is, `--column NAME` names a column of a CSV file, `--judge factors` takes a table of two factors";
 
 fn nothing_read(files: &[Imported]) -> bool {
     files.iter().all(|file| file.found.series.is_empty())

@@ -1,9 +1,10 @@
-//! What was read, as a page: the verdict with its chart, the figures, and which lines were read.
+//! What was read, as a page or a mail: the verdict with its chart, the figures, and which lines were read.
 
 use plimsoll_import::figures::{Coverage, Part, Series};
 use plimsoll_model::numbers::Numbers;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{self, Rows, Told};
+use plimsoll_report::text;
 
 use super::sides::{Beside, median};
 use super::text::{halved, range};
@@ -16,6 +17,15 @@ use crate::output;
 const DRAWN: usize = 12;
 
 pub(super) fn print(import: &Import) -> Result<(), Failure> {
+    told(import, |told| output::document(|out| html::judged(out, told, Bundle::Inside)))
+}
+
+pub(super) fn mail(import: &Import) -> Result<(), Failure> {
+    told(import, |told| output::text(|out| text::judged_by_mail(out, told)))
+}
+
+/// Hands what there is to tell to one who writes it.
+pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&Told<'_>) -> R) -> R {
     let names: Vec<&str> = import.files.iter().map(|file| file.name.as_str()).collect();
     let title = names.join(", ");
     let asked = match &import.reading.judge {
@@ -36,10 +46,10 @@ pub(super) fn print(import: &Import) -> Result<(), Failure> {
         tables.push(lines(&file.name, &file.found.coverage));
     }
     tables.retain(|table| !table.rows.is_empty());
-    let again = match &import.run {
-        Some(run) => format!("plimsoll show {} --format html", run.id),
-        None => format!("plimsoll import {} --format html", names.join(" ")),
-    };
+    let words = names.iter().map(|name| (*name).to_owned()).chain(import.reading.words());
+    let again = ["plimsoll import".to_owned()]
+        .into_iter()
+        .chain(words.map(|word| plimsoll_report::escape::shell_word(&word).into_owned()));
     let told = Told {
         title: &title,
         asked: &asked,
@@ -47,9 +57,9 @@ pub(super) fn print(import: &Import) -> Result<(), Failure> {
         numbers: &numbers,
         facts: &facts,
         tables: &tables,
-        again: &again,
+        again: &again.collect::<Vec<_>>().join(" "),
     };
-    output::document(|out| html::judged(out, &told, Bundle::Inside))
+    write(&told)
 }
 
 /// Each series of a file that has several values, in the order of the text.
@@ -66,7 +76,7 @@ fn titled(series: &Series) -> String {
     if series.unit.is_empty() { series.name() } else { format!("{}, {}", series.name(), series.unit) }
 }
 
-fn medians_of([a, b]: &[String; 2], beside: &[Beside]) -> Rows {
+pub(crate) fn medians_of([a, b]: &[String; 2], beside: &[Beside]) -> Rows {
     let row = |beside: &Beside| {
         let [before, after] = beside.medians;
         let [of_a, of_b] = beside.n;
