@@ -9,6 +9,7 @@ mod debian;
 mod faults;
 mod fuzz;
 mod guest_kernel;
+mod h2spec;
 mod kinds;
 mod layers;
 mod licences;

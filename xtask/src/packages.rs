@@ -5,9 +5,10 @@ use std::path::Path;
 
 use crate::shell;
 
-/// A file that tells that a package is there, and the Debian package.
+/// A file that tells that a package is there, or a program that may stand anywhere in the path, and the Debian package.
 const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/cc", "gcc"),
+    ("go", "golang-go"),
     ("/usr/bin/tshark", "tshark"),
     ("/usr/bin/editcap", "wireshark-common"),
     ("/usr/bin/tcpdump", "tcpdump"),
@@ -64,11 +65,8 @@ const NEEDED: &[(&str, &str)] = &[
 
 /// Installs what is missing, after asking where somebody can answer.
 pub(crate) fn install(yes: bool) -> Result<(), String> {
-    let missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(file, _)| !Path::new(file).exists() && !Path::new(&file.replace("/usr", "")).exists())
-        .map(|(_, package)| *package)
-        .collect();
+    let missing: Vec<&str> =
+        NEEDED.iter().filter(|(file, _)| !is_there(file)).map(|(_, package)| *package).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -89,6 +87,15 @@ pub(crate) fn install(yes: bool) -> Result<(), String> {
     };
     with(&["update", "--quiet"])?;
     with(&[&["install", "--yes", "--quiet", "--no-install-recommends"], missing.as_slice()].concat())
+}
+
+/// Whether a file is there, also where `/usr` is not apart, or a program is in the path.
+fn is_there(file: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match file.starts_with('/') {
+        true => Path::new(file).exists() || Path::new(&file.replace("/usr", "")).exists(),
+        false => std::env::split_paths(&path).any(|folder| folder.join(file).exists()),
+    }
 }
 
 fn agreed(names: &str) -> Result<bool, String> {

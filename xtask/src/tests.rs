@@ -7,7 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::sources::{check_lengths, sources};
-use crate::{browser, circles, guest_kernel, kinds, layers, licences, netperf, packages, python, shell};
+use crate::{
+    browser, circles, guest_kernel, h2spec, kinds, layers, licences, netperf, packages, python, shell,
+};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -21,6 +23,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     netperf::fetch(&target)?;
     python::fetch(&target)?;
     browser::fetch(&target)?;
+    h2spec::build(&target)?;
     format()?;
     layers::check()?;
     circles::check()?;

@@ -1,7 +1,7 @@
 //! The moments of a trial at which something was done, and the recovery of the load after each.
 //!
-//! A load is cut into windows of equal length, from the event on, and before the first event back from it. What it did before is the median
-//! of the windows there. A window is as good as before where it is within the margin of that, or no worse than the worst window before: a
+//! A load is cut into windows of equal length, from the event on, and before the first event. What counts is how long the load ran: where a control is
+//! measured in slices between those of the treatment, the load pauses meanwhile, and a window goes on behind the pause. What it did before is the median of the windows there. A window is as good as before where it is within the margin of that, or no worse than the worst window before: a
 //! load that scatters is not asked for more than it did undisturbed, but for half of what it did at least: one window before in which nothing
 //! happened, as on a machine whose CPUs others took, does not make a load that stands still as good as before. It has recovered at the first
 //! of three such windows in a row, as a [watch](plimsoll_model::experiment::Watch) has it.
@@ -66,7 +66,7 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let first = on_arm().next()?;
     let at = seconds(event.at_ns);
     let until = on_arm().find(|other| *other > at).unwrap_or(end).min(end);
-    let mean = work.between(begin, first).done / (first - begin).max(1e-9);
+    let mean = work.between(begin, first).done / work.covered(begin, first).max(1e-9);
     let window = (ENOUGH / mean.max(1e-9)).clamp(SHORTEST, LONGEST);
     let beside = Beside::of(phase, event.arm, first);
     // What comes first is the start of the load itself.
@@ -208,21 +208,32 @@ impl Work {
         self.stretches.iter().map(|(start, end, _)| (end.min(to) - start.max(from)).max(0.0)).sum()
     }
 
-    /// The whole windows between two moments, as what happens beside them lets expect; those in which the load did not run all the time are left
-    /// out.
+    /// The windows between two moments, one behind the other, in each of which the load ran for so long, as what happens beside them lets expect. What
+    /// is left at the end is none.
     fn windows(&self, from: f64, to: f64, length: f64, beside: &Beside) -> Vec<Window> {
-        let number = ((to - from) / length + 1e-6).floor().max(0.0) as u32;
-        let starts = (0..number).map(|n| from + f64::from(n) * length);
-        let whole = starts.filter(|start| self.covered(*start, start + length) >= length * 0.9);
-        let window = |start: f64| {
-            let (done, at) = (self.between(start, start + length), start + length / 2.0);
-            Window {
-                start,
-                rate: done.done / length / beside.rates.at(at),
-                latency_ms: done.latency_ms().map(|latency| latency / beside.latencies.at(at)),
+        let mut windows = Vec::new();
+        let (mut start, mut missing) = (from, length);
+        for (begin, end, _) in &self.stretches {
+            let (mut here, end) = (begin.max(from), end.min(to));
+            // The sum of many tenths of a second is a little less than it should be.
+            while end - here >= missing - length * 1e-6 {
+                here += missing;
+                windows.push(self.window(start, here, length, beside));
+                (start, missing) = (here, length);
             }
-        };
-        whole.map(window).collect()
+            missing -= (end - here).max(0.0);
+        }
+        windows
+    }
+
+    /// The window between two moments, in which the load ran for so long.
+    fn window(&self, start: f64, end: f64, length: f64, beside: &Beside) -> Window {
+        let (done, at) = (self.between(start, end), f64::midpoint(start, end));
+        Window {
+            start,
+            rate: done.done / length / beside.rates.at(at),
+            latency_ms: done.latency_ms().map(|latency| latency / beside.latencies.at(at)),
+        }
     }
 }
 
@@ -342,7 +353,7 @@ mod tests {
         let told = outcomes(&phase(&counts, &[2.0, 3.0]));
         assert_eq!(told, [(RecoveryOutcome::NotRecovered, None), (RecoveryOutcome::Recovered, Some(0.4))]);
         let one = recovery(&phase(&counts, &[2.0, 3.0]), 0, MARGIN).unwrap();
-        assert_eq!((one.before, one.lowest, one.watched_s), (2000.0, 200.0, 1.0));
+        assert_eq!((one.before.round(), one.lowest.round(), one.watched_s), (2000.0, 200.0, 1.0));
     }
 
     #[test]
@@ -386,6 +397,18 @@ mod tests {
         assert_eq!(told, [(RecoveryOutcome::Unaffected, Some(0.0))]);
         let told = outcomes(&in_turns(&halved, &[200; 6], 6.0));
         assert_eq!(told, [(RecoveryOutcome::NotRecovered, None)]);
+    }
+
+    #[test]
+    fn windows_go_on_behind_the_pauses_in_which_the_control_is_measured() {
+        // 20 requests in a second while it runs, so that a window has a second of running, and each lies across a pause.
+        let mut slices = vec![2; 14];
+        slices[6..9].fill(0);
+        let found = recovery(&in_turns(&slices, &[2; 14], 12.5), 0, MARGIN).unwrap();
+        assert_eq!(found.outcome, RecoveryOutcome::Recovered, "{found:?}");
+        assert_eq!((found.before.round(), found.lowest, found.window_s), (20.0, 0.0, 1.0), "{found:?}");
+        // It stands still until 18 s; the window that begins at 16.5 s is half idle.
+        assert_eq!(found.after_s.map(|s| (s * 10.0).round() / 10.0), Some(6.0), "{found:?}");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl ClaimKind for LimitClaim {
     }
 
     fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
-        let of_failures = |claim: &&BoundClaim| claim.phase == phase && claim.metric == Metric::ErrorShare;
+        let of_failures = |claim: &&BoundClaim| claim.phase == phase && claim.metric.is_of_failures();
         self.bound().filter(of_failures).map(|_| Asked::InPart)
     }
 }

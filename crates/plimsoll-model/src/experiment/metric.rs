@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::load::dns::DnsFacts;
+use super::load::postgres::PostgresFacts;
 use crate::reader::{Better, NamedMetric};
 use crate::units::Unit;
 
@@ -246,6 +248,16 @@ impl Metric {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// Whether it tells what part of the operations failed: who makes a claim about it asks about failures.
+    #[must_use]
+    pub fn is_of_failures(self) -> bool {
+        match self {
+            Self::ErrorShare => true,
+            Self::Named(_) => [PostgresFacts::ABORTED_SHARE, DnsFacts::SERVFAIL_SHARE].contains(&self.name()),
+            _ => false,
+        }
     }
 
     /// Whether it is a share, from 0 to 1. Shares are compared by their difference, and margins on them are in percentage points.

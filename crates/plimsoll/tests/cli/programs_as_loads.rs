@@ -202,6 +202,59 @@ fn postgresql_is_made_filled_and_served_by_an_ordinary_user_and_transactions_are
     }
 }
 
+/// Makes a database that asks for a password (SCRAM-SHA-256), and in which a change of an account locks a branch first: another one than that which the
+/// transaction changes in the end, in half of the cases. So transactions wait for one another in a circle.
+const GUARDED: &str = r#"set -e
+PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
+export PGUSER=plimsoll
+folder="{{scratch}}/data"
+echo right >"{{scratch}}/password"
+initdb --pgdata="$folder" --username=plimsoll --auth-local=trust --auth-host=scram-sha-256 --pwfile="{{scratch}}/password" --no-locale --no-sync >&2
+echo "host all all all scram-sha-256" >>"$folder/pg_hba.conf"
+pg_ctl --pgdata="$folder" --wait --silent --log="$folder/log" --options="-c listen_addresses= -c unix_socket_directories=$folder" start
+pgbench --initialize --quiet --scale=2 --host="$folder" postgres >&2
+psql --quiet --host="$folder" postgres >&2 <<'SQL'
+CREATE FUNCTION lock_another() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN UPDATE pgbench_branches SET bbalance = bbalance WHERE bid = 1 + NEW.aid % 2; RETURN NEW; END $$;
+CREATE TRIGGER lock_another BEFORE UPDATE ON pgbench_accounts FOR EACH ROW EXECUTE FUNCTION lock_another();
+SQL
+pg_ctl --pgdata="$folder" --wait --silent --mode=fast stop
+exec postgres -D "$folder" -c listen_addresses={{address}} -p {{port}} -c unix_socket_directories= -c fsync=off -c deadlock_timeout=5ms
+"#;
+
+#[test]
+#[ignore = "needs postgresql"]
+fn postgresql_asks_for_a_password_and_ends_a_deadlock_by_aborting_one_of_its_transactions() {
+    let lab = Lab::of_ordinary_user();
+    lab.file("guarded.sh.in", GUARDED);
+    let service = r#"[services.database]
+on = "server"
+port = 5432
+exec = ["sh", "{config}"]
+config = "guarded.sh.in"
+ready.within = "120s"
+"#;
+    let load = r#"to = "database"
+postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", duration = "3s" }
+"#;
+    let text =
+        experiment(service, load, &above("aborted_share", "\"0.1 %\"")).replace("_trials = 2", "_trials = 1");
+    let file = lab.file("guarded.toml", &text);
+    let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
+    let phase = &report["trials"][0]["phases"][0];
+    assert!(phase["requests_per_second"].as_f64().is_some_and(|rate| rate > 1.0), "{phase}");
+    // Deadlocks, and nothing else.
+    let aborted = phase["postgres"]["aborted"].as_object().expect("transactions were aborted");
+    assert_eq!(aborted.keys().collect::<Vec<_>>(), ["40P01"], "{phase}");
+    let deferred = phase["errors"]["deferred"].as_u64();
+    assert!(deferred.is_some() && deferred == aborted["40P01"].as_u64(), "{phase}");
+
+    let wrong = ["--set", "loads.program.postgres.password=\"wrong\""];
+    let told = lab.plimsoll(&[&["run", &file, "--format", "json"][..], &wrong].concat()).exits(4).json();
+    let reason = verdict_of(&told)["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason.contains("password authentication failed"), "{reason}");
+}
+
 #[test]
 #[ignore = "needs unbound"]
 fn unbound_answers_an_ordinary_user_over_udp_and_tcp() {

@@ -1,5 +1,7 @@
 //! TLS and HTTP/2 from a file to a report: nginx, HAProxy and the built-in server, with a certificate that is made for the trial.
 
+use std::process::Command;
+
 use crate::lab::Lab;
 
 /// A service behind which nginx answers, and a load for it.
@@ -75,6 +77,52 @@ fn a_configuration_of_its_authors_own_is_given_the_certificate() {
                     ssl_certificate {{tls.certificate}};\n  ssl_certificate_key {{tls.key}};\n  return 200 yes;\n }\n}\n";
     lab.file("front.conf.in", template);
     holds(&lab, "nginx = {}\nconfig = \"front.conf.in\"", HTTP2);
+}
+
+#[test]
+#[ignore = "needs h2spec; cargo xtask test builds it"]
+fn h2spec_finds_nothing_wrong_with_the_built_in_server() {
+    let lab = Lab::of_ordinary_user();
+    // Nobody may not enter the folder where it was built.
+    let h2spec = lab.path("h2spec");
+    let built = concat!(env!("CARGO_TARGET_TMPDIR"), "/h2spec");
+    let copied = Command::new("install").args(["-m", "755", built]).arg(&h2spec).status();
+    assert!(copied.expect("install starts").success(), "{built} is not there");
+    let load = format!(
+        r#"
+question = "Does the built-in server speak HTTP/2 as the RFCs have it?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.web]
+on = "server"
+web = {{ model = "event_loop", tls = true, http2 = true }}
+[loads.h2spec]
+from = "client"
+to = "web"
+exec = ["{}", "--tls", "--insecure", "--timeout", "5", "--host", "{{to.address}}", "--port", "{{to.port}}"]
+metrics = {{ passed = {{ regex = "([0-9]+) passed" }}, failed = {{ regex = "([0-9]+) failed", better = "lower" }} }}
+[[phases]]
+name = "spec"
+measure = "h2spec"
+slices = 1
+[[claims]]
+limit = {{ metric = "failed", below = 1 }}
+[[claims]]
+limit = {{ metric = "passed", above = 143 }}
+[run]
+min_trials = 1
+max_trials = 1
+"#,
+        h2spec.display()
+    );
+    let file = lab.file("h2spec.toml", &load);
+    let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
+    let spec = &report["trials"][0]["phases"][0];
+    assert_eq!(spec["errors"], serde_json::json!({}), "{spec}");
+    // Of 145 tests it skips one by itself.
+    assert_eq!(spec["figures"]["passed"], 144.0, "{spec}");
 }
 
 #[test]

@@ -68,6 +68,43 @@ step_recovery = { phase = "visits", step = "back", margin = "40 %" }
 }
 
 #[test]
+fn the_recovery_after_each_step_is_judged_against_a_control_that_is_spared_the_steps() {
+    let lab = Lab::of_ordinary_user();
+    let steps = r#"
+[control]
+idle_in = ["visits"]
+[[phases]]
+name = "visits"
+measure = "visitors"
+slices = 20
+during = [
+  { at = "3s", name = "lossy", link = { between = ["client", "server"], loss = "30 %" } },
+  { at = "5s", name = "clean", link = { between = ["client", "server"], loss = "0 %" } },
+  { at = "9s", name = "killed", kill = { service = "web" } },
+  { at = "11s", name = "back", start = { service = "web" } },
+]
+[[claims]]
+step_recovery = { phase = "visits", step = "lossy", expect = "not_recovered", margin = "40 %" }
+[[claims]]
+step_recovery = { phase = "visits", step = "clean", margin = "40 %" }
+[[claims]]
+step_recovery = { phase = "visits", step = "killed", expect = "not_recovered", margin = "40 %" }
+[[claims]]
+step_recovery = { phase = "visits", step = "back", margin = "40 %" }
+"#;
+    let file = lab.file("control.toml", &format!("{TWO_HOSTS}{steps}"));
+    let report = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0).json();
+    let events = report["trials"][0]["events"].as_array().expect("events");
+    assert!(events.len() == 4 && events.iter().all(|event| event["arm"] == "treatment"), "{events:?}");
+    let killed = &event(&report, "killed")["recovery"];
+    assert_eq!(killed["lowest"], 0.0, "nobody is served by a service that is dead: {killed}");
+    // The control goes on all the while.
+    let visits = report["trials"][0]["phases"].as_array().expect("phases");
+    let control = visits.iter().find(|phase| phase["arm"] == "control").expect("a control");
+    assert_eq!(control["errors"], serde_json::json!({}), "{control}");
+}
+
+#[test]
 fn a_step_is_a_factor_with_and_without_it() {
     let lab = Lab::of_ordinary_user();
     let steps = r#"

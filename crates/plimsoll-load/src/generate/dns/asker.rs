@@ -12,6 +12,7 @@ use plimsoll_model::observation::ErrorKind;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
+use super::answer;
 use super::bank::{Bank, HEADER};
 use super::channel::Channel;
 use super::slots::Slots;
@@ -82,6 +83,8 @@ struct Reply {
     place: usize,
     code: u8,
     bytes: u64,
+    /// What is wrong with what it answers.
+    fault: Option<&'static str>,
 }
 
 impl<'a> Asker<'a> {
@@ -213,7 +216,8 @@ impl<'a> Asker<'a> {
                     Some(place) => {
                         facts.truncated += u64::from(header.metadata.truncation);
                         let code = u16::from(header.metadata.response_code) as u8 & 0x0f;
-                        replies.push(Reply { place, code, bytes: message.len() as u64 });
+                        let fault = answer::fault(message, slots.asked(place));
+                        replies.push(Reply { place, code, bytes: message.len() as u64, fault });
                         slots.give_back(place);
                     }
                     None => facts.unasked += 1,
@@ -254,9 +258,14 @@ impl<'a> Asker<'a> {
     }
 
     fn answered(&mut self, key: usize, reply: &Reply, now: u64) {
-        let Reply { place, code, bytes } = *reply;
+        let Reply { place, code, bytes, fault } = *reply;
         self.deadlines.end(place);
         self.codes[usize::from(code)] += 1;
+        if let Some(fault) = fault {
+            let address = self.dialer.address(self.channels[key].target());
+            self.tally.error_told(ErrorKind::Garbage, now, || format!("{address}: {fault}"));
+            return;
+        }
         let kind = match CODES[usize::from(code)] {
             "NOERROR" | "NXDOMAIN" => {
                 self.tally.operation(self.slots.get(place).begun, now, bytes);

@@ -3,6 +3,7 @@
 //! The loop of [`super::engine`] has one request on a connection; here hundreds share a socket, as resolvers do it. So there is a loop of its own, on
 //! the same pacing.
 
+mod answer;
 mod asker;
 mod bank;
 mod channel;

@@ -58,7 +58,7 @@ impl Slots {
         let place = usize::from(id) & ((1 << self.bits) - 1);
         let slot =
             self.all.get(place).filter(|slot| slot.busy && slot.id == id && slot.channel == channel)?;
-        let asked = &slot.message[HEADER..slot.end];
+        let asked = self.asked(place);
         // A server that does not understand a question need not repeat it (RFC 1035 does not say; BIND and NSD leave it out).
         let same = match u16::from_be_bytes([message[4], message[5]]) {
             0 => message[3] & 0x0f != 0,
@@ -66,6 +66,12 @@ impl Slots {
             _ => false,
         };
         same.then_some(place)
+    }
+
+    /// The question of a place: its name, its type and its class.
+    pub(super) fn asked(&self, place: usize) -> &[u8] {
+        let slot = &self.all[place];
+        &slot.message[HEADER..slot.end]
     }
 
     /// It is under way no longer.

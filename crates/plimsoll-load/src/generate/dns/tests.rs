@@ -110,6 +110,22 @@ fn replies_to_what_was_not_asked_count_for_nothing() {
 }
 
 #[test]
+fn a_reply_that_does_not_answer_its_question_is_an_error() {
+    let target = serve(|nth, message| {
+        let mut reply = reply(message, 0);
+        if nth % 4 == 0 {
+            // It says that it has an answer.
+            reply[7] = 1;
+        }
+        vec![reply]
+    });
+    let (result, facts) = carry_out(load(), target);
+    assert_eq!((result.requests, result.errors.get(&ErrorKind::Garbage)), (150, Some(&50)));
+    assert_eq!((facts.replies(), facts.unasked), (200, 0));
+    assert!(result.first_error.unwrap().contains("fewer records than it says"));
+}
+
+#[test]
 fn refusals_are_errors_and_say_which() {
     let target = serve(|nth, message| vec![reply(message, if nth % 2 == 0 { 2 } else { 5 })]);
     let (result, facts) = carry_out(load(), target);

@@ -1,5 +1,6 @@
 //! Bulk loads: bytes over TCP, as many as go through.
 
+use super::extent::check_timeout;
 use super::facts::{FactsType, Join};
 use super::streams::Stream;
 use schemars::JsonSchema;
@@ -160,6 +161,7 @@ impl LoadType for BulkLoad {
                 "either `total` or `duration`",
             ));
         }
+        check_timeout(at, "bulk", self.timeout)?;
         in_range(u64::from(self.streams), 1, 256, here("streams"))?;
         in_range(self.chunk.0, 1, 16 << 20, here("chunk"))?;
         for (key, bytes) in [("send_buffer", self.send_buffer), ("receive_buffer", self.receive_buffer)] {

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extent::{amount, check_extent};
+use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::Metric;
@@ -19,7 +19,8 @@ use crate::units::Span;
 /// Questions of DNS, over UDP or TCP (RFC 1035, RFC 7766), in closed loop unless `open` says otherwise.
 ///
 /// An answer counts where it came in time, has the id and the question of what was asked, and says NOERROR or NXDOMAIN. SERVFAIL and other refusals
-/// are errors. A reply that is truncated counts as an answer, and is not asked for again over TCP.
+/// are errors, and so is a reply whose records are not those that its header tells, or that are about another name, type or class than was asked for and is
+/// no alias of it. A reply that is truncated counts as an answer, and is not asked for again over TCP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DnsLoad {
@@ -273,7 +274,7 @@ impl LoadType for DnsLoad {
         vec![
             share("noerror_share", Better::Higher),
             share("nxdomain_share", Better::Lower),
-            share("servfail_share", Better::Lower),
+            share(DnsFacts::SERVFAIL_SHARE, Better::Lower),
             share("truncated_share", Better::Lower),
             share("resent_share", Better::Lower),
         ]
@@ -297,9 +298,7 @@ impl LoadType for DnsLoad {
         if let Some(bytes) = self.edns {
             in_range(u64::from(bytes), 512, 65_535, here("edns"))?;
         }
-        if self.timeout.0.is_zero() {
-            return Err(problem(here("timeout"), "no answer comes in no time", "a time such as \"5s\""));
-        }
+        check_timeout(at, "dns", self.timeout)?;
         if self.names.is_empty() {
             return Err(problem(path!["loads", at.name, "dns"], "there is nothing to ask", "`names`"));
         }
@@ -359,6 +358,8 @@ pub struct DnsFacts {
 }
 
 impl DnsFacts {
+    pub(in crate::experiment) const SERVFAIL_SHARE: &'static str = "servfail_share";
+
     /// All replies to what was asked.
     #[must_use]
     pub fn replies(&self) -> u64 {
@@ -378,7 +379,7 @@ impl FactsType for DnsFacts {
             Metric::Named(_) => match metric.name() {
                 "noerror_share" => self.with("NOERROR"),
                 "nxdomain_share" => self.with("NXDOMAIN"),
-                "servfail_share" => self.with("SERVFAIL"),
+                Self::SERVFAIL_SHARE => self.with("SERVFAIL"),
                 "truncated_share" => self.truncated,
                 "resent_share" => self.resent,
                 _ => return None,

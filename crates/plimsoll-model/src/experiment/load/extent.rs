@@ -1,4 +1,4 @@
-//! How much of a load is carried out.
+//! How much of a load is carried out, and how long it waits.
 
 use super::LoadPlace;
 use crate::experiment::problem::{Checked, Part, problem};
@@ -19,7 +19,16 @@ pub(super) fn check_extent(
     Ok(())
 }
 
-/// The same in words, such as `400 connections` or `2s`.
+/// Whether a load waits at all for what it has begun: nothing is done in no time.
+pub(super) fn check_timeout(at: &LoadPlace<'_>, kind: &str, timeout: Span) -> Checked {
+    if timeout.0.is_zero() {
+        let place = path!["loads", at.name, kind, "timeout"];
+        return Err(problem(place, "nothing is answered in no time", "a time such as \"5s\""));
+    }
+    Ok(())
+}
+
+/// How much of a load is carried out, in words, such as `400 connections` or `2s`.
 pub(super) fn amount((key, count): (&str, Option<u64>), duration: Option<Span>) -> String {
     let many = count.map(|count| format!("{count} {key}"));
     many.or(duration.map(|span| span.to_string())).unwrap_or_default()

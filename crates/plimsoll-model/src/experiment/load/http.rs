@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extent::{amount, check_extent};
+use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join, per_second};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
@@ -219,6 +219,7 @@ impl LoadType for HttpLoad {
         if let Some(connections) = self.connections {
             in_range(connections, 1, 1_000_000_000, path!["loads", name, "http", "connections"])?;
         }
+        check_timeout(at, "http", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, path!["loads", name, "http", "generators"])?;
         in_range(u64::from(self.concurrency), 1, 100_000, path!["loads", name, "http", "concurrency"])?;
         if self.requests_per_connection == 0 && self.connections.is_some() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extent::{amount, check_extent};
+use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
@@ -163,6 +163,7 @@ impl LoadType for PostgresLoad {
         if let Some(transactions) = self.transactions {
             in_range(transactions, 1, 1_000_000_000_000, here("transactions"))?;
         }
+        check_timeout(at, "postgres", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, here("generators"))?;
         in_range(u64::from(self.clients), 1, 10_000, here("clients"))?;
         in_range(u64::from(self.scale), 1, 20_000, here("scale"))?;
@@ -217,7 +218,7 @@ impl PostgresFacts {
     /// SQLSTATE of a transaction that waited for one that waited for it.
     pub const DEADLOCK: &'static str = "40P01";
     /// The share of transactions that the server aborted.
-    const ABORTED_SHARE: &'static str = "aborted_share";
+    pub(in crate::experiment) const ABORTED_SHARE: &'static str = "aborted_share";
 
     /// Transactions that were aborted with this SQLSTATE.
     #[must_use]
@@ -282,6 +283,7 @@ limit = { metric = "aborted_share", below = "1 %" }
         let refused = |load: &str| parse(&FILE.replace("LOAD", load), &[]).unwrap_err().message;
         assert!(refused("clients = 2").contains("how long it goes on"));
         assert!(!refused("duration = \"1s\", clients = 0").is_empty());
+        assert!(refused("duration = \"1s\", timeout = \"0s\"").contains("in no time"));
         let alone = "duration = \"1s\", script = \"select_only\", isolation = \"serializable\"";
         assert!(refused(alone).contains("a single statement"));
         let good = "duration = \"5s\", clients = 8, scale = 10, protocol = \"prepared\", isolation = \"serializable\"";

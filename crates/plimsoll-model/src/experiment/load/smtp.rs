@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extent::amount;
+use super::extent::{amount, check_timeout};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::open_loop::Arrivals;
 use crate::experiment::problem::{Checked, Part, in_range, problem};
@@ -151,6 +151,7 @@ impl LoadType for SmtpLoad {
         if let Some(messages) = self.messages {
             in_range(messages, 1, 1_000_000_000, here("messages"))?;
         }
+        check_timeout(at, "smtp", self.timeout)?;
         in_range(u64::from(self.generators), 1, 64, here("generators"))?;
         in_range(u64::from(self.sessions), 1, 100_000, here("sessions"))?;
         if self.per_minute.is_some_and(|rate| !(rate > 0.0 && rate <= 6e8)) {

@@ -1,0 +1,42 @@
+//! What a test asks the built-in server for its conformance to HTTP/2 with, and Debian has no package of.
+
+use std::path::Path;
+
+use crate::shell;
+
+/// The module that pins it and what it is built from.
+const MODULE: &str = "xtask/h2spec";
+/// The program, from Go's module proxy.
+const PROGRAM: &str = "github.com/summerwind/h2spec/cmd/h2spec";
+
+/// Builds it where the test looks for it (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
+pub(crate) fn build(target: &Path) -> Result<(), String> {
+    let failed = |what: &Path, error| format!("{}: {error}", what.display());
+    let folder = std::path::absolute(target.join("tmp")).map_err(|error| failed(target, error))?;
+    let program = folder.join("h2spec");
+    if program.exists() {
+        return Ok(());
+    }
+    // What Go fetches and compiles goes again, and what it builds gets its name when it is whole.
+    let (used, part) = (folder.join("go"), folder.join("h2spec.part"));
+    let built = shell::run(
+        "env",
+        &[
+            &format!("--chdir={MODULE}"),
+            &format!("GOPATH={}", used.display()),
+            &format!("GOCACHE={}", used.join("cache").display()),
+            "GOFLAGS=-modcacherw",
+            "GOTOOLCHAIN=local",
+            "go",
+            "build",
+            "-o",
+            &part.display().to_string(),
+            PROGRAM,
+        ],
+    );
+    if used.exists() {
+        std::fs::remove_dir_all(&used).map_err(|error| failed(&used, error))?;
+    }
+    built?;
+    std::fs::rename(&part, &program).map_err(|error| failed(&program, error))
+}
