@@ -4,10 +4,10 @@ mod bound;
 mod light;
 
 use plimsoll_judge::limit::{self, LimitSettings, Probe};
+use plimsoll_model::experiment::Experiment;
 use plimsoll_model::experiment::claim::limit::{
     BoundClaim, LimitClaim, LimitDetails, ProbeFinding, ProbeReport, SearchClaim, SearchDetails,
 };
-use plimsoll_model::experiment::{Experiment, Metric};
 use plimsoll_model::observation::{PhaseKind, Slice, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;

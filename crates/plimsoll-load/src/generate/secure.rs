@@ -4,18 +4,21 @@
 //! certificate of the server is checked against the authority that the run has made for itself, and for nothing else.
 
 use std::cell::RefCell;
-use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv, send, sendmsg};
+use nix::sys::socket::{MsgFlags, recv, send};
 use plimsoll_model::frame::{CERTIFIED_NAME, Failure};
-use rustls::client::{ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::client::{
+    ClientConnectionData, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+    UnbufferedClientConnection,
+};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, HandshakeKind, NamedGroup, RootCertStore};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData};
+use rustls::{ClientConfig, HandshakeKind, NamedGroup, RootCertStore};
 
 use super::protocol::Pieces;
 use crate::clock;
@@ -23,12 +26,18 @@ use crate::failure::other;
 
 /// How much is taken from a socket at a time, in bytes. What comes of it fits into the inbox of a generator, with what was left of a record.
 const SEALED: usize = 64 << 10;
+/// The most of a record that is not sealed, and what sealing adds at most, in bytes (RFC 8446, section 5.2).
+const RECORD: usize = 16 << 10;
+const ADDED: usize = 5 + 1 + 255;
 /// The most tickets that are kept for later connections.
 const TICKETS: usize = 4096;
 
 thread_local! {
-    /// What has come and was not opened yet.
-    static INBOX: RefCell<Box<[u8]>> = RefCell::new(vec![0; SEALED].into());
+    /// What has come and was not opened yet. It is the thread's, and not a connection's: what hundreds of connections had of their own would not stay
+    /// in a cache.
+    static INBOX: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// What is sealed and goes out next.
+    static OUTBOX: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What all sessions of a generator have in common.
@@ -59,25 +68,42 @@ impl Secure {
 
     /// A session for a connection that is being made.
     pub(super) fn session(&self) -> Result<Box<Session>, Errno> {
-        let tls = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
+        let tls = UnbufferedClientConnection::new(Arc::clone(&self.config), self.name.clone());
         let tls = tls.map_err(|_| Errno::EPROTO)?;
-        Ok(Box::new(Session { tls, began: None, held: 0, opened: 0, wire: 0, drained: false, fault: None }))
+        Ok(Box::new(Session {
+            tls,
+            began: None,
+            part: Vec::new(),
+            out: Vec::new(),
+            held: 0,
+            opened: Vec::new(),
+            wire: 0,
+            drained: false,
+            closed: false,
+            fault: None,
+        }))
     }
 }
 
 /// What is agreed on with the server of one connection.
 pub(super) struct Session {
-    tls: ClientConnection,
+    tls: UnbufferedClientConnection,
     /// When its first message went out: the connection was established then.
     began: Option<u64>,
-    /// Bytes that were sealed, and did not all go out yet.
+    /// What came, and is no whole record yet.
+    part: Vec<u8>,
+    /// What was sealed, and did not go out yet.
+    out: Vec<u8>,
+    /// How many bytes were sealed in it.
     held: usize,
-    /// Bytes that were opened, and not taken yet.
-    opened: usize,
+    /// What was opened, and not taken yet.
+    opened: Vec<u8>,
     /// How many bytes came from the socket for what was received last.
     wire: usize,
     /// The kernel had no more.
     drained: bool,
+    /// The server has said that nothing more will come.
+    closed: bool,
     /// What went wrong with TLS itself.
     fault: Option<String>,
 }
@@ -105,36 +131,78 @@ impl Session {
 
     /// Seals and sends; says how many bytes were taken. Until the handshake is over, and while the kernel takes nothing more, that is EAGAIN.
     pub(super) fn send(&mut self, fd: &OwnedFd, pieces: Pieces<'_>) -> Result<usize, Errno> {
+        if self.began.is_none() {
+            // What the client says first.
+            self.advance(&mut [], &mut [])?;
+        }
         while self.tls.is_handshaking() {
             self.flush(fd)?;
             self.began.get_or_insert_with(clock::now);
-            if self.tls.is_handshaking() && self.fill(fd, &mut [])?.came == 0 {
+            if self.fill(fd, &mut [])?.came == 0 {
                 return Err(self.broken("the server has closed the connection during the TLS handshake"));
             }
         }
         if self.held == 0 {
-            let mut writer = self.tls.writer();
-            for piece in pieces.0 {
-                let taken = writer.write(piece).map_err(|_| Errno::EPROTO)?;
-                self.held += taken;
-                if taken < piece.len() {
-                    break;
+            OUTBOX.with_borrow_mut(|sealed| {
+                match pieces.single() {
+                    Some(bytes) => self.seal(bytes, sealed)?,
+                    None => self.seal(&pieces.0.concat(), sealed)?,
                 }
-            }
+                let sent = if self.out.is_empty() {
+                    transmit(fd, sealed)
+                        .or_else(|error| if error == Errno::EAGAIN { Ok(0) } else { Err(error) })?
+                } else {
+                    0
+                };
+                self.out.extend_from_slice(&sealed[sent..]);
+                self.held = pieces.len();
+                Ok::<_, Errno>(())
+            })?;
         }
         self.flush(fd)?;
         Ok(std::mem::take(&mut self.held))
+    }
+
+    /// Seals bytes. What has to go out before them stands in `out` then.
+    fn seal(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> Result<(), Errno> {
+        into.resize(bytes.len() + (bytes.len() / RECORD + 1) * ADDED, 0);
+        loop {
+            let why = match self.tls.process_tls_records(&mut []).state {
+                Ok(ConnectionState::WriteTraffic(mut ready)) => match ready.encrypt(bytes, into) {
+                    Ok(length) => {
+                        into.truncate(length);
+                        return Ok(());
+                    }
+                    Err(error) => error.to_string(),
+                },
+                Ok(ConnectionState::EncodeTlsData(mut record)) => match encode(&mut record, &mut self.out) {
+                    Ok(()) => continue,
+                    Err(error) => error,
+                },
+                Ok(ConnectionState::TransmitTlsData(said)) => {
+                    said.done();
+                    continue;
+                }
+                Ok(other) => format!("nothing can be sent: {other:?}"),
+                Err(error) => error.to_string(),
+            };
+            return Err(self.broken(&why));
+        }
     }
 
     /// Receives and opens what is there; 0 at the end of what the server sends.
     pub(super) fn receive(&mut self, fd: &OwnedFd, into: &mut [u8]) -> Result<usize, Errno> {
         self.wire = 0;
         loop {
-            if self.opened > 0 {
-                let taken = self.tls.reader().read(into).map_err(|_| Errno::EPROTO)?;
-                self.opened -= taken.min(self.opened);
-                self.drained &= self.opened == 0;
+            if !self.opened.is_empty() {
+                let taken = self.opened.len().min(into.len());
+                into[..taken].copy_from_slice(&self.opened[..taken]);
+                self.opened.drain(..taken);
+                self.drained &= self.opened.is_empty();
                 return Ok(taken);
+            }
+            if self.closed {
+                return Ok(0);
             }
             if self.wire > 0 && self.drained {
                 return Err(Errno::EAGAIN);
@@ -149,57 +217,104 @@ impl Session {
     /// Says that nothing more will be sent (RFC 8446, section 6.1). It fits into a send buffer that is empty; where it does not go out, the
     /// connection has ended anyway.
     pub(super) fn farewell(&mut self, fd: &OwnedFd) {
-        self.tls.send_close_notify();
+        if let Ok(ConnectionState::WriteTraffic(mut ready)) = self.tls.process_tls_records(&mut []).state {
+            let mut alert = [0; ADDED];
+            if let Ok(length) = ready.queue_close_notify(&mut alert) {
+                self.out.extend_from_slice(&alert[..length]);
+            }
+        }
         self.flush(fd).ok();
     }
 
-    /// Takes what the socket has, and opens it into where there is room for it.
+    /// Takes what the socket has, and opens it into where there is room for it; what there is none for is kept.
     fn fill(&mut self, fd: &OwnedFd, into: &mut [u8]) -> Result<Filled, Errno> {
         INBOX.with_borrow_mut(|inbox| {
-            let length = loop {
-                match recv(fd.as_raw_fd(), inbox, MsgFlags::empty()) {
+            let before = self.part.len();
+            if inbox.len() < before + SEALED {
+                inbox.resize(before + SEALED, 0);
+            }
+            inbox[..before].copy_from_slice(&self.part);
+            let room = &mut inbox[before..before + SEALED];
+            let came = loop {
+                match recv(fd.as_raw_fd(), room, MsgFlags::empty()) {
                     Err(Errno::EINTR) => {}
                     done => break done?,
                 }
             };
-            self.wire += length;
-            self.drained = length < inbox.len();
-            let mut sealed = &inbox[..length];
-            let mut filled = Filled { came: length, opened: 0 };
-            while !sealed.is_empty() {
-                self.tls.read_tls(&mut sealed).map_err(|_| Errno::EPROTO)?;
-                let state = match self.tls.process_new_packets() {
-                    Ok(state) => state,
-                    Err(error) => {
-                        // Tells the server why.
-                        self.flush(fd).ok();
-                        return Err(self.broken(&error.to_string()));
-                    }
-                };
-                self.opened = state.plaintext_bytes_to_read();
-                while self.opened > 0 && filled.opened < into.len() {
-                    let taken =
-                        self.tls.reader().read(&mut into[filled.opened..]).map_err(|_| Errno::EPROTO)?;
-                    self.opened -= taken;
-                    filled.opened += taken;
+            self.part.clear();
+            self.wire += came;
+            self.drained = came < SEALED;
+            let all = &mut inbox[..before + came];
+            let (used, opened) = match self.advance(all, into) {
+                Ok(done) => done,
+                Err(error) => {
+                    // Tells the server why.
+                    self.flush(fd).ok();
+                    return Err(error);
                 }
-                if state.peer_has_closed() {
-                    filled.came = if self.opened == 0 { 0 } else { length };
-                    break;
+            };
+            self.part.extend_from_slice(&all[used..]);
+            self.drained &= self.opened.is_empty();
+            let over = self.closed && opened == 0 && self.opened.is_empty();
+            Ok(Filled { came: if over { 0 } else { came }, opened })
+        })
+    }
+
+    /// Takes records that have come; says how many bytes they had, and how many bytes came of them. What is to be said of it is kept.
+    fn advance(&mut self, records: &mut [u8], into: &mut [u8]) -> Result<(usize, usize), Errno> {
+        let (mut used, mut opened) = (0, 0);
+        loop {
+            let status = self.tls.process_tls_records(&mut records[used..]);
+            let mut discard = status.discard;
+            let mut over = false;
+            match status.state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        let Ok(record) = record else { return Err(Errno::EPROTO) };
+                        discard += record.discard;
+                        let fits = if self.opened.is_empty() {
+                            record.payload.len().min(into.len() - opened)
+                        } else {
+                            0
+                        };
+                        into[opened..opened + fits].copy_from_slice(&record.payload[..fits]);
+                        opened += fits;
+                        self.opened.extend_from_slice(&record.payload[fits..]);
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(mut record)) => {
+                    encode(&mut record, &mut self.out).map_err(|error| self.broken(&error))?;
+                }
+                // What was encoded goes out with the next that is sent.
+                Ok(ConnectionState::TransmitTlsData(said)) => said.done(),
+                Ok(ConnectionState::PeerClosed) => self.closed = true,
+                // Nothing more can be done with what has come.
+                Ok(_) => over = true,
+                Err(error) => {
+                    let told = self.broken(&error.to_string());
+                    // The alert that says so.
+                    while let Ok(ConnectionState::EncodeTlsData(mut record)) =
+                        self.tls.process_tls_records(&mut []).state
+                    {
+                        if encode(&mut record, &mut self.out).is_err() {
+                            break;
+                        }
+                    }
+                    return Err(told);
                 }
             }
-            self.drained &= self.opened == 0;
-            Ok(filled)
-        })
+            used += discard;
+            if over {
+                return Ok((used, opened));
+            }
+        }
     }
 
     /// Sends what was sealed.
     fn flush(&mut self, fd: &OwnedFd) -> Result<(), Errno> {
-        while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Wire(fd)) {
-                Ok(_) => {}
-                Err(error) => return Err(error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)),
-            }
+        while !self.out.is_empty() {
+            let sent = transmit(fd, &self.out)?;
+            self.out.drain(..sent);
         }
         Ok(())
     }
@@ -218,30 +333,28 @@ struct Filled {
     opened: usize,
 }
 
-/// A socket that is written to.
-struct Wire<'a>(&'a OwnedFd);
-
-impl Write for Wire<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_vectored(&[IoSlice::new(bytes)])
-    }
-
-    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        loop {
-            // Most requests are one record, and handing over one piece costs the kernel less.
-            let sent = match pieces {
-                [one] => send(self.0.as_raw_fd(), one, MsgFlags::MSG_NOSIGNAL),
-                _ => sendmsg::<()>(self.0.as_raw_fd(), pieces, &[], MsgFlags::MSG_NOSIGNAL, None),
-            };
-            match sent {
-                Err(Errno::EINTR) => {}
-                done => return done.map_err(io::Error::from),
+/// Puts a record of the handshake behind what is to go out.
+fn encode(record: &mut EncodeTlsData<'_, ClientConnectionData>, into: &mut Vec<u8>) -> Result<(), String> {
+    let before = into.len();
+    loop {
+        match record.encode(&mut into[before..]) {
+            Ok(length) => {
+                into.truncate(before + length);
+                return Ok(());
             }
+            Err(EncodeError::InsufficientSize(needed)) => into.resize(before + needed.required_size, 0),
+            Err(error) => return Err(error.to_string()),
         }
     }
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// Sends as much as the kernel takes at once.
+fn transmit(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    loop {
+        match send(fd.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+            Err(Errno::EINTR) => {}
+            done => return done,
+        }
     }
 }
 

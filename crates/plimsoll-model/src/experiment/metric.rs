@@ -7,10 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::load::dns::DnsFacts;
-use super::load::postgres::PostgresFacts;
 use crate::reader::{Better, NamedMetric};
 use crate::units::Unit;
+
+/// What part of transactions the server has aborted.
+pub(super) const ABORTED_SHARE: &str = "aborted_share";
+/// What part of questions a server had no answer to.
+pub(super) const SERVFAIL_SHARE: &str = "servfail_share";
 
 /// A figure that claims can be about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -255,7 +258,7 @@ impl Metric {
     pub fn is_of_failures(self) -> bool {
         match self {
             Self::ErrorShare => true,
-            Self::Named(_) => [PostgresFacts::ABORTED_SHARE, DnsFacts::SERVFAIL_SHARE].contains(&self.name()),
+            Self::Named(_) => [ABORTED_SHARE, SERVFAIL_SHARE].contains(&self.name()),
             _ => false,
         }
     }

@@ -235,10 +235,11 @@ config = "guarded.sh.in"
 ready.within = "120s"
 "#;
     let load = r#"to = "database"
-postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", duration = "3s" }
+postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", duration = "4s" }
 "#;
-    let text =
-        experiment(service, load, &above("aborted_share", "\"0.1 %\"")).replace("_trials = 2", "_trials = 1");
+    let text = experiment(service, load, &above("error_share", "\"0.1 %\""))
+        .replace("slices = 3", "slices = 10")
+        .replace("_trials = 2", "_trials = 1");
     let file = lab.file("guarded.toml", &text);
     let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
     let phase = &report["trials"][0]["phases"][0];

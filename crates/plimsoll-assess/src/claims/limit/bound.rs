@@ -38,7 +38,7 @@ fn verdict(cell: &Cell, claim: &BoundClaim, trials: &[TrialRecord]) -> Verdict {
     let of_cell: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.cell == cell.levels).collect();
     let metric = claim.metric.name();
     let objection = match claim.metric {
-        Metric::ErrorShare => validity::objection_to_load(&of_cell),
+        metric if metric.is_of_failures() => validity::objection_to_load(&of_cell),
         _ => validity::objection(&of_cell),
     };
     let mut verdict = match objection {

@@ -10,6 +10,7 @@ use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType, count};
 use crate::experiment::Metric;
+use crate::experiment::metric::SERVFAIL_SHARE;
 use crate::experiment::open_loop::{OpenLoop, check_open};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::experiment::share::share;
@@ -274,7 +275,7 @@ impl LoadType for DnsLoad {
         vec![
             share("noerror_share", Better::Higher),
             share("nxdomain_share", Better::Lower),
-            share(DnsFacts::SERVFAIL_SHARE, Better::Lower),
+            share(SERVFAIL_SHARE, Better::Lower),
             share("truncated_share", Better::Lower),
             share("resent_share", Better::Lower),
         ]
@@ -358,8 +359,6 @@ pub struct DnsFacts {
 }
 
 impl DnsFacts {
-    pub(in crate::experiment) const SERVFAIL_SHARE: &'static str = "servfail_share";
-
     /// All replies to what was asked.
     #[must_use]
     pub fn replies(&self) -> u64 {
@@ -379,7 +378,7 @@ impl FactsType for DnsFacts {
             Metric::Named(_) => match metric.name() {
                 "noerror_share" => self.with("NOERROR"),
                 "nxdomain_share" => self.with("NXDOMAIN"),
-                Self::SERVFAIL_SHARE => self.with("SERVFAIL"),
+                SERVFAIL_SHARE => self.with("SERVFAIL"),
                 "truncated_share" => self.truncated,
                 "resent_share" => self.resent,
                 _ => return None,

@@ -9,6 +9,7 @@ use super::extent::{amount, check_extent, check_timeout};
 use super::facts::{FactsType, Join};
 use super::{LATENCIES, LoadKind, LoadPlace, LoadType};
 use crate::experiment::Metric;
+use crate::experiment::metric::ABORTED_SHARE;
 use crate::experiment::open_loop::{OpenLoop, check_open};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
 use crate::experiment::share::share;
@@ -148,7 +149,7 @@ impl LoadType for PostgresLoad {
     }
 
     fn named(&self) -> Vec<NamedMetric> {
-        let name = PostgresFacts::ABORTED_SHARE.into();
+        let name = ABORTED_SHARE.into();
         vec![NamedMetric { name, unit: "share".into(), better: Better::Lower }]
     }
 
@@ -217,8 +218,6 @@ impl PostgresFacts {
     pub const SERIALIZATION_FAILURE: &'static str = "40001";
     /// SQLSTATE of a transaction that waited for one that waited for it.
     pub const DEADLOCK: &'static str = "40P01";
-    /// The share of transactions that the server aborted.
-    pub(in crate::experiment) const ABORTED_SHARE: &'static str = "aborted_share";
 
     /// Transactions that were aborted with this SQLSTATE.
     #[must_use]
@@ -235,7 +234,7 @@ impl PostgresFacts {
 
 impl FactsType for PostgresFacts {
     fn figure(&self, metric: Metric, _seconds: f64) -> Option<f64> {
-        let is_known = matches!(metric, Metric::Named(_)) && metric.name() == Self::ABORTED_SHARE;
+        let is_known = matches!(metric, Metric::Named(_)) && metric.name() == ABORTED_SHARE;
         (is_known && self.transactions > 0).then(|| self.all_aborted() as f64 / self.transactions as f64)
     }
 
