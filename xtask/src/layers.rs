@@ -17,7 +17,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("plimsoll-import", &["plimsoll-figures"]),
     ("plimsoll-assess", &["plimsoll-explain", "plimsoll-import", "plimsoll-judge"]),
     ("plimsoll-report", &[]),
-    ("plimsoll-serve", &["plimsoll-assess", "plimsoll-explain", "plimsoll-report", "plimsoll-store"]),
+    (
+        "plimsoll-serve",
+        &["plimsoll-assess", "plimsoll-explain", "plimsoll-judge", "plimsoll-report", "plimsoll-store"],
+    ),
     (
         "plimsoll",
         &[

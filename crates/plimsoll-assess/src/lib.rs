@@ -34,6 +34,7 @@ pub mod under_way;
 mod validity;
 mod vmstat;
 pub mod watched;
+pub mod weeks;
 mod windows;
 
 use std::collections::BTreeMap;

@@ -155,6 +155,29 @@ const KINDS: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "
 impl Watched {
     /// Learns what was read, and tells how the host is; nothing at the first moment, which has nothing to be compared with.
     pub fn take(&mut self, moment: &Moment) -> Option<State> {
+        let (mut state, changes, seconds) = self.learn(moment)?;
+        let second = Now { values: &self.values, changes: &changes, seconds }.second(&state, changes.clone());
+        if self.seconds.len() == KEPT {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(second);
+        (state.quiet_seconds, state.causes) = self.causes();
+        Some(state)
+    }
+
+    /// The same without the causes, which cost most of the work.
+    pub fn state(&mut self, moment: &Moment) -> Option<State> {
+        self.learn(moment).map(|(state, ..)| state)
+    }
+
+    /// The counters as they were read last, by name.
+    #[must_use]
+    pub fn counters(&self) -> &BTreeMap<String, f64> {
+        &self.values
+    }
+
+    /// How the host is, by how much each counter moved, and in how many seconds.
+    fn learn(&mut self, moment: &Moment) -> Option<(State, BTreeMap<String, f64>, f64)> {
         let before = self.values.clone();
         self.values.extend(moment.counters.values.iter().map(|(name, value)| (name.clone(), *value)));
         if let Some(processes) = &moment.processes {
@@ -175,13 +198,7 @@ impl Watched {
         let mut state = now.state();
         state.at_unix_ms = moment.at_unix_ms;
         state.processes = self.processes.iter().take(TOLD).cloned().collect();
-        let second = now.second(&state, changes.clone());
-        if self.seconds.len() == KEPT {
-            self.seconds.pop_front();
-        }
-        self.seconds.push_back(second);
-        (state.quiet_seconds, state.causes) = self.causes();
-        Some(state)
+        Some((state, changes, seconds))
     }
 
     /// How many quiet seconds there are to compare with, and what the last ones point to.

@@ -101,6 +101,7 @@ pub mod sequential;
 pub mod share;
 pub mod stats;
 pub mod warmup;
+pub mod weeks;
 mod wording;
 
 pub use scale::Scale;

@@ -25,3 +25,4 @@ pub mod report;
 pub mod trace;
 pub mod units;
 pub mod verdict;
+pub mod weeks;

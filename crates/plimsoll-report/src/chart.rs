@@ -7,7 +7,7 @@
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;
 use plotly::common::{Anchor, Font, Label, Orientation, Title};
-use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar};
+use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, ModeBar};
 use serde_json::Value;
 
 use crate::escape::{chart, json_in_script};
@@ -153,6 +153,20 @@ pub(crate) fn drawn(value: f64) -> f64 {
         (value / scale).round() * scale
     };
     if rounded.is_finite() { rounded } else { value }
+}
+
+/// A moment (seconds since 1970) as Plotly reads dates: it has no zones, and takes them as they are.
+pub(crate) fn date(unix_s: u64) -> String {
+    let at = i64::try_from(unix_s).ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0));
+    at.map_or_else(String::new, |at| at.format("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+/// An axis of dates (seconds since 1970) with some room at both ends, also where there is but one.
+pub(crate) fn dates(first_unix_s: u64, last_unix_s: u64) -> Axis {
+    const LEAST: u64 = 3600;
+    let room = (last_unix_s.saturating_sub(first_unix_s) / 30).max(LEAST);
+    let ends = [first_unix_s.saturating_sub(room), last_unix_s.saturating_add(room)];
+    axis("").type_(AxisType::Date).range(ends.map(date).to_vec())
 }
 
 /// A moment in seconds, to the millisecond.

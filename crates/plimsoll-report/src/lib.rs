@@ -14,6 +14,7 @@ pub mod escape;
 mod events;
 pub mod export;
 pub mod folded;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod junit;
@@ -23,6 +24,7 @@ pub mod postal;
 pub mod pprof;
 pub mod screen;
 pub mod text;
+pub mod weeks;
 
 mod answer;
 mod chart;

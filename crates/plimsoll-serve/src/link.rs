@@ -10,6 +10,10 @@ pub(crate) fn run(id: &str) -> String {
     format!("/runs/{}", utf8_percent_encode(id, PATH))
 }
 
+pub(crate) fn experiment(name: &str) -> String {
+    format!("/experiments/{}", utf8_percent_encode(name, PATH))
+}
+
 pub(crate) fn cause(id: &str) -> String {
     format!("/causes/{}", utf8_percent_encode(id, PATH))
 }

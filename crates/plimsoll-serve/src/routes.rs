@@ -21,6 +21,9 @@ pub(crate) fn all(site: Site, guard: Guard) -> Router {
         .route("/", get(runs))
         .route("/runs/{id}", get(run))
         .route("/compare", get(compare))
+        .route("/experiments", get(experiments))
+        .route("/experiments/{*name}", get(experiment))
+        .route("/machine", get(machine))
         .route("/causes", get(causes))
         .route("/causes/{id}", get(cause))
         .route("/favicon.ico", get(assets::icon))
@@ -42,6 +45,18 @@ async fn run(State(site): State<Site>, Path(id): Path<String>) -> Response {
 
 async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::Asked>) -> Response {
     made(Here::Runs, site, move |site| pages::compare::page(site, &asked)).await
+}
+
+async fn experiments(State(site): State<Site>) -> Response {
+    made(Here::Experiments, site, pages::history::list).await
+}
+
+async fn experiment(State(site): State<Site>, Path(name): Path<String>) -> Response {
+    made(Here::Experiments, site, move |site| pages::history::page(site, &name)).await
+}
+
+async fn machine(State(site): State<Site>, Query(asked): Query<pages::machine::Asked>) -> Response {
+    made(Here::Machine, site, move |site| pages::machine::page(site, &asked)).await
 }
 
 async fn causes(State(site): State<Site>) -> Response {

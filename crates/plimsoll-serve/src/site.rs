@@ -7,6 +7,7 @@ use maud::Markup;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
+use plimsoll_store::weeks::Weeks;
 use plimsoll_store::{RunEntry, Store, StoreError};
 
 /// How much of pages is kept that were made before, in bytes.
@@ -22,6 +23,12 @@ pub trait Runs: Send + Sync + 'static {
     /// # Errors
     /// When it cannot be read.
     fn open(&self) -> Result<Store, StoreError>;
+
+    /// What is kept of the machine's weeks; nothing where nothing is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn weeks(&self) -> Result<Option<Weeks>, StoreError>;
 
     /// The entry of a run as it is now: one that a process carries out is under way.
     fn as_it_is(&self, store: &Store, entry: RunEntry) -> RunEntry;

@@ -74,6 +74,12 @@ pub enum StoreError {
         /// The newest format that is known.
         known: u32,
     },
+    /// The file is not one of a machine's weeks.
+    #[error("{path} is no file of a machine's weeks, as `plimsoll watch --keep` makes it")]
+    NoWeeks {
+        /// The file.
+        path: PathBuf,
+    },
     /// A stored record cannot be read.
     #[error("{path}: {what} cannot be read: {source}")]
     Record {

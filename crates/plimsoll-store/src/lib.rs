@@ -8,12 +8,14 @@
 
 mod claim;
 mod error;
+mod figures;
 mod imported;
 mod labels;
 mod remove;
 mod schema;
 mod search;
 mod times;
+pub mod weeks;
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -28,6 +30,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 pub use claim::Claim;
 pub use error::StoreError;
+pub use figures::{Dated, Figure};
 pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
 pub use search::{Experiment, Listed, Search};

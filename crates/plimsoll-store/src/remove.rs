@@ -73,6 +73,8 @@ mod tests {
         store.add_tags(run, &["tag".to_owned()]).unwrap();
         store.put_remark(run, "remark").unwrap();
         store.put_outcomes(run, &[]).unwrap();
+        let figure = crate::Figure { name: "f".into(), unit: "1/s".into(), value: 1.0, interval: None };
+        store.put_figures(run, &[figure]).unwrap();
         store.put_baseline(&format!("of-{run}"), run).unwrap();
     }
 

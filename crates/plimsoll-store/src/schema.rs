@@ -84,6 +84,20 @@ create table if not exists outcomes (
 ) strict;
 ";
 
+/// Figures of runs that are followed from run to run, which came later still.
+const FIGURES_TABLE: &str = "
+create table if not exists figures (
+    run text not null references runs (id),
+    place integer not null,
+    name text not null,
+    unit text not null,
+    value real not null,
+    low real,
+    high real,
+    primary key (run, place)
+) strict, without rowid;
+";
+
 /// By these, lists of very many runs are read without reading the runs.
 const INDEXES: &str = "
 create index if not exists runs_by_time on runs (started_unix_s desc, experiment, id, elapsed_s, status);
@@ -107,7 +121,8 @@ create table if not exists imported (
 ";
 
 /// What is stored of a run, and the run itself at last. Phases and series go with their trials.
-pub(crate) const REMOVE_RUN: [&str; 9] = [
+pub(crate) const REMOVE_RUN: [&str; 10] = [
+    "delete from figures where run = ?1",
     "delete from trials where run = ?1",
     "delete from inventories where run = ?1",
     "delete from versions where run = ?1",
@@ -156,6 +171,21 @@ or exists (select 1 from outcomes, json_each(outcomes.outcomes) as found
 
 pub(crate) const EXPERIMENTS: &str =
     "select experiment, count(*), max(started_unix_s) from runs group by experiment order by experiment";
+
+pub(crate) const FORGET_FIGURES: &str = "delete from figures where run = ?1";
+
+pub(crate) const PUT_FIGURE: &str = "insert into figures values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+pub(crate) const FIGURES: &str = "
+select id, started_unix_s, name, unit, value, low, high from runs join figures on figures.run = runs.id
+where experiment = ?1 and status = 'complete' order by started_unix_s, runs.rowid, place";
+
+pub(crate) const ENDED_RUNS: &str =
+    "select id from runs where experiment = ?1 and status = 'complete' order by started_unix_s desc";
+
+pub(crate) const WITHOUT_FIGURES: &str = "
+select id from runs where experiment = ?1 and status = 'complete'
+and not exists (select 1 from figures where run = runs.id) order by started_unix_s desc";
 
 pub(crate) const INTERVENTIONS_FOR: &str =
     "select id from runs where json_extract(settings, '$.intervention.run') = ?1";
@@ -266,6 +296,7 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.execute_batch(INVENTORIES)?;
     connection.execute_batch(VERSIONS)?;
     connection.execute_batch(LABELS)?;
+    connection.execute_batch(FIGURES_TABLE)?;
     connection.execute_batch(INDEXES)?;
     connection.execute_batch(IMPORTED)?;
     Ok(FORMAT)

@@ -121,7 +121,10 @@ impl From<StoreError> for Failure {
             StoreError::Going { .. } => {
                 Some("wait until that ends, or end it; what it stores until then is kept")
             }
-            StoreError::NotMerged { .. } | StoreError::Sqlite { .. } | StoreError::Record { .. } => None,
+            StoreError::NotMerged { .. }
+            | StoreError::NoWeeks { .. }
+            | StoreError::Sqlite { .. }
+            | StoreError::Record { .. } => None,
         };
         Self::CouldNot { what: error.to_string(), advice: advice.map(Into::into) }
     }

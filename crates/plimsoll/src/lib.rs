@@ -15,6 +15,7 @@ mod environment;
 mod exit;
 mod failure;
 mod judge;
+pub mod keeping;
 mod measure;
 mod messages;
 mod observe;

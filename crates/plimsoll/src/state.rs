@@ -68,6 +68,11 @@ pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
     store.path().with_file_name("reports").join(format!("{run}.html"))
 }
 
+/// Where a machine's weeks are kept when it is not said: beside the file of runs.
+pub(crate) fn weeks_path(store: &Path) -> PathBuf {
+    store.with_file_name("weeks.sqlite")
+}
+
 /// Puts what draws the charts beside a page, where it is not there yet: all pages of a folder share it.
 pub(crate) fn keep_bundle(page: &Path) -> Result<(), Failure> {
     let path = page.with_file_name(bundle::name());

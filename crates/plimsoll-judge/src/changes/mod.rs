@@ -120,6 +120,18 @@ pub(crate) fn find_levels(series: &[f64]) -> Result<Changes, JudgeError> {
 /// # Errors
 /// [`JudgeError::Empty`] where there is no value, or [`JudgeError::NotFinite`].
 pub fn find_changes_with_gaps(series: &[Option<f64>]) -> Result<Changes, JudgeError> {
+    with_gaps(series, true)
+}
+
+/// The same with the cycles left in.
+///
+/// # Errors
+/// Those of [`find_changes_with_gaps`].
+pub(crate) fn find_levels_with_gaps(series: &[Option<f64>]) -> Result<Changes, JudgeError> {
+    with_gaps(series, false)
+}
+
+fn with_gaps(series: &[Option<f64>], cycles: bool) -> Result<Changes, JudgeError> {
     let (at, values): (Vec<usize>, Vec<f64>) =
         series.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))).unzip();
     finite("series", &values).map_err(|error| match error {
@@ -128,7 +140,7 @@ pub fn find_changes_with_gaps(series: &[Option<f64>]) -> Result<Changes, JudgeEr
         }
         other => other,
     })?;
-    Ok(Changes { missing: series.len() - values.len(), ..found(&values, &at, true) })
+    Ok(Changes { missing: series.len() - values.len(), ..found(&values, &at, cycles) })
 }
 
 /// The changes of finite values that stand at the rising indices `at`; cycles are taken out where that is asked for.

@@ -65,6 +65,10 @@ use crate::units::{ByteSize, PortRange, Span};
 pub struct Experiment {
     /// The question that the experiment answers, in one line.
     pub question: String,
+    /// Where the JSON Schema of such files is (`plimsoll check --schema` prints it), for editors that complete and check; nothing is read from
+    /// there.
+    #[serde(default, rename = "$schema", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// What it stresses and why, for `plimsoll describe`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,

@@ -361,6 +361,13 @@ measure = "some"
     }
 
     #[test]
+    fn a_file_may_name_its_schema() {
+        let named = parse(&format!("\"$schema\" = \"experiment.schema.json\"{SMALL}"), &[]).unwrap();
+        assert_eq!(named.schema.as_deref(), Some("experiment.schema.json"));
+        assert_eq!(named.question, parse(SMALL, &[]).unwrap().question);
+    }
+
+    #[test]
     fn an_unknown_key_is_pointed_at_and_the_nearest_name_is_offered() {
         let (error, at) = error_of(&SMALL.replace("connections", "conections"));
         assert_eq!(at, "conections");

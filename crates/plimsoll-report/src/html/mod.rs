@@ -6,6 +6,7 @@
 
 pub mod bundle;
 mod chart;
+pub mod history;
 mod numbers;
 mod packets;
 mod page;

@@ -2,6 +2,8 @@
 
 pub(crate) mod causes;
 pub(crate) mod compare;
+pub(crate) mod history;
+pub(crate) mod machine;
 pub(crate) mod run;
 pub(crate) mod runs;
 
@@ -38,13 +40,20 @@ impl From<StoreError> for Trouble {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Here {
     Runs,
+    Experiments,
+    Machine,
     Causes,
     Nowhere,
 }
 
 /// What stands over every page: the way to the others.
 fn above(here: Here) -> Markup {
-    let parts = [(Here::Runs, "/", "Runs"), (Here::Causes, "/causes", "Causes")];
+    let parts = [
+        (Here::Runs, "/", "Runs"),
+        (Here::Experiments, "/experiments", "Experiments"),
+        (Here::Machine, "/machine", "Machine"),
+        (Here::Causes, "/causes", "Causes"),
+    ];
     html! {
         a .skip href="#content" { "To the content" }
         div .site {

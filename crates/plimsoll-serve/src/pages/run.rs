@@ -54,10 +54,9 @@ pub(super) fn found(site: &Site, store: &Store, id: &str) -> Result<RunEntry, Tr
 }
 
 fn said(entry: &RunEntry, labels: &Labels) -> Markup {
-    let all = link::with("/", &[("experiment", &entry.experiment)]);
     html! {
         aside .said aria-label="What is said of the run" {
-            p { "Run " code { (entry.id) } " of " a href=(all) { (entry.experiment) } " " (tags(labels)) }
+            p { "Run " code { (entry.id) } " of " a href=(link::experiment(&entry.experiment)) { (entry.experiment) } " " (tags(labels)) }
             @if let Some(remark) = &labels.remark { p { (remark) } }
         }
     }

@@ -13,6 +13,9 @@ pub struct HistoryArgs {
     /// Only runs with this tag.
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
+    /// Tell where the figures of the experiment changed from run to run, instead of listing the runs.
+    #[arg(long, requires = "experiment", conflicts_with_all = ["tag", "last"])]
+    pub changes: bool,
     /// Only so many, the newest.
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,

@@ -17,6 +17,9 @@ pub struct ServeArgs {
     /// Ask for the token in this file [default: none on this machine alone, else a random one].
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
+    /// What `watch --keep` keeps of the machine [default: weeks.sqlite beside the file of runs].
+    #[arg(long, value_name = "FILE", env = "PLIMSOLL_WEEKS")]
+    pub weeks: Option<PathBuf>,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,

@@ -1,9 +1,10 @@
 //! Arguments of `watch`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
-use plimsoll_model::units::Span;
+use plimsoll_model::units::{ByteSize, Span};
 
 use super::PlainFormat;
 
@@ -37,10 +38,48 @@ pub struct WatchArgs {
     /// Show what was recorded. On a terminal the arrow keys go back and forth in time.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+    /// Keep what is seen for so many days (400d): seconds for a day, minutes for a month, hours for all of them, in a file of bounded size. What
+    /// changes beside the cycles of days and weeks is printed, one line each.
+    #[arg(long, value_name = "DAYS", value_parser = days, conflicts_with_all = ["replay", "record", "every"])]
+    pub keep: Option<Duration>,
+    /// The file in which it is kept [default: plimsoll/weeks.sqlite in the user's state folder].
+    #[arg(long, value_name = "FILE", requires = "keep")]
+    pub into: Option<PathBuf>,
+    /// The most that the file may take on disk.
+    #[arg(long, value_name = "SIZE", default_value = "95M")]
+    pub bound: ByteSize,
+    /// Print a systemd unit that keeps what this machine does, and end.
+    #[arg(long, conflicts_with_all = ["replay", "record", "into", "kept"])]
+    pub unit: bool,
+    /// Tell what was found in what was kept, and which limits come near, and end.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "record", "keep"])]
+    pub kept: Option<PathBuf>,
     /// Print lines on a terminal, too, instead of using the whole screen.
     #[arg(long, env = "PLIMSOLL_NO_LIVE", value_parser = FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub no_live: bool,
     /// How to print it: JSON is one object a line (schema plimsoll.watch/1).
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
     pub format: PlainFormat,
+}
+
+/// A number of days, as `400d`.
+fn days(text: &str) -> Result<Duration, String> {
+    const DAY: u64 = 86_400;
+    let number = text.strip_suffix('d').and_then(|number| number.parse::<u64>().ok());
+    let days = number.filter(|days| (1..=4_000).contains(days));
+    days.map(|days| Duration::from_secs(days * DAY))
+        .ok_or_else(|| "1d to 4000d was expected, a number of days".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_told_with_their_unit() {
+        assert_eq!(days("400d"), Ok(Duration::from_secs(400 * 86_400)));
+        for wrong in ["400", "0d", "4001d", "-1d", "d", "1.5d", "400h"] {
+            assert!(days(wrong).is_err(), "{wrong}");
+        }
+    }
 }

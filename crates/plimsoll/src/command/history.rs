@@ -1,5 +1,7 @@
 //! `plimsoll history`.
 
+mod changes;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -21,6 +23,9 @@ struct Listed {
 }
 
 pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
+    if let (true, Some(experiment)) = (args.changes, &args.experiment) {
+        return changes::run(args, experiment);
+    }
     let store = state::open_to_read(args.store.store.as_deref())?;
     let (mut labels, bytes) = (store.labels()?, store.bytes()?);
     let runs = store.runs(args.experiment.as_deref())?.into_iter();

@@ -78,6 +78,19 @@ pub(crate) fn report_of(plan: &Plan, entry: &RunEntry, trials: &[TrialRecord]) -
     plimsoll_assess::report(plan, &run, trials)
 }
 
+/// The figures of a run that are followed from run to run.
+pub(crate) fn followed(report: &RunReport) -> Vec<plimsoll_store::Figure> {
+    let figures = plimsoll_report::history::followed(report).into_iter();
+    figures
+        .map(|it| plimsoll_store::Figure {
+            name: it.name,
+            unit: it.unit,
+            value: it.value,
+            interval: it.interval,
+        })
+        .collect()
+}
+
 /// What of the command line changed the file of a stored run.
 pub(crate) fn settings_of_run(entry: &RunEntry) -> Vec<String> {
     // The words behind `plimsoll run NAME`.

@@ -222,6 +222,7 @@ fn finish(
     told?;
     let found = report.verdicts.iter().map(|finding| state::in_short(&finding.verdict));
     store.put_outcomes(&report.run, &found.collect::<Vec<_>>())?;
+    store.put_figures(&report.run, &command::followed(&report))?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
             messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));

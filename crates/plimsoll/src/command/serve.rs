@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_report::html::{Told, served};
 use plimsoll_serve::{Guard, Loaded, Markup, Runs, Token};
+use plimsoll_store::weeks::Weeks;
 use plimsoll_store::{RunEntry, Store, StoreError};
 
 use super::compare::runs::machines;
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     output::text(|out| writeln!(out, "{entrance}"))?;
     messages::note(format_args!("serving the runs in {} until Ctrl-C", path.display()));
     let guard = Guard { token: token.map(|(token, _)| token), names: args.name.clone() };
-    plimsoll_serve::serve(listener, Stored(path), guard)
+    let weeks = args.weeks.clone().unwrap_or_else(|| state::weeks_path(&path));
+    plimsoll_serve::serve(listener, Stored { runs: path, weeks }, guard)
         .map_err(|error| Failure::could_not(format!("cannot go on serving: {error}")))?;
     Ok(Exit::Holds)
 }
@@ -68,12 +70,19 @@ fn reached(address: SocketAddr, names: &[String]) -> String {
     }
 }
 
-/// Runs from a file.
-struct Stored(PathBuf);
+/// Runs from a file, and a machine's weeks from another.
+struct Stored {
+    runs: PathBuf,
+    weeks: PathBuf,
+}
 
 impl Runs for Stored {
     fn open(&self) -> Result<Store, StoreError> {
-        Store::open_to_read(&self.0)
+        Store::open_to_read(&self.runs)
+    }
+
+    fn weeks(&self) -> Result<Option<Weeks>, StoreError> {
+        self.weeks.exists().then(|| Weeks::open_to_read(&self.weeks)).transpose()
     }
 
     fn as_it_is(&self, store: &Store, entry: RunEntry) -> RunEntry {

@@ -106,9 +106,30 @@ fn runs_are_listed_searched_shown_and_compared() {
     let moved = server.get("/runs/xbfc");
     assert!(moved.status == 302 && moved.text.contains("location: /runs/xbfcwz18"), "{}", moved.text);
     assert!(server.get("/causes/net.delayed_ack").text.contains("net.delayed_ack"));
+    history_and_machine(&server);
     for nowhere in ["/causes/no.such", "/runs/zzzz", "/no/such/page", "/assets/../etc/passwd"] {
         assert_eq!(server.get(nowhere).status, 404, "{nowhere}");
     }
+}
+
+/// Figures that an older version did not store are worked out once, and drawn from then on.
+fn history_and_machine(server: &Server) {
+    let name = "flood-relay-leaky-service";
+    let page = format!("/experiments/{name}");
+    let missing = server.get(&page).text;
+    assert!(missing.contains("--changes</code> works them out"), "{missing}");
+    let told = server.lab.plimsoll(&["history", name, "--changes", "--store", "version-1.sqlite"]).exits(0);
+    told.prints("claim 1, recovery: connections per second: 1 run, the newest 0.275 ratio");
+    let drawn = server.get(&page).text;
+    assert!(drawn.contains("figure-1-data") && !drawn.contains("--changes"), "{drawn}");
+    assert_eq!(server.get("/experiments/no/such").status, 404);
+    assert!(server.get("/experiments").text.contains(&page));
+    assert!(server.get("/machine").text.contains("plimsoll watch --unit"), "nothing is kept yet");
+    let weeks = server.lab.path("weeks.sqlite").display().to_string();
+    server.lab.plimsoll(&["watch", "--keep", "2d", "--into", &weeks, "--count", "3"]).exits(0);
+    let machine = server.get("/machine?span=day");
+    assert!(machine.status == 200 && machine.text.contains("series-1-data"), "{}", machine.text);
+    assert_eq!(server.get("/machine?series=no.such").status, 404);
 }
 
 #[test]
@@ -184,7 +205,16 @@ fn seen_in_chromium(addresses: &[String]) -> String {
 #[ignore = "needs chromium, node and packages of npm; cargo xtask test has them"]
 fn pages_are_sound_in_a_browser_at_all_widths_in_light_and_dark() {
     let server = Server::start(&[]);
+    for experiment in ["flood-relay-leaky-service", "limit"] {
+        let told = server.lab.plimsoll(&["history", experiment, "--changes", "--store", "version-1.sqlite"]);
+        told.exits(0);
+    }
+    let weeks = server.lab.path("weeks.sqlite").display().to_string();
+    server.lab.plimsoll(&["watch", "--keep", "2d", "--into", &weeks, "--count", "2"]).exits(0);
     let paths = [
+        "/experiments",
+        "/experiments/limit",
+        "/machine?span=day",
         "/",
         "/runs/xbfcwz18",
         "/runs/pz91sh5w",

@@ -117,3 +117,22 @@ fn a_terminal_shows_the_host_and_a_recording_can_be_gone_through() {
         assert!(terminal.is_given_back());
     }
 }
+
+#[test]
+fn what_a_machine_does_is_kept_within_its_bound_and_told() {
+    let lab = Lab::of_ordinary_user();
+    let weeks = lab.path("weeks.sqlite").display().to_string();
+    for _ in 0..2 {
+        lab.plimsoll(&["watch", "--keep", "400d", "--into", &weeks, "--count", "2"])
+            .exits(0)
+            .says("keeping what");
+    }
+    lab.plimsoll(&["watch", "--kept", &weeks]).exits(0).prints("series from").prints("no change was found");
+    lab.plimsoll(&["watch", "--keep", "400", "--into", &weeks]).exits(2).says("1d to 4000d was expected");
+    let small = ["watch", "--keep", "4d", "--bound", "1M", "--into", &weeks];
+    lab.plimsoll(&small).exits(2).says("expected 10M or more");
+    let other = lab.file("other.sqlite", &"no file of weeks, whatever its name says ".repeat(10));
+    lab.plimsoll(&["watch", "--kept", &other]).exits(3);
+    let unit = lab.plimsoll(&["watch", "--unit", "--keep", "30d"]).exits(0).stdout;
+    assert!(unit.contains("watch --keep 30d --bound 95M --into /var/lib/plimsoll/weeks.sqlite"), "{unit}");
+}

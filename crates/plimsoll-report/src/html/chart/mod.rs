@@ -6,6 +6,7 @@ pub(super) mod bars;
 pub(super) mod cpu;
 pub(super) mod flow;
 pub(super) mod forest;
+pub(super) mod history;
 pub(super) mod latency;
 pub(super) mod load;
 pub(super) mod numbers;
@@ -14,6 +15,7 @@ pub(super) mod rate;
 pub(super) mod spans;
 pub(super) mod stacks;
 pub(super) mod steps;
+pub(super) mod weeks;
 
 use crate::chart::{
     CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, drawn_s, layout, legend, shortened,

@@ -1,6 +1,7 @@
 //! `plimsoll watch`: what holds this host down right now.
 
 mod draw;
+mod keep;
 mod lines;
 mod recording;
 mod screen;
@@ -25,6 +26,8 @@ use target::Target;
 
 /// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_millis(100);
+/// How long hours are kept under the unit that is printed when nothing is said.
+const KEPT: Duration = Duration::from_secs(400 * 86_400);
 /// How soon a signal is noticed.
 const NOTICED: Duration = Duration::from_millis(200);
 
@@ -32,10 +35,22 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     if args.every.0 < SHORTEST {
         return Err(Failure::Usage(format!("--every {}: expected 100ms or more", args.every)));
     }
+    if args.unit {
+        keep::print_unit(args.keep.unwrap_or(KEPT), args.bound)?;
+        return Ok(Exit::Holds);
+    }
+    if let Some(path) = &args.kept {
+        keep::show(path)?;
+        return Ok(Exit::Holds);
+    }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    }
+    if let Some(hours) = args.keep {
+        keep::run(args, hours, &stop)?;
+        return Ok(if stop.load(Ordering::Acquire) { Exit::Interrupted } else { Exit::Holds });
     }
     let whole = !args.no_live
         && args.format == PlainFormat::Text
@@ -107,15 +122,20 @@ impl Live {
 
     /// Looks, and tells how the host is; nothing at the first time.
     fn look(&mut self) -> Result<Option<State>, Failure> {
+        let moment = self.read(false);
+        if let Some(recording) = &mut self.recording {
+            recording.write(&moment)?;
+        }
+        Ok(self.watched.take(&moment))
+    }
+
+    /// Looks, also at what takes longer where that is asked for.
+    fn read(&mut self, deep: bool) -> Moment {
         // A look that came late does not put off the next, and one that was missed is left out.
         let now = Instant::now();
         while self.due <= now {
             self.due += self.every;
         }
-        let moment: Moment = self.target.read();
-        if let Some(recording) = &mut self.recording {
-            recording.write(&moment)?;
-        }
-        Ok(self.watched.take(&moment))
+        self.target.read(deep)
     }
 }

@@ -99,9 +99,9 @@ impl Target {
         own_cpu().as_secs_f64() / self.started.elapsed().as_secs_f64().max(1e-3)
     }
 
-    pub(super) fn read(&mut self) -> Moment {
+    pub(super) fn read(&mut self, deep: bool) -> Moment {
         let at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let counters = self.counters.read(Depth::Light);
+        let counters = self.counters.read(if deep { Depth::Deep } else { Depth::Light });
         Moment {
             at_unix_ms: u64::try_from(at_unix_ms).unwrap_or(u64::MAX),
             counters,

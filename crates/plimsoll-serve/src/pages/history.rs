@@ -1,0 +1,142 @@
+//! The history of an experiment: each figure over its runs, with its changes.
+
+use maud::{Markup, html};
+use plimsoll_judge::changes::{Changes, MIN_LEVEL, find_changes};
+use plimsoll_report::html::history::{self, Change, Point};
+use plimsoll_report::html::served;
+use plimsoll_report::{figure, moment};
+use plimsoll_store::Dated;
+
+use super::{Answer, Here, Trouble, above, plain};
+use crate::link;
+use crate::site::Site;
+
+/// The newest runs are drawn, up to so many: more than a screen has points.
+const DRAWN: usize = 1_000;
+/// No more figures are drawn on one page.
+const FIGURES: usize = 24;
+
+/// All experiments.
+pub(crate) fn list(site: &Site) -> Result<Answer, Trouble> {
+    let all = site.runs.open()?.experiments()?;
+    let columns = [("experiment", false), ("runs", true), ("newest", false), ("", false)];
+    let rows = html! {
+        @for known in &all {
+            tr {
+                th scope="row" { a href=(link::experiment(&known.name)) { (known.name) } }
+                td .num { (known.runs) }
+                td .tight { (moment(known.newest_unix_s)) }
+                td { a href=(link::with("/", &[("experiment", &known.name)])) aria-label={ "Runs of " (known.name) } { "runs" } }
+            }
+        }
+    };
+    let content = html! {
+        @if all.is_empty() { p { "There are no runs yet." } } @else { (served::table("Experiments", &columns, &rows)) }
+    };
+    Ok(plain(Here::Experiments, "Experiments", &content).into())
+}
+
+/// The figures of one.
+pub(crate) fn page(site: &Site, name: &str) -> Result<Answer, Trouble> {
+    let store = site.runs.open()?;
+    if !store.experiments()?.iter().any(|known| known.name == name) {
+        return Err(Trouble::NotFound(format!("There are no runs of “{name}”.")));
+    }
+    let followed = by_name(store.figures(name)?);
+    let missing = store.without_figures(name)?.len();
+    let body = html! {
+        main #content .list {
+            h1 { (name) }
+            p { a href=(link::with("/", &[("experiment", name)])) { "All its runs" } }
+            @if missing > 0 {
+                p {
+                    "Of " (missing) @if missing == 1 { " run" } @else { " runs" } " no figures were stored, and they are not drawn: "
+                    code { "plimsoll history " (name) " --changes" } " works them out."
+                }
+            }
+            @if !followed.is_empty() { h2 { "Figures" } }
+            @for (n, runs) in followed.iter().take(FIGURES).enumerate() { (one(n, runs)) }
+        }
+    };
+    Ok(served::page(&format!("{name} – Plimsoll"), &above(Here::Experiments), &body, true).into())
+}
+
+/// The runs of each figure, in order of time; figures as the newest run has them.
+fn by_name(all: Vec<Dated>) -> Vec<Vec<Dated>> {
+    let mut found: Vec<Vec<Dated>> = Vec::new();
+    for dated in all {
+        match found.iter_mut().find(|runs| runs[0].figure.name == dated.figure.name) {
+            Some(runs) => runs.push(dated),
+            None => found.push(vec![dated]),
+        }
+    }
+    found
+}
+
+fn one(n: usize, runs: &[Dated]) -> Markup {
+    let runs = &runs[runs.len().saturating_sub(DRAWN)..];
+    let (name, unit) = (&runs[0].figure.name, &runs[0].figure.unit);
+    let values: Vec<f64> = runs.iter().map(|dated| dated.figure.value).collect();
+    let points: Vec<Point> = runs.iter().map(point).collect();
+    let found = find_changes(&values).ok();
+    let changes = found.as_ref().map_or(&[][..], |found| &found.changes);
+    let drawn: Vec<Change> = changes
+        .iter()
+        .map(|change| Change {
+            index: change.index,
+            before: change.before,
+            after: change.after,
+            between: change.index_interval,
+        })
+        .collect();
+    let chart = history::chart(format!("figure-{}", n + 1), name, unit, &points, &drawn);
+    html! {
+        @if let Some(chart) = &chart { (chart) }
+        @if let Some(found) = &found {
+            @if values.len() < 2 * MIN_LEVEL {
+                p { "A change can be seen from " (2 * MIN_LEVEL) " runs on." }
+            } @else {
+                p { (found.verdict(name).reason) "." }
+            }
+            @if !found.changes.is_empty() { (table(name, runs, found)) }
+        }
+    }
+}
+
+fn point(dated: &Dated) -> Point {
+    Point {
+        run: dated.run.clone(),
+        at_unix_s: dated.started_unix_s,
+        value: dated.figure.value,
+        interval: dated.figure.interval,
+    }
+}
+
+fn table(name: &str, runs: &[Dated], found: &Changes) -> Markup {
+    let columns = [
+        ("first run of the new level", false),
+        ("since", false),
+        ("before", true),
+        ("after", true),
+        ("size, at 95 %", true),
+        ("may also be", false),
+    ];
+    let rows = html! {
+        @for change in &found.changes {
+            @let first = &runs[change.index];
+            tr {
+                th scope="row" { a href=(link::run(&first.run)) { (first.run) } }
+                td .tight { (moment(first.started_unix_s)) }
+                td .num { (figure(change.before)) }
+                td .num { (figure(change.after)) }
+                td .num { (figure(change.size())) " [" (figure(change.interval.lo())) ", " (figure(change.interval.hi())) "]" }
+                td .tight {
+                    @if change.index_interval.0 != change.index_interval.1 {
+                        (runs[change.index_interval.0].run) " to " (runs[change.index_interval.1].run)
+                    }
+                }
+            }
+        }
+    };
+    served::table(&format!("Changes of {name}"), &columns, &rows)
+}

@@ -1,0 +1,120 @@
+//! Figures of runs that are followed from run to run.
+
+use rusqlite::params;
+
+use super::{Store, StoreError, failed, schema};
+
+/// A figure of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is, the same in each run of the experiment.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The figure.
+    pub value: f64,
+    /// Its interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A figure of a run, with the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dated {
+    /// The run's id.
+    pub run: String,
+    /// When it started, in seconds since 1970 (UTC).
+    pub started_unix_s: u64,
+    /// The figure.
+    pub figure: Figure,
+}
+
+impl Store {
+    /// Stores the figures of a run in place of those that it had.
+    ///
+    /// # Errors
+    /// When the file cannot be written to.
+    pub fn put_figures(&self, run: &str, figures: &[Figure]) -> Result<(), StoreError> {
+        let store = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            transaction.execute(schema::FORGET_FIGURES, [run])?;
+            for (place, Figure { name, unit, value, interval }) in (0..).zip(figures) {
+                let (low, high) = interval.unzip();
+                transaction.execute(schema::PUT_FIGURE, params![run, place, name, unit, value, low, high])?;
+            }
+            transaction.commit()
+        };
+        store().map_err(|source| failed(&self.path, "store the figures", source))
+    }
+
+    /// The figures of all runs of an experiment that came to their end, the oldest run first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn figures(&self, experiment: &str) -> Result<Vec<Dated>, StoreError> {
+        let doing = |source| failed(&self.path, "read the figures", source);
+        if !self.connection.table_exists(None, "figures").map_err(doing)? {
+            return Ok(Vec::new());
+        }
+        let mut statement = self.connection.prepare(schema::FIGURES).map_err(doing)?;
+        let rows = statement.query_map([experiment], |row| {
+            let (low, high): (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
+            Ok(Dated {
+                run: row.get(0)?,
+                started_unix_s: row.get(1)?,
+                figure: Figure {
+                    name: row.get(2)?,
+                    unit: row.get(3)?,
+                    value: row.get(4)?,
+                    interval: low.zip(high),
+                },
+            })
+        });
+        rows.map_err(doing)?.collect::<Result<_, _>>().map_err(doing)
+    }
+
+    /// The runs of an experiment that came to their end and have no figures stored, the newest first: an older version carried them out.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn without_figures(&self, experiment: &str) -> Result<Vec<String>, StoreError> {
+        let doing = |source| failed(&self.path, "read the figures", source);
+        let known = self.connection.table_exists(None, "figures").map_err(doing)?;
+        let query = if known { schema::WITHOUT_FIGURES } else { schema::ENDED_RUNS };
+        let mut statement = self.connection.prepare(query).map_err(doing)?;
+        let rows = statement.query_map([experiment], |row| row.get(0)).map_err(doing)?;
+        rows.collect::<Result<_, _>>().map_err(doing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_model::report::RunStatus;
+
+    use super::*;
+    use crate::RunEntry;
+    use crate::tests::entry;
+
+    #[test]
+    fn figures_come_back_in_order_of_time_and_go_with_their_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+        for (id, at) in [("bbbb", 20), ("aaaa", 10), ("cccc", 30)] {
+            store.put_run(&RunEntry { status: RunStatus::Complete, ..entry(id, at) }).unwrap();
+        }
+        let figure = |value: f64| Figure {
+            name: "baseline: conn/s".into(),
+            unit: "1/s".into(),
+            value,
+            interval: Some((value - 1.0, value + 1.0)),
+        };
+        store.put_figures("bbbb", &[figure(2.0)]).unwrap();
+        store.put_figures("aaaa", &[figure(7.0), figure(8.0)]).unwrap();
+        store.put_figures("aaaa", &[figure(1.0)]).unwrap();
+        let found = store.figures("flood-relay").unwrap();
+        assert_eq!(found.iter().map(|it| it.figure.value).collect::<Vec<_>>(), [1.0, 2.0]);
+        assert_eq!(found[1].figure, figure(2.0));
+        assert_eq!(store.without_figures("flood-relay").unwrap(), ["cccc"]);
+        store.remove_run("aaaa").unwrap();
+        assert_eq!(store.figures("flood-relay").unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,124 @@
+//! `plimsoll history NAME --changes`: where the figures of an experiment changed from run to run.
+
+use plimsoll_judge::changes::{MIN_LEVEL, find_changes};
+use plimsoll_report::escape::terminal;
+use plimsoll_report::{figure, moment};
+use plimsoll_store::{Dated, Store};
+use serde_json::json;
+
+use crate::args::{HistoryArgs, PlainFormat};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{command, messages, output, state};
+
+pub(super) fn run(args: &HistoryArgs, experiment: &str) -> Result<Exit, Failure> {
+    let mut store = state::open_to_read(args.store.store.as_deref())?;
+    let missing = store.without_figures(experiment)?;
+    if !missing.is_empty() {
+        // Figures that an older version did not store are worked out once.
+        store = state::open(args.store.store.as_deref())?;
+        work_out(&store, &missing)?;
+    }
+    let followed = by_name(store.figures(experiment)?);
+    if followed.is_empty() {
+        return Err(Failure::Usage(format!("no run of `{experiment}` came to its end with figures")));
+    }
+    match args.format {
+        PlainFormat::Text => output::text(|out| {
+            for runs in &followed {
+                for line in told(runs) {
+                    writeln!(out, "{line}")?;
+                }
+            }
+            Ok(())
+        }),
+        PlainFormat::Json => {
+            let all: Vec<_> = followed.iter().map(|runs| document(runs)).collect();
+            output::document(|out| plimsoll_report::json::pretty(out, &all))
+        }
+    }?;
+    Ok(Exit::Holds)
+}
+
+fn work_out(store: &Store, runs: &[String]) -> Result<(), Failure> {
+    for run in runs {
+        match command::show::load(store, run) {
+            Ok((_, report, _)) => store.put_figures(run, &command::followed(&report))?,
+            Err(failure) => messages::note(format_args!("run {run} is left out: {failure}")),
+        }
+    }
+    Ok(())
+}
+
+/// The runs of each figure, in order of time.
+fn by_name(all: Vec<Dated>) -> Vec<Vec<Dated>> {
+    let mut found: Vec<Vec<Dated>> = Vec::new();
+    for dated in all {
+        match found.iter_mut().find(|runs| runs[0].figure.name == dated.figure.name) {
+            Some(runs) => runs.push(dated),
+            None => found.push(vec![dated]),
+        }
+    }
+    found
+}
+
+fn values(runs: &[Dated]) -> Vec<f64> {
+    runs.iter().map(|dated| dated.figure.value).collect()
+}
+
+fn told(runs: &[Dated]) -> Vec<String> {
+    let newest = &runs[runs.len() - 1].figure;
+    let count = if runs.len() == 1 { "run" } else { "runs" };
+    let name = terminal(&newest.name);
+    let mut lines =
+        vec![format!("{name}: {} {count}, the newest {} {}", runs.len(), figure(newest.value), newest.unit)];
+    let Ok(found) = find_changes(&values(runs)) else { return lines };
+    if runs.len() < 2 * MIN_LEVEL {
+        lines.push(format!("  a change can be seen from {} runs on", 2 * MIN_LEVEL));
+    } else if found.changes.is_empty() {
+        lines.push(format!("  {}", found.verdict(&newest.name).reason));
+    }
+    for change in &found.changes {
+        let first = &runs[change.index];
+        let relative =
+            change.relative().map_or_else(String::new, |share| format!(" ({:+.1} %)", 100.0 * share));
+        let (low, high) = (figure(change.interval.lo()), figure(change.interval.hi()));
+        lines.push(format!(
+            "  since run {} ({}): from {} to {}{relative}, by {} [{low}, {high}] at 95 %",
+            first.run,
+            moment(first.started_unix_s),
+            figure(change.before),
+            figure(change.after),
+            figure(change.size()),
+        ));
+        let (earliest, latest) = change.index_interval;
+        if earliest != latest {
+            lines.push(format!("    it may also be any from {} to {}", runs[earliest].run, runs[latest].run));
+        }
+    }
+    lines
+}
+
+fn document(runs: &[Dated]) -> serde_json::Value {
+    let found = find_changes(&values(runs)).ok();
+    let changes = found.iter().flat_map(|found| &found.changes).map(|change| {
+        json!({
+            "run": runs[change.index].run,
+            "between": [runs[change.index_interval.0].run, runs[change.index_interval.1].run],
+            "before": change.before,
+            "after": change.after,
+            "interval": change.interval,
+        })
+    });
+    json!({
+        "figure": runs[0].figure.name,
+        "unit": runs[0].figure.unit,
+        "runs": runs.iter().map(|dated| json!({
+            "run": dated.run,
+            "started_unix_s": dated.started_unix_s,
+            "value": dated.figure.value,
+            "interval": dated.figure.interval,
+        })).collect::<Vec<_>>(),
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
