@@ -72,7 +72,7 @@ fn the_file_keeps_to_its_bound_and_loses_the_finest_first() {
     let mut weeks = open(&folder, keep);
     let names: Vec<Series> = (0..100).map(|n| series(&format!("series {n}"))).collect();
     let size = || {
-        let of = |name: &str| std::fs::metadata(folder.path().join(name)).map_or(0, |about| about.len());
+        let of = |name: &str| fs::metadata(folder.path().join(name)).map_or(0, |about| about.len());
         of("weeks.sqlite") + of("weeks.sqlite-wal") + of("weeks.sqlite-shm")
     };
     let mut most = 0;
@@ -101,8 +101,8 @@ fn a_file_that_was_not_closed_goes_on_where_it_was() {
     (0..90).for_each(|n| put(&mut weeks, n));
     // As a kill leaves it: the log is there, and nobody tidied up.
     let copy = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(folder.path()).unwrap().flatten() {
-        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
     }
     drop(weeks);
     let mut weeks = open(&copy, Keep::default());
@@ -116,10 +116,10 @@ fn another_kind_of_file_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     drop(crate::Store::open(&path).unwrap());
-    let before = std::fs::read(&path).unwrap();
+    let before = fs::read(&path).unwrap();
     assert!(matches!(Weeks::open(&path, Keep::default()), Err(StoreError::NoWeeks { .. })));
     assert!(matches!(Weeks::open_to_read(&path), Err(StoreError::NoWeeks { .. })));
-    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(fs::read(&path).unwrap(), before);
     let nowhere = folder.path().join("nowhere");
     assert!(matches!(Weeks::open_to_read(&nowhere), Err(StoreError::Open { .. })));
     assert!(!nowhere.exists());
