@@ -67,6 +67,8 @@ pub fn run(input: &mut impl Read, output: impl Write + Send + 'static) -> io::Re
 
 struct Agent {
     outbox: Outbox,
+    /// The host's name in the experiment.
+    host: String,
     scope: Scope,
     counters: Option<Counters>,
     sampler: Option<Sampler>,
@@ -84,6 +86,7 @@ impl Agent {
             captures: Captures::new(outbox.clone()),
             acts: Acts::default(),
             outbox,
+            host: String::new(),
             scope: Scope::MachineAndHost,
             counters: None,
             sampler: None,
@@ -92,7 +95,8 @@ impl Agent {
 
     fn handle(&mut self, request: ToAgent) -> io::Result<()> {
         match request {
-            ToAgent::Hello { protocol, host: _, sysctls, cpus, machine, own_kernel, virtual_clock } => {
+            ToAgent::Hello { protocol, host, sysctls, cpus, machine, own_kernel, virtual_clock } => {
+                self.host = host;
                 self.loads.repeat_exactly(virtual_clock);
                 let settings = settings::Settings { sysctls, cpus, own_kernel };
                 self.hello(protocol, &settings, machine)
@@ -100,6 +104,7 @@ impl Agent {
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id, kill } => self.services.stop(id, kill),
             ToAgent::Run { id, load } => self.loads.run(id, load),
+            ToAgent::Profile { id, load } => self.loads.profile(id, self.host.clone(), load),
             ToAgent::End { id } => {
                 self.loads.end(id);
                 Ok(())

@@ -2,6 +2,7 @@
 //! has one thread.
 
 mod apart;
+mod profiled;
 mod program;
 
 use std::io;
@@ -73,6 +74,20 @@ impl Loads {
         })?;
         self.running.insert(id, abort);
         Ok(())
+    }
+
+    /// Runs a load for its profile alone.
+    pub(crate) fn profile(&self, id: Id, host: String, spec: LoadSpec) -> io::Result<()> {
+        let outbox = self.outbox.clone();
+        let body = move || {
+            wait_for_grid();
+            let answer = match profiled::profile(host, &spec) {
+                Ok(profile) => FromAgent::Profiled { id, profile: Box::new(profile) },
+                Err(why) => FromAgent::Failed { id: Some(id), why },
+            };
+            outbox.send_or_drop(&answer);
+        };
+        thread::Builder::new().name("load".into()).spawn(body).map(drop)
     }
 
     /// Ends a load before its time. It tells what it has found by itself; one that has ended has done so already.

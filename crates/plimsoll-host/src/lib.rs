@@ -50,7 +50,6 @@ mod loopback;
 mod machine;
 mod nat;
 mod netem;
-mod netlink;
 mod network;
 mod offload;
 mod own;

@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
-use nix::sys::socket::SockProtocol;
 use plimsoll_model::experiment::AskedOfNetem;
 use plimsoll_model::units::QueueLength;
+use plimsoll_netlink::{self as netlink, Attributes, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, SockProtocol};
 
-use crate::netlink::{self, Attributes, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL};
 use crate::spec::{LinkShape, Queue};
 
 /// In bytes per second: no frame takes a nanosecond. With a rate, however high, netem lets no packet overtake another.

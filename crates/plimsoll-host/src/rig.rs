@@ -88,7 +88,8 @@ impl Rig {
         for (number, link) in spec.links.iter().enumerate() {
             shaped.extend(shaping::choose(link)?.map(|chosen| (number, chosen)));
         }
-        let volumes = Volumes::make(&spec.volumes, interrupt)?;
+        let is_guest = |name: &str| spec.hosts.iter().any(|host| host.name == name && host.guest.is_some());
+        let volumes = Volumes::make(&spec.volumes, is_guest, interrupt)?;
         let mut groups = BTreeMap::new();
         for (place, host) in spec.hosts.iter().enumerate() {
             go_on(interrupt)?;
@@ -170,7 +171,10 @@ impl Rig {
             host: spec.name.clone(),
             forward: spec.forward,
             mounts: self.volumes.mounts(&spec.name),
-            guest: guest.map(|guest| guest::Orders::new(guest, spec, host, &self.topology, translation())),
+            guest: guest.map(|guest| {
+                let volumes = self.volumes.of_guest(&spec.name);
+                guest::Orders::new(guest, spec, host, &self.topology, translation(), volumes)
+            }),
         }
     }
 

@@ -15,11 +15,11 @@ use crate::experiment::template::{NoMeaning, fill};
 use crate::experiment::{ActionKind, Ready};
 pub use crate::experiment::{LoadKind, ServiceKind};
 use crate::observation::{
-    CapturedFile, FlushFacts, LoadResult, MailLedger, Progress, Sample, SamplingCost, Snapshot,
+    CapturedFile, FlushFacts, LoadResult, MailLedger, Profile, Progress, Sample, SamplingCost, Snapshot,
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
@@ -65,6 +65,13 @@ pub enum ToAgent {
     },
     /// Run a load; answered by `Progress` now and then, and by `Finished` or `Failed` at the end.
     Run {
+        /// The load's id.
+        id: Id,
+        /// What to run.
+        load: LoadSpec,
+    },
+    /// Run a load for its profile alone, and sample meanwhile where the host's own kernel is; answered by `Profiled` or `Failed`.
+    Profile {
         /// The load's id.
         id: Id,
         /// What to run.
@@ -217,6 +224,13 @@ pub enum FromAgent {
         id: Id,
         /// What it found.
         result: Box<LoadResult>,
+    },
+    /// A load was run for its profile.
+    Profiled {
+        /// The load's id.
+        id: Id,
+        /// Where the kernel was meanwhile.
+        profile: Box<Profile>,
     },
     /// All counters, read once.
     Counters {

@@ -7,9 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use nix::sys::socket::SockProtocol;
-
-use crate::netlink;
+use plimsoll_netlink::SockProtocol;
 
 /// The states by their number in the kernel (include/net/tcp_states.h); the first has number 1.
 const STATES: [&str; 12] = [
@@ -103,7 +101,7 @@ fn diagnose(states: u32) -> io::Result<TcpSockets> {
     let mut request = [0; REQUEST];
     request[REQUEST_STATES..REQUEST_STATES + 4].copy_from_slice(&states.to_ne_bytes());
     let mut sockets = TcpSockets::default();
-    netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, |answer| {
+    plimsoll_netlink::dump(SockProtocol::NetlinkSockDiag, TCPDIAG_GETSOCK, &request, |answer| {
         let queue = answer.get(ANSWER_RECEIVE_QUEUE..).and_then(|rest| rest.first_chunk());
         if let (Some(state), Some(queue)) = (answer.get(1), queue) {
             sockets.add(usize::from(*state), u64::from(u32::from_ne_bytes(*queue)));

@@ -1,26 +1,9 @@
-//! Dumps over netlink (RFC 3549): ask once, and get every object of a kind.
+//! What is counted by dumps over netlink (RFC 3549): ask once, and get every object of a kind.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 
-use nix::errno::Errno;
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket, sockopt,
-};
-
-/// Bytes of `struct nlmsghdr` (linux/netlink.h): length, type, flags, sequence, port.
-const HEADER: usize = 16;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLM_F_REQUEST: u16 = 0x1;
-const NLM_F_DUMP: u16 = 0x300;
-
-/// The kernel fills at most 32 KiB of a dump at a time (net/netlink/af_netlink.c, `netlink_dump`).
-const BUFFER: usize = 64 << 10;
-
-/// Whatever the kernel does, a dump does not wait longer than this for its next part.
-const PATIENCE_S: i64 = 5;
+use plimsoll_netlink::{SockProtocol, attribute, dump};
 
 /// What route netlink can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,19 +74,6 @@ fn discipline(attributes: &[u8]) -> Option<(String, QueueCounts)> {
     Some((String::from_utf8_lossy(kind).into_owned(), counts))
 }
 
-/// The payload of the first attribute of a type (`struct rtattr`: its length with these four bytes, and its type).
-fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
-    loop {
-        let header: &[u8; 4] = attributes.first_chunk()?;
-        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
-        let payload = attributes.get(4..length)?;
-        if u16::from_ne_bytes([header[2], header[3]]) == wanted {
-            return Some(payload);
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
-}
-
 /// NFNL_SUBSYS_NFTABLES (linux/netfilter/nfnetlink.h) and NFT_MSG_GETRULE (linux/netfilter/nf_tables.h).
 const GET_NFT_RULE: u16 = 10 << 8 | 7;
 
@@ -115,118 +85,24 @@ pub(crate) fn count_nft_rules() -> io::Result<u64> {
     Ok(count)
 }
 
-/// Asks for a dump and hands the payload of each message to `each`.
-pub(crate) fn dump(
-    protocol: SockProtocol,
-    kind: u16,
-    payload: &[u8],
-    mut each: impl FnMut(&[u8]),
-) -> io::Result<()> {
-    let socket = open(protocol)?;
-    let mut request = Vec::with_capacity(HEADER + payload.len());
-    request.extend(((HEADER + payload.len()) as u32).to_ne_bytes());
-    request.extend(kind.to_ne_bytes());
-    request.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-    request.extend([0; 8]);
-    request.extend(payload);
-    send(socket.as_raw_fd(), &request, MsgFlags::empty())?;
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        let length = match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty()) {
-            Ok(length) => length,
-            Err(Errno::EINTR) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if take_messages(&buffer[..length], &mut each)? {
-            return Ok(());
-        }
-    }
-}
-
-fn open(protocol: SockProtocol) -> io::Result<OwnedFd> {
-    let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
-    setsockopt(&socket, sockopt::ReceiveTimeout, &nix::sys::time::TimeVal::new(PATIENCE_S, 0))?;
-    Ok(socket)
-}
-
-/// Takes a datagram apart; true when the dump is complete.
-fn take_messages(mut datagram: &[u8], each: &mut impl FnMut(&[u8])) -> io::Result<bool> {
-    let broken = || io::Error::new(io::ErrorKind::InvalidData, "netlink message with a wrong length");
-    if datagram.len() < HEADER {
-        return Err(broken());
-    }
-    while datagram.len() >= HEADER {
-        let length = u32::from_ne_bytes([datagram[0], datagram[1], datagram[2], datagram[3]]) as usize;
-        let kind = u16::from_ne_bytes([datagram[4], datagram[5]]);
-        let payload = datagram.get(HEADER..length).ok_or_else(broken)?;
-        match kind {
-            NLMSG_DONE | NLMSG_ERROR => {
-                let code = payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-                return if code == 0 { Ok(true) } else { Err(io::Error::from_raw_os_error(-code)) };
-            }
-            _ => each(payload),
-        }
-        // Messages are aligned to four bytes; the last one of a datagram may be cut short of that.
-        datagram = datagram.get(length.next_multiple_of(4)..).unwrap_or(&[]);
-    }
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
+    use plimsoll_netlink::Attributes;
+
     use super::*;
-
-    fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = ((HEADER + payload.len()) as u32).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend([0; 10]);
-        bytes.extend(payload);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
-
-    #[test]
-    fn messages_of_uneven_length_are_told_apart() {
-        let mut lengths = Vec::new();
-        let mut datagram = message(24, &[1; 5]);
-        datagram.extend(message(24, &[2; 8]));
-        assert!(!take_messages(&datagram, &mut |payload| lengths.push(payload.len())).expect("whole"));
-        assert_eq!(lengths, [5, 8]);
-    }
-
-    #[test]
-    fn an_error_and_the_end_are_told_apart() {
-        let error =
-            take_messages(&message(NLMSG_ERROR, &(-2_i32).to_ne_bytes()), &mut |_| ()).expect_err("ENOENT");
-        assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
-        assert!(take_messages(&message(NLMSG_DONE, &0_i32.to_ne_bytes()), &mut |_| ()).expect("the end"));
-    }
 
     #[test]
     fn the_counts_of_a_queueing_discipline_are_found_among_its_attributes() {
-        let attribute = |kind: u16, payload: &[u8]| {
-            let mut bytes = ((4 + payload.len()) as u16).to_ne_bytes().to_vec();
-            bytes.extend(kind.to_ne_bytes());
-            bytes.extend(payload);
-            bytes.resize(bytes.len().next_multiple_of(4), 0);
-            bytes
-        };
         let queue: Vec<u8> = [0_u32, 0, 7, 0, 900].iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let mut all = attribute(TCA_KIND, b"tbf\0");
-        all.extend(attribute(2, &[0; 5]));
-        all.extend(attribute(TCA_STATS2, &attribute(TCA_STATS_QUEUE, &queue)));
+        let statistics = Attributes::new().bytes(TCA_STATS_QUEUE, &queue);
+        let all = Attributes::new().text(TCA_KIND, "tbf").bytes(2, &[0; 5]);
+        let all = all.bytes(TCA_STATS2, statistics.as_bytes());
+        let all = all.as_bytes();
         let expected = QueueCounts { drops: 7, overlimits: 900 };
-        assert_eq!(discipline(&all), Some(("tbf".to_owned(), expected)));
+        assert_eq!(discipline(all), Some(("tbf".to_owned(), expected)));
         assert_eq!(discipline(&all[..all.len() - 3]), None, "it is cut off");
         assert_eq!(discipline(&[0; 16]), None, "an attribute without a length");
         queueing_disciplines().expect("a dump");
-    }
-
-    #[test]
-    fn garbage_is_an_error_and_no_endless_loop() {
-        for datagram in [vec![], vec![1, 2, 3], vec![0; 16], vec![255; 64]] {
-            take_messages(&datagram, &mut |_| ()).expect_err("no netlink message");
-        }
     }
 
     #[test]

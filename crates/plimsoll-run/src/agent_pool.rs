@@ -410,6 +410,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         FromAgent::Ready { id, .. }
         | FromAgent::Stopped { id }
         | FromAgent::Finished { id, .. }
+        | FromAgent::Profiled { id, .. }
         | FromAgent::Counters { id, .. }
         | FromAgent::Drained { id, .. }
         | FromAgent::Captured { id, .. }

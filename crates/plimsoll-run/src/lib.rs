@@ -13,6 +13,7 @@ mod certificate;
 mod deployment;
 mod error;
 mod event;
+mod exact_profile;
 mod hook;
 mod host_provider;
 mod ladder;

@@ -137,6 +137,7 @@ impl<'t> Trial<'t> {
         self.ask_for_words()?;
         self.balance_mail()?;
         self.ask_links()?;
+        self.profile_exactly()?;
         if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
         {
             self.climb()?;

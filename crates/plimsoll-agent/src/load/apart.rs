@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use plimsoll_load::Control;
-use plimsoll_model::frame::{Failure, LoadSpec};
+use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
 use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,12 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
-    // As many workers as it is told to is all that it needs beyond what everybody may.
-    if let Err((what, error)) = confine::keep_only(CapabilitySet::SYS_RESOURCE) {
+    // As many workers as it is told to, and rules of its host's network where it is about those, is all that it needs beyond what everybody may.
+    let network = match &spec.kind {
+        LoadKind::Kernel(load) if load.path.changes_the_network() => CapabilitySet::NET_ADMIN,
+        _ => CapabilitySet::empty(),
+    };
+    if let Err((what, error)) = confine::keep_only(CapabilitySet::SYS_RESOURCE | network) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }

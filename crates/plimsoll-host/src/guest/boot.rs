@@ -26,13 +26,14 @@ use crate::codec;
 use crate::control::{HostEnd, Word};
 use crate::guest_error::BootFailure;
 use crate::reexec::{FAILED, THIS_EXECUTABLE};
+use crate::volume::in_guest;
 
-/// The modules that every guest needs where they are not built in: the bus, and the ports of its agent.
-const ALWAYS: [&str; 2] = ["virtio_pci", "virtio_console"];
+/// The modules that every guest needs where they are not built in: the bus, the ports of its agent, and rules of nftables, which a load may ask for.
+const ALWAYS: [&str; 3] = ["virtio_pci", "virtio_console", "nf_tables"];
 /// Those of a guest that has links.
 const LINKS: [&str; 1] = ["virtio_net"];
 /// Those of a guest that translates addresses; a kernel has the ones of its time.
-const NAT: [&str; 5] = ["nf_tables", "nf_nat", "nft_nat", "nft_masq", "nft_chain_nat"];
+const NAT: [&str; 4] = ["nf_nat", "nft_nat", "nft_masq", "nft_chain_nat"];
 /// How many datagrams wait for a guest: a burst on a link is longer than the kernel's default of 10.
 const QUEUE: (&str, &str) = ("/proc/sys/net/unix/max_dgram_qlen", "1024");
 /// How long QEMU has to end after the guest's last word.
@@ -274,7 +275,8 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         let known = Modules::below(folder)?;
         let links = LINKS.iter().filter(|_| !orders.inside.interfaces.is_empty());
         let nat = NAT.iter().filter(|_| orders.inside.translation.is_some());
-        for name in ALWAYS.iter().chain(links).chain(nat) {
+        let disks = in_guest::MODULES.iter().filter(|_| !orders.inside.volumes.is_empty());
+        for name in ALWAYS.iter().chain(links).chain(nat).chain(disks) {
             known.load(name, &mut modules)?;
         }
     }
@@ -283,6 +285,9 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         let path = Path::new("/modules").join(name);
         archive.file(&path, &content);
         paths.push(path);
+    }
+    for volume in &orders.inside.volumes {
+        archive.file(&volume.file(), &volume.image()?);
     }
     for folder in init::FOLDERS {
         archive.folder(Path::new(folder));

@@ -108,6 +108,9 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
         nat::make(translation)
             .map_err(|e| format!("making rules of address translation (nf_tables): {e}"))?;
     }
+    for volume in &inside.volumes {
+        volume.mount_here().map_err(|error| format!("mounting {}: {error}", volume.file().display()))?;
+    }
     if inside.machine_time
         && let Err(error) = take_time(status)
     {

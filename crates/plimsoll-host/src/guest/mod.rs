@@ -35,6 +35,7 @@ use crate::error::HostError;
 use crate::nat::Translation;
 use crate::spec::{GuestSpec, HostSpec};
 use crate::topology::Topology;
+use crate::volume::in_guest::GuestVolume;
 
 pub(crate) use boot::{boot, tell};
 pub(crate) use machine::{Accelerator, INIT, Machine};
@@ -99,6 +100,8 @@ pub(crate) struct Inside {
     /// Each the network, the length of its prefix, and the next host.
     routes: Vec<(Ipv4Addr, u8, Ipv4Addr)>,
     translation: Option<Translation>,
+    /// File systems in its memory.
+    volumes: Vec<GuestVolume>,
     /// Whether its clocks are to show the machine's time.
     machine_time: bool,
 }
@@ -126,6 +129,7 @@ impl Orders {
         host: usize,
         topology: &Topology,
         translation: Option<Translation>,
+        volumes: Vec<GuestVolume>,
     ) -> Self {
         let interfaces = topology.links_of(host).flat_map(|number| {
             let link = &topology.links[number];
@@ -144,6 +148,7 @@ impl Orders {
             addresses: topology.own_addresses(host).collect(),
             routes: topology.routes(host).iter().map(|route| (route.to, route.prefix, route.via)).collect(),
             translation,
+            volumes,
             machine_time: !prepared.machine.virtual_clock,
         };
         Self { prepared: prepared.clone(), inside }

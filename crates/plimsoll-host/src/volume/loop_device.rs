@@ -116,6 +116,16 @@ impl LoopDevice {
     }
 }
 
+/// Attaches a file to a free device of this kernel, for as long as the device is open or mounted.
+pub(super) fn attach_here(file: &File) -> io::Result<(PathBuf, File)> {
+    let control = File::options().read(true).write(true).open("/dev/loop-control")?;
+    let number = ioctl(&control, LOOP_CTL_GET_FREE, 0)?;
+    let path = PathBuf::from(format!("/dev/loop{number}"));
+    let device = File::options().read(true).write(true).open(&path)?;
+    configure(&device, file, false)?;
+    Ok((path, device))
+}
+
 fn configure(device: &File, file: &File, direct: bool) -> io::Result<()> {
     #[expect(unsafe_code, reason = "a C structure of numbers")]
     // SAFETY: all bytes zero is a value of every field.

@@ -4,6 +4,7 @@
 //! mount in the mount namespace of its host. So nothing needs undoing when both die. Folders, and settings of queues, are the
 //! [`UndoProcess`]'s.
 
+pub(crate) mod in_guest;
 mod in_use;
 mod loop_device;
 mod mkfs;
@@ -27,6 +28,7 @@ use crate::group::{self, Hierarchy};
 use crate::interrupt::go_on;
 use crate::spec::VolumeSpec;
 use crate::undo::UndoProcess;
+use in_guest::GuestVolume;
 use loop_device::LoopDevice;
 pub(crate) use mount::Mount;
 
@@ -36,6 +38,8 @@ pub(crate) struct Volumes {
     places: BTreeMap<String, VolumePlace>,
     /// What hosts are to mount, each with the host.
     mounts: Vec<(String, Mount)>,
+    /// What guests are to have in their memory, each with the guest.
+    in_guests: Vec<(String, GuestVolume)>,
     /// Devices of the machine that are written to, claimed so that nobody mounts them meanwhile.
     claims: Vec<File>,
     loops: Vec<LoopDevice>,
@@ -52,11 +56,18 @@ impl Volumes {
     ///
     /// # Errors
     /// When one cannot be made; nothing is left then.
-    pub(crate) fn make(specs: &[VolumeSpec], interrupt: &AtomicBool) -> Result<Self, HostError> {
+    pub(crate) fn make(
+        specs: &[VolumeSpec],
+        is_guest: impl Fn(&str) -> bool,
+        interrupt: &AtomicBool,
+    ) -> Result<Self, HostError> {
         let mut made = Self::default();
         for spec in specs {
             go_on(interrupt)?;
-            made.add(spec, interrupt)?;
+            match &spec.volume.image {
+                Some(image) if is_guest(&spec.volume.on) => made.add_in_guest(spec, image),
+                _ => made.add(spec, interrupt)?,
+            }
         }
         Ok(made)
     }
@@ -64,6 +75,11 @@ impl Volumes {
     /// What a host is to mount.
     pub(crate) fn mounts(&self, host: &str) -> Vec<Mount> {
         self.mounts.iter().filter(|(of, _)| of == host).map(|(_, mount)| mount.clone()).collect()
+    }
+
+    /// What a guest is to have in its memory.
+    pub(crate) fn of_guest(&self, host: &str) -> Vec<GuestVolume> {
+        self.in_guests.iter().filter(|(of, _)| of == host).map(|(_, volume)| volume.clone()).collect()
     }
 
     /// Where a volume is for the agent of its host.
@@ -87,6 +103,13 @@ impl Volumes {
         let closed: Vec<_> = self.loops.drain(..).map(LoopDevice::close).collect();
         self.undo = None;
         closed.into_iter().collect()
+    }
+
+    fn add_in_guest(&mut self, spec: &VolumeSpec, image: &LoopVolume) {
+        let volume = GuestVolume::new(&spec.name, image);
+        let place = VolumePlace { name: spec.name.clone(), path: volume.at(), writable: true };
+        self.places.insert(spec.name.clone(), place);
+        self.in_guests.push((spec.volume.on.clone(), volume));
     }
 
     fn add(&mut self, spec: &VolumeSpec, interrupt: &AtomicBool) -> Result<(), HostError> {

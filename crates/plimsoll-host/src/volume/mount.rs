@@ -50,6 +50,11 @@ impl Mount {
         }
     }
 
+    /// The same of another device.
+    pub(super) fn with_device(&self, device: PathBuf) -> Self {
+        Self { device, ..self.clone() }
+    }
+
     /// Mounts it, in the mount namespace of the calling process. Every user may make files in it, since services may run as any.
     pub(crate) fn make(&self) -> Result<(), Errno> {
         let failed = |error: io::Error| errno_of(&error);

@@ -89,8 +89,20 @@ impl Profiler {
     /// # Errors
     /// There can be no thread for it.
     pub fn open() -> Result<Self, ProfilerError> {
+        Self::open_with(HERTZ, Some(Looker::new()))
+    }
+
+    /// Prepares to sample all CPUs so many times a second, and to do nothing beside that would show in what is sampled.
+    ///
+    /// # Errors
+    /// There can be no thread for it.
+    pub fn of_functions(hertz: u32) -> Result<Self, ProfilerError> {
+        Self::open_with(hertz, None)
+    }
+
+    fn open_with(hertz: u32, looker: Option<Looker>) -> Result<Self, ProfilerError> {
         let opened =
-            rings::cpus().and_then(|cpus| Ok((Rings::open(&cpus, HERTZ)?, FailureWindows::new(&cpus))));
+            rings::cpus().and_then(|cpus| Ok((Rings::open(&cpus, hertz)?, FailureWindows::new(&cpus))));
         let (sampling, denied) = match opened {
             Ok(sampling) => (Some(sampling), None),
             Err(error) => (None, Some(error)),
@@ -99,7 +111,7 @@ impl Profiler {
         let (commands, inbox) = channel();
         let thread = thread::Builder::new()
             .name("profiler".into())
-            .spawn(move || Worker::new(sampling).work(&inbox))
+            .spawn(move || Worker::new(sampling, hertz, looker).work(&inbox))
             .map_err(|source| ProfilerError::Absent { source })?;
         Ok(Self { commands: Some(commands), thread: Some(thread), denied, untraced })
     }
@@ -153,7 +165,9 @@ impl Drop for Profiler {
 struct Worker {
     /// Absent where it is not allowed.
     sampling: Option<(Rings, FailureWindows)>,
-    looker: Looker,
+    hertz: u32,
+    /// Looks where threads wait; absent where only functions are asked for.
+    looker: Option<Looker>,
     /// All hosts that there were since profiles were taken last.
     hosts: HostNamespaces,
     /// Those that are sampled now.
@@ -165,10 +179,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(sampling: Option<(Rings, FailureWindows)>) -> Self {
+    fn new(sampling: Option<(Rings, FailureWindows)>, hertz: u32, looker: Option<Looker>) -> Self {
         Self {
             sampling,
-            looker: Looker::new(),
+            hertz,
+            looker,
             hosts: HostNamespaces::new(),
             of_now: HostNamespaces::new(),
             is_on: false,
@@ -209,7 +224,8 @@ impl Worker {
     fn due_in(&self) -> Duration {
         let emptied = EMPTIED_EVERY.saturating_sub(self.emptied.elapsed());
         let windows = self.sampling.as_ref().and_then(|(_, windows)| windows.due_in());
-        emptied.min(self.looker.due_in()).min(windows.unwrap_or(EMPTIED_EVERY))
+        let looked = self.looker.as_ref().map_or(EMPTIED_EVERY, Looker::due_in);
+        emptied.min(looked).min(windows.unwrap_or(EMPTIED_EVERY))
     }
 
     /// Does what is to be done by now.
@@ -223,7 +239,9 @@ impl Worker {
             windows.turn_if_due(&mut failures);
             rings.count(failures, &mut self.now);
         }
-        self.looker.look_if_due(&self.of_now, &mut self.now.waiting);
+        if let Some(looker) = &mut self.looker {
+            looker.look_if_due(&self.of_now, &mut self.now.waiting);
+        }
     }
 
     fn start(&mut self, hosts: HostNamespaces) {
@@ -233,7 +251,9 @@ impl Worker {
             rings.enable();
             windows.begin();
         }
-        self.looker.begin();
+        if let Some(looker) = &mut self.looker {
+            looker.begin();
+        }
         self.is_on = true;
         self.emptied = Instant::now();
     }
@@ -246,7 +266,9 @@ impl Worker {
             windows.end(&mut failures);
             rings.count(failures, &mut self.now);
         }
-        self.looker.end(&self.of_now, &mut self.now.waiting);
+        if let Some(looker) = &mut self.looker {
+            looker.end(&self.of_now, &mut self.now.waiting);
+        }
         self.is_on = false;
         self.sampled.entry(arm).or_default().merge(std::mem::take(&mut self.now));
     }
@@ -255,7 +277,7 @@ impl Worker {
         let clock = self.sampling.as_ref().map(|(rings, _)| rings.clock());
         let named = std::mem::take(&mut self.sampled).into_iter().map(|(arm, sampled)| {
             // Without samples no time stands for one.
-            let hertz = if clock.is_some() { HERTZ } else { 0 };
+            let hertz = if clock.is_some() { self.hertz } else { 0 };
             let profile = ProfileBuilder::new(arm, clock.unwrap_or(ProfileClock::CpuClock), hertz);
             symbols.name(&sampled, &self.hosts, profile)
         });

@@ -212,7 +212,11 @@ impl<'t> Trial<'t> {
     }
 
     /// What the agents are asked for that these loads run: one request for each host of each load.
-    fn requests(&mut self, arm: Arm, loads: &[(String, LoadKind)]) -> Result<Vec<Request>, TrialStop> {
+    pub(crate) fn requests(
+        &mut self,
+        arm: Arm,
+        loads: &[(String, LoadKind)],
+    ) -> Result<Vec<Request>, TrialStop> {
         let experiment = self.experiment;
         let mut requests = Vec::new();
         for (name, kind) in loads {

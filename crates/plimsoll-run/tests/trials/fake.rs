@@ -8,7 +8,9 @@ use std::thread;
 
 use plimsoll_model::experiment::{Experiment, Way};
 use plimsoll_model::frame::{self, FromAgent, LoadKind, PROTOCOL, ToAgent, VolumePlace};
-use plimsoll_model::observation::{CapturedFile, FlushFacts, LoadResult, SamplingCost, Snapshot};
+use plimsoll_model::observation::{
+    Arm, CapturedFile, FlushFacts, LoadResult, Profile, ProfileClock, SamplingCost, Snapshot,
+};
 use plimsoll_run::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, ProviderError, ShapedLink};
 
 /// What the agents of all rigs were asked to do, in order: `rig 0: run flood 5`.
@@ -157,6 +159,12 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                     };
                     FromAgent::Finished { id, result: Box::new(result) }
                 }
+            }
+            ToAgent::Profile { id, load } => {
+                say(format!("profile {}", load.name));
+                // The controller knows which rig it asked.
+                let profile = Profile::new(Arm::Treatment, ProfileClock::CpuClock, 1000);
+                FromAgent::Profiled { id, profile: Box::new(profile) }
             }
             ToAgent::Snapshot { id, .. } => FromAgent::Counters { id, snapshot: Snapshot::default() },
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },

@@ -244,6 +244,48 @@ fn what_is_measured_is_profiled_by_rig_and_nothing_else_is() {
     assert_eq!(lab.store.trials("run").unwrap(), ended.trials);
 }
 
+/// A host whose time counts instructions, and two cells.
+const COUNTED: &str = r#"
+question = "how long is the path?"
+[hosts.a]
+kernel = "debian:6.12"
+clock = "virtual"
+[services.web]
+on = "a"
+web = {}
+[loads.few]
+from = "a"
+to = "web"
+http = { connections = 6 }
+[[phases]]
+name = "work"
+measure = "few"
+warm_up = 1
+slices = 1
+[factors.clearing]
+set = "hosts.a.append"
+levels = ["init_on_alloc=0", "init_on_alloc=1"]
+[[claims]]
+difference = { phase = "work", factor = "clearing" }
+[run]
+probes = false
+min_trials = 4
+"#;
+
+#[test]
+fn where_time_counts_instructions_each_cell_is_profiled_once_after_all_was_measured() {
+    let lab = Lab::of(COUNTED);
+    let ended = lab.run(CONTENT, 4, |_| {});
+    let said = lab.provider.said();
+    let done = |what: &str| said.iter().filter(|said| said.ends_with(what)).count();
+    assert_eq!((done("run few 6"), done("profile few")), (2 * ended.trials.len(), 2), "{said:?}");
+    for trial in &ended.trials {
+        let profiles: usize = trial.phases.iter().map(|phase| phase.profiles.len()).sum();
+        assert_eq!(profiles, usize::from(trial.block == 1), "trial {}", trial.number);
+    }
+    assert_eq!(lab.store.trials("run").unwrap(), ended.trials);
+}
+
 #[test]
 fn nothing_is_profiled_without_probes() {
     let lab = Lab::of(&format!("{FLOOD}\n[run]\nprobes = false\n"));

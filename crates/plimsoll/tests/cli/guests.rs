@@ -98,6 +98,37 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
 }
 
 #[test]
+#[ignore = "needs qemu-system-x86, mkfs.ext4 and a kernel; cargo xtask test has all"]
+fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told() {
+    let lab = Lab::new();
+    let text = format!(
+        "question = \"How long are two paths?\"\n[hosts.box]\nkernel = \"{}\"\nclock = \"virtual\"\n\
+         [volumes.disk]\non = \"box\"\nloop = {{ size = \"16M\", filesystem = \"ext4\" }}\n\
+         [loads.faults]\nfrom = \"box\"\nkernel = {{ path = \"page_fault\", operations = 2048 }}\n\
+         [loads.filters]\nfrom = \"box\"\nkernel = {{ path = \"filter_rules\", among = 200, operations = 100 }}\n\
+         [loads.syncs]\nfrom = \"box\"\nto = \"disk\"\n\
+         storage = {{ reads = 0, block = \"4k\", size = \"64k\", sync_every = 1, sync_by = \"fsync\", operations = 20, seed = 1 }}\n\
+         [[phases]]\nname = \"faults\"\nmeasure = \"faults\"\nslices = 1\n[[phases]]\nname = \"filters\"\nmeasure = \"filters\"\nslices = 1\n\
+         [[phases]]\nname = \"syncs\"\nmeasure = \"syncs\"\nslices = 1\n[run]\nprobes = false\nmin_trials = 1\nmax_trials = 1\n",
+        kernel().display()
+    );
+    let experiment = lab.file("paths.toml", &text);
+    let rates = || -> Vec<u64> {
+        let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+        let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
+        let rate = |phase: &serde_json::Value| phase["requests_per_second"].as_f64().expect("a rate");
+        let rates: Vec<f64> = phases.iter().map(rate).collect();
+        assert!(rates.len() == 3 && rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
+        rates.into_iter().map(f64::to_bits).collect()
+    };
+    assert_eq!(rates(), rates());
+    let mut folded = lab.plimsoll(&["export", "latest", "--format", "folded"]).exits(0);
+    for function in ["handle_mm_fault_[k]", "nft_do_chain_[k]", "ext4_sync_file_[k]"] {
+        folded = folded.prints(function);
+    }
+}
+
+#[test]
 #[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
 fn a_guest_joins_the_links_of_namespaces() {
     let lab = Lab::of_root();

@@ -6,18 +6,26 @@ use std::ptr::NonNull;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Pages of this process alone, all of them there already.
+/// Pages of this process alone.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(in crate::generate) struct Memory {
     start: NonNull<u8>,
     length: usize,
 }
 
 impl Memory {
-    /// So many bytes, at least one.
+    /// So many bytes, at least one, all of them there already.
     pub(super) fn new(length: usize) -> io::Result<Self> {
+        Self::map(length, MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE)
+    }
+
+    /// So many bytes, at least one, of which each page is there once it is touched.
+    pub(in crate::generate) fn untouched(length: usize) -> io::Result<Self> {
+        Self::map(length, MapFlags::MAP_PRIVATE)
+    }
+
+    fn map(length: usize, flags: MapFlags) -> io::Result<Self> {
         let length = NonZeroUsize::new(length).unwrap_or(NonZeroUsize::MIN);
-        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE;
         #[expect(unsafe_code, reason = "memory on whole pages is had from mmap(2)")]
         // SAFETY: the kernel chooses an address that nothing else uses.
         let start =
@@ -31,7 +39,7 @@ impl Memory {
     }
 
     /// The bytes from `from` on.
-    pub(super) fn slice(&mut self, from: usize, length: usize) -> &mut [u8] {
+    pub(in crate::generate) fn slice(&mut self, from: usize, length: usize) -> &mut [u8] {
         assert!(from.checked_add(length).is_some_and(|end| end <= self.length), "a piece of this memory");
         #[expect(unsafe_code, reason = "what mmap(2) gives is bare memory")]
         // SAFETY: the piece lies in the mapping, which is initialised, lives as long as `self`, and is borrowed with it.
@@ -44,7 +52,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "it goes back the way it came")]
-        // SAFETY: it is the mapping that `new` made, and no piece of it outlives `self`. That it cannot fail for such a range, only the
+        // SAFETY: it is the mapping that `map` made, and no piece of it outlives `self`. That it cannot fail for such a range, only the
         // kernel could say otherwise.
         let _unheard = unsafe { munmap(self.start.cast(), self.length) };
     }

@@ -8,7 +8,7 @@ mod engine;
 mod fetched;
 mod io_wq;
 mod mapped;
-mod memory;
+pub(super) mod memory;
 mod part;
 mod plain;
 mod ring;

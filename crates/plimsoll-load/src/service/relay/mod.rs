@@ -3,7 +3,7 @@
 
 mod leak;
 mod record;
-mod rule;
+pub(crate) mod rule;
 
 use std::convert::Infallible;
 use std::io::ErrorKind;

@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::{HostType, Own};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::{Cpus, Experiment, HookMoment, Host};
+use crate::experiment::{Cpus, Experiment, Filesystem, HookMoment, Host, Volume};
 use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
 const MEMORY: u64 = 512 << 20;
 /// Less does not hold a kernel, its modules and an agent.
 const LEAST_MEMORY: u64 = 128 << 20;
+/// The largest volume: it is in the guest's memory twice while the guest starts.
+const LARGEST_VOLUME: u64 = 256 << 20;
 /// The kernel takes no more than 2048 bytes (COMMAND_LINE_SIZE of x86), some of which are Plimsoll's own.
 const LONGEST_APPEND: usize = 1500;
 /// How long a guest may take to boot that says nothing of it: a few seconds on a quiet machine, and several guests may boot at once.
@@ -123,12 +125,8 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
             ));
         }
     }
-    if let Some((volume, _)) = experiment.volumes.iter().find(|(_, volume)| volume.on == name) {
-        return Err(problem(
-            path!["volumes", volume, "on"],
-            format!("`{name}` is a virtual machine, which has none of this machine's disks and folders"),
-            "a host of kind \"namespace\"",
-        ));
+    for (volume, of) in experiment.volumes.iter().filter(|(_, volume)| volume.on == name) {
+        check_volume(path!["volumes", volume, "on"], name, of)?;
     }
     let captured = experiment.capture.as_ref().map(|capture| capture.hosts(&experiment.loads));
     if captured.is_some_and(|hosts| hosts.iter().any(|host| host == name)) {
@@ -161,6 +159,21 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
         }
     }
     Ok(())
+}
+
+/// A guest has no disk of the machine's, but may have a file system in its memory.
+fn check_volume(here: [Part; 3], name: &str, volume: &Volume) -> Checked {
+    let image = volume.image.as_ref().filter(|image| {
+        image.filesystem == Some(Filesystem::Ext4) && image.parent.is_none() && image.size.0 <= LARGEST_VOLUME
+    });
+    if image.is_some() && volume.queue.is_default() && volume.limit.is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{name}` is a virtual machine, which has none of this machine's disks and folders: what it has is in its memory"
+    );
+    let expected = "`loop = { size = \"64M\", filesystem = \"ext4\" }`, of at most 256M and with no folder, queue or limit, or a host of kind \"namespace\"";
+    Err(problem(here, message, expected))
 }
 
 /// Where its clock is no clock of the machine, nothing from outside can be timed in it.

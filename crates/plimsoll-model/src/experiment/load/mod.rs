@@ -46,6 +46,8 @@ macro_rules! each_load {
             storage: Storage(StorageLoad) finds StorageFacts,
             /// Messages between workers of one host, as hackbench sends them.
             messaging: Messaging(MessagingLoad) finds MessagingFacts,
+            /// A path through the kernel, taken again and again by one process.
+            kernel: Kernel(KernelLoad) finds KernelFacts,
             /// A program of the user's own that drives a service, or does some work of its own.
             exec: Exec(ExecLoad) finds ExecFacts,
         }
@@ -72,7 +74,7 @@ macro_rules! define {
             pub struct Load, read as LoadTable, then with_its_reading {
                 /// The host that it runs on.
                 pub from: String,
-                /// The service that it aims at; of a storage load, the volume; of a messaging load, nothing. There is no other way to name a target.
+                /// The service that it aims at; of a storage load, the volume; of a messaging load or one on a path through the kernel, nothing. There is no other way to name a target.
                 #[serde(default, skip_serializing_if = "String::is_empty")]
                 pub to: String,
                 /// The program that printed the output of `exec`, which is read as it prints it. Give this or `metrics`, here or in the table of `exec`.

@@ -2,17 +2,13 @@
 //!
 //! The rules are made in the host's network namespace and go with it. A user namespace may make them, too.
 
-mod message;
-
 use std::io;
 use std::net::Ipv4Addr;
 
 use nix::libc::{IPPROTO_TCP, IPPROTO_UDP};
-use nix::sys::socket::SockProtocol;
+use plimsoll_netlink::nft::{Batch, Kind, NFPROTO_IPV4, equal, expression, from_network, value};
+use plimsoll_netlink::{self as netlink, Attributes, SockProtocol};
 use serde::{Deserialize, Serialize};
-
-use crate::netlink::{self, Attributes};
-use message::{Batch, Kind, NFPROTO_IPV4};
 
 /// What is translated, and to what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +43,10 @@ fn batch(translation: &Translation) -> (Vec<u8>, u32) {
         // Ports are those of a protocol that has some; anything else, such as ICMP, gets an address alone.
         for protocol in [IPPROTO_TCP, IPPROTO_UDP].into_iter().filter(|_| translation.ports.is_some()) {
             let protocol = u8::try_from(protocol).expect("a protocol's number has 8 bits");
-            let start = [of_network(*source), of_protocol(protocol)].concat();
+            let start = [network(*source), of_protocol(protocol)].concat();
             batch.make(Kind::Rule, &rule(&start, translation, translation.ports));
         }
-        batch.make(Kind::Rule, &rule(&of_network(*source), translation, None));
+        batch.make(Kind::Rule, &rule(&network(*source), translation, None));
     }
     batch.finish()
 }
@@ -64,36 +60,13 @@ fn rule(matches: &[Attributes], translation: &Translation, ports: Option<(u16, u
     Attributes::new().text(1, TABLE).text(2, CHAIN).nested(4, &list)
 }
 
-/// One expression, by its name in the kernel.
-fn expression(name: &str, data: &Attributes) -> Attributes {
-    // NFTA_EXPR_NAME, _DATA
-    Attributes::new().text(1, name).nested(2, data)
-}
-
 /// The registers that expressions hand values to each other in (enum nft_registers): one for each end of a range.
 const ADDRESS: [u32; 2] = [1, 2];
 const PORT: [u32; 2] = [3, 4];
 
 /// The packet's source address is of this network.
-fn of_network((network, prefix): (Ipv4Addr, u8)) -> Vec<Attributes> {
-    // NFTA_PAYLOAD_DREG, _BASE, _OFFSET, _LEN
-    const NFT_PAYLOAD_NETWORK_HEADER: u32 = 1;
-    const SOURCE_ADDRESS: u32 = 12;
-    let load = Attributes::new()
-        .number(1, ADDRESS[0])
-        .number(2, NFT_PAYLOAD_NETWORK_HEADER)
-        .number(3, SOURCE_ADDRESS)
-        .number(4, 4);
-    // NFTA_BITWISE_SREG, _DREG, _LEN, _MASK, _XOR
-    let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
-    let bits = Attributes::new()
-        .number(1, ADDRESS[0])
-        .number(2, ADDRESS[0])
-        .number(3, 4)
-        .nested(4, &value(&mask.to_be_bytes()))
-        .nested(5, &value(&[0; 4]));
-    let network = (u32::from(network) & mask).to_be_bytes();
-    vec![expression("payload", &load), expression("bitwise", &bits), equal(ADDRESS[0], &network)]
+fn network((network, prefix): (Ipv4Addr, u8)) -> Vec<Attributes> {
+    from_network(ADDRESS[0], network, prefix)
 }
 
 /// The packet is of this protocol.
@@ -102,13 +75,6 @@ fn of_protocol(protocol: u8) -> Vec<Attributes> {
     const NFT_META_L4PROTO: u32 = 16;
     let load = Attributes::new().number(1, ADDRESS[0]).number(2, NFT_META_L4PROTO);
     vec![expression("meta", &load), equal(ADDRESS[0], &[protocol])]
-}
-
-fn equal(register: u32, bytes: &[u8]) -> Attributes {
-    // NFTA_CMP_SREG, _OP, _DATA
-    const NFT_CMP_EQ: u32 = 0;
-    let data = Attributes::new().number(1, register).number(2, NFT_CMP_EQ).nested(3, &value(bytes));
-    expression("cmp", &data)
 }
 
 /// Gives the packet a source address of the pool, or that of the link that it leaves by, and a port.
@@ -150,10 +116,4 @@ fn translate(pool: Option<(Ipv4Addr, Ipv4Addr)>, ports: Option<(u16, u16)>) -> V
         }
     });
     all
-}
-
-/// Bytes as nf_tables takes them.
-fn value(bytes: &[u8]) -> Attributes {
-    // NFTA_DATA_VALUE
-    Attributes::new().bytes(1, bytes)
 }
