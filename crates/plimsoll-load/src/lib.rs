@@ -10,6 +10,7 @@ mod descriptors;
 mod failure;
 mod generate;
 mod process;
+mod rule;
 mod service;
 mod smtp;
 mod text;

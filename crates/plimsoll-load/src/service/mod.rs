@@ -3,7 +3,7 @@
 mod bulk;
 mod listen;
 mod mail_relay;
-pub(crate) mod relay;
+mod relay;
 mod shuttle;
 mod smtp;
 mod smtp_sink;

@@ -9,7 +9,7 @@ use plimsoll_netlink::{Attributes, SockProtocol, ask};
 
 use super::{Path, errno};
 use crate::failure::{other, refused_without};
-use crate::service::relay::rule::Rules;
+use crate::rule::Rules;
 
 /// Tells these rules apart from those of relays.
 const OWN: u32 = 63;

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::Leak;
 use plimsoll_model::frame::Failure;
 
 use super::record::Records;
-use super::rule::Rules;
+use crate::rule::Rules;
 
 /// The fault of one relay.
 pub(super) struct Leaking {

@@ -3,7 +3,6 @@
 
 mod leak;
 mod record;
-pub(crate) mod rule;
 
 use std::convert::Infallible;
 use std::io::ErrorKind;

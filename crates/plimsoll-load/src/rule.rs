@@ -74,7 +74,7 @@ impl Rules {
     }
 
     /// Leaves one more rule. Should the kernel refuse, it is said once, and the relay goes on.
-    pub(super) fn add(&mut self) {
+    pub(crate) fn add(&mut self) {
         if let (Err(error), false) = (self.make(), self.complained) {
             tracing::error!("relay: add a routing rule: {}", errno(&error).desc());
             self.complained = true;
