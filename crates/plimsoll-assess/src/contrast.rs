@@ -6,7 +6,7 @@ use plimsoll_judge::Scale;
 use plimsoll_judge::compare::{self, CompareSettings};
 use plimsoll_judge::stats::{mean, sd};
 use plimsoll_model::experiment::claim::difference::DifferenceSide;
-use plimsoll_model::experiment::{Claim, DifferenceClaim, Metric};
+use plimsoll_model::experiment::{Claim, DifferenceClaim, GuestClock, Metric};
 use plimsoll_model::observation::{Arm, TrialRecord};
 pub(super) use plimsoll_model::plan::is_of;
 use plimsoll_model::plan::{Plan, cell_text, level_text};
@@ -37,7 +37,7 @@ pub(super) fn comparisons(plan: &Plan, claim: &DifferenceClaim) -> Vec<Compariso
 #[must_use]
 pub fn shortfalls(plan: &Plan) -> Vec<String> {
     let trials = plan.experiment.run.max_trials as usize;
-    let fewest = compare::FEWEST_PAIRS;
+    let fewest = if counts_instructions(plan) { compare::FEWEST_EXACT } else { compare::FEWEST_PAIRS };
     let of_claim = |(n, claim): (usize, &Claim)| {
         let claim = claim.difference()?;
         let pairs =
@@ -106,8 +106,14 @@ fn of_cells(plan: &Plan, claim: &DifferenceClaim) -> Vec<Comparison> {
     others.iter().map(comparison).collect()
 }
 
+/// Whether time is the number of instructions, so that nothing is left to chance. Such a host is the only one of its experiment.
+fn counts_instructions(plan: &Plan) -> bool {
+    plan.experiment.hosts.values().all(|host| host.clock == GuestClock::Virtual)
+}
+
 /// The verdict on B against A.
 pub(super) fn difference(
+    plan: &Plan,
     claim: &DifferenceClaim,
     comparison: &Comparison,
     trials: &[TrialRecord],
@@ -123,7 +129,9 @@ pub(super) fn difference(
         lower_is_better: claim.metric.lower_is_better(),
         ..CompareSettings::default()
     };
-    match compare::paired(metric, &of_a, &of_b, &settings) {
+    let exact = || compare::exact(metric, &of_a, &of_b, &settings).transpose();
+    let exact = counts_instructions(plan).then(exact).flatten();
+    match exact.unwrap_or_else(|| compare::paired(metric, &of_a, &of_b, &settings)) {
         Ok(found) => {
             let reason = format!("{}: {}", comparison.what, found.verdict.reason);
             Verdict { claim: "difference".into(), reason, ..found.verdict }
@@ -248,6 +256,25 @@ interaction = { phase = "all", factors = ["clients", "backlog"] }
         assert!(told.contains(&(Outcome::Faster, format!("backlog = 10, clients = 2 {against}").as_str())));
         assert!(told.contains(&(Outcome::Faster, format!("backlog = 20, clients = 2 {against}").as_str())));
         assert!(told.contains(&(Outcome::Same, format!("backlog = 20, clients = 1 {against}").as_str())));
+    }
+
+    #[test]
+    fn on_a_clock_that_counts_instructions_two_blocks_decide_and_elsewhere_they_do_not() {
+        let counted =
+            TEXT.replace("[hosts.a]\n", "[hosts.a]\nkernel = \"debian:6.12\"\nclock = \"virtual\"\n");
+        for (text, expected) in [(TEXT, Outcome::Undecided), (&counted, Outcome::Faster)] {
+            let plan = Plan::read("test", text, &Settings::default()).unwrap();
+            let mut trials = trials(&plan, |clients, _| if clients == "2" { 2.0 } else { 1.0 });
+            trials.retain(|trial| trial.block <= 2);
+            let findings = crate::findings(&plan, &trials);
+            // The cell in which every other block is a little faster is the last one, and decided nowhere.
+            let quiet =
+                findings.iter().find(|found| found.verdict.reason.starts_with("backlog = 10, clients = 2"));
+            assert_eq!(quiet.unwrap().verdict.outcome, expected, "{findings:?}");
+            let noisy =
+                findings.iter().find(|found| found.verdict.reason.starts_with("backlog = 20, clients = 2"));
+            assert_eq!(noisy.unwrap().verdict.outcome, Outcome::Undecided);
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ impl ClaimKind for DifferenceClaim {
     /// One finding for each comparison.
     fn judge(&self, plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
         let finding = |comparison: Comparison| {
-            let verdict = contrast::difference(self, &comparison, trials);
+            let verdict = contrast::difference(plan, self, &comparison, trials);
             let sides = contrast::sides(self, &comparison, trials);
             let Comparison { a, b, .. } = comparison;
             let details = DifferenceDetails { phase: self.phase.clone(), a, b, margin: self.margin.0, sides };

@@ -25,6 +25,8 @@ use plimsoll_model::verdict::{Outcome, Verdict};
 /// Fewer pairs decide nothing: that all of their signs agree is no rarer by chance than 5 % (2/2⁵ = 6 %), and what makes it
 /// rarer would be an assumption about their distribution.
 pub const FEWEST_PAIRS: usize = 6;
+/// So many pairs show whether figures into which no chance comes repeat.
+pub const FEWEST_EXACT: usize = 2;
 /// Without pairs, so many values on each side: only 2 of the 70 orders of 4 and 4 set all of A apart from all of B.
 const FEWEST_UNPAIRED: usize = 4;
 /// From this many pairs on their signs carry 1 % (2/2⁸ = 0.8 %).
@@ -118,6 +120,32 @@ pub fn paired(
         sample: format!("{}, {test} p = {}", wording::count(d.len(), "pair"), wording::p_value(p)),
     };
     Ok(evidence.judge(metric, settings))
+}
+
+/// Judges pairs of figures into which no chance comes, such as numbers of instructions, once each side has been seen to repeat to the last bit: there is
+/// nothing to test then, and the ratio is what it is. Nothing where they do not repeat.
+///
+/// # Errors
+/// As [`paired`].
+pub fn exact(
+    metric: &str,
+    a: &[f64],
+    b: &[f64],
+    settings: &CompareSettings,
+) -> Result<Option<Comparison>, JudgeError> {
+    settings.check()?;
+    let d = distances(a, b, settings.scale)?;
+    let repeats = |of: &[f64]| of.iter().all(|value| value.to_bits() == of[0].to_bits());
+    if d.len() < FEWEST_EXACT || !repeats(a) || !repeats(b) {
+        return Ok(None);
+    }
+    let location = Location { estimate: d[0], lo: d[0], hi: d[0] };
+    let inside = d[0].abs() <= settings.bound();
+    let outcome = if inside { Outcome::Same } else { settings.direction(d[0]) };
+    let p = if d[0] == 0.0 { 1.0 } else { 0.0 };
+    let sample = format!("{}, alike to the last bit on each side", wording::count(d.len(), "pair"));
+    let evidence = Evidence { location, p, n: d.len(), fewest: FEWEST_EXACT, sample };
+    Ok(Some(evidence.report(outcome, metric, settings)))
 }
 
 /// The p-value of no difference, and the test's name. The fewest pairs get Student's t, because their signs cannot
@@ -285,6 +313,8 @@ pub fn pairs_needed(spread: f64, effect: f64, alpha: f64, power: f64) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::verdict::Interval;
+
     use super::*;
     use crate::stats::rng::SmallRng;
 
@@ -319,6 +349,22 @@ mod tests {
         let early = judge(5);
         assert_eq!(early.verdict.outcome, Outcome::Undecided);
         assert!(early.needed.unwrap() > 5);
+    }
+
+    #[test]
+    fn figures_without_chance_are_judged_by_two_pairs_that_repeat_and_by_no_others() {
+        let settings = CompareSettings { lower_is_better: false, ..CompareSettings::default() };
+        let judge = |a: &[f64], b: &[f64]| {
+            let found = exact("rate", a, b, &settings).unwrap();
+            found.map(|found| (found.verdict.outcome, found.verdict.interval.map(Interval::lo)))
+        };
+        let (outcome, lo) = judge(&[100.0; 2], &[97.0; 2]).unwrap();
+        assert_eq!(outcome, Outcome::Slower);
+        assert!((lo.unwrap() - 0.97).abs() < 1e-12);
+        assert_eq!(judge(&[100.0; 2], &[102.0; 2]).unwrap().0, Outcome::Faster);
+        assert_eq!(judge(&[100.0; 2], &[100.5; 2]).unwrap().0, Outcome::Same);
+        assert_eq!(judge(&[100.0], &[97.0]), None, "one pair shows no repetition");
+        assert_eq!(judge(&[100.0, 100.000_000_1], &[97.0; 2]), None);
     }
 
     #[test]
