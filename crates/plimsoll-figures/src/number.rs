@@ -32,10 +32,16 @@ pub(super) fn number(word: &str) -> Option<f64> {
     }
     let value: f64 = match (commas, point) {
         (0, _) => word.parse().ok()?,
-        (1, false) => word.replace(',', ".").parse().ok()?,
+        (1, false) if has_whole(word.split_once(',')?.0) => word.replace(',', ".").parse().ok()?,
+        (1, false) => return None,
         _ => without_thousands(word)?.parse().ok()?,
     };
     value.is_finite().then_some(value)
+}
+
+/// Whether what stands before a decimal comma ends with a digit. Without one it is a comma of the text: nobody writes `,2` for 0.2.
+fn has_whole(before: &str) -> bool {
+    before.ends_with(|last: char| last.is_ascii_digit())
 }
 
 /// The most digits of a number that is read at once.
@@ -101,6 +107,7 @@ pub(super) fn plain(word: &str, decimal: Option<Decimal>) -> Option<f64> {
         return if thousands { number(&without_thousands(&word.replace('.', ","))?) } else { number(word) };
     };
     match decimal {
+        Some(Decimal::Comma) if !has_whole(whole) => None,
         Some(Decimal::Comma) => {
             let whole = if whole.contains('.') {
                 without_thousands(&whole.replace('.', ","))?
@@ -191,11 +198,15 @@ mod tests {
             ("1e999", None),
             ("", None),
             ("-", None),
+            ("-,2", None),
+            (",2", None),
             ("12ms", None),
             ("21:24", None),
         ] {
             assert_eq!(number(word), value, "{word}");
         }
+        assert_eq!(plain("-,2", Some(Decimal::Comma)), None);
+        assert_eq!(plain("-1,2", Some(Decimal::Comma)), Some(-1.2));
     }
 
     proptest::proptest! {
