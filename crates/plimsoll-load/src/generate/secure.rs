@@ -217,7 +217,10 @@ impl Session {
     /// Says that nothing more will be sent (RFC 8446, section 6.1). It fits into a send buffer that is empty; where it does not go out, the
     /// connection has ended anyway.
     pub(super) fn farewell(&mut self, fd: &OwnedFd) {
-        if let Ok(ConnectionState::WriteTraffic(mut ready)) = self.tls.process_tls_records(&mut []).state {
+        // After a fault it remembers places in what came and is gone, and its alert has said all.
+        if self.fault.is_none()
+            && let Ok(ConnectionState::WriteTraffic(mut ready)) = self.tls.process_tls_records(&mut []).state
+        {
             let mut alert = [0; ADDED];
             if let Ok(length) = ready.queue_close_notify(&mut alert) {
                 self.out.extend_from_slice(&alert[..length]);
@@ -270,7 +273,13 @@ impl Session {
             match status.state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let Ok(record) = record else { return Err(Errno::EPROTO) };
+                        let record = match record {
+                            Ok(record) => record,
+                            Err(error) => {
+                                self.fault = Some(format!("TLS: {error}"));
+                                return Err(Errno::EPROTO);
+                            }
+                        };
                         discard += record.discard;
                         let fits = if self.opened.is_empty() {
                             record.payload.len().min(into.len() - opened)
@@ -292,14 +301,12 @@ impl Session {
                 Ok(_) => over = true,
                 Err(error) => {
                     let told = self.broken(&error.to_string());
-                    // The alert that says so.
-                    while let Ok(ConnectionState::EncodeTlsData(mut record)) =
-                        self.tls.process_tls_records(&mut []).state
-                    {
-                        if encode(&mut record, &mut self.out).is_err() {
-                            break;
-                        }
-                    }
+                    // The alert that says so, and nothing after it: the session remembers places in what came, and would say it once more.
+                    while self.tls.wants_write()
+                        && let Ok(ConnectionState::EncodeTlsData(mut record)) =
+                            self.tls.process_tls_records(&mut []).state
+                        && encode(&mut record, &mut self.out).is_ok()
+                    {}
                     return Err(told);
                 }
             }
