@@ -1,7 +1,17 @@
 //! How what the system says becomes a [`Failure`].
 
+use std::io;
+
 use nix::errno::Errno;
 use plimsoll_model::frame::Failure;
+
+/// What takes a right over the network of a host.
+pub(crate) const NET_ADMIN: &str = "CAP_NET_ADMIN over the host's network namespace";
+
+/// The number of an error of the system that the standard library, or a library on top of it, hands on.
+pub(crate) fn errno(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw)
+}
 
 /// A failure that has no kind of its own.
 pub(crate) fn other(what: impl Into<String>, error: &impl ToString) -> Failure {

@@ -6,11 +6,10 @@
 
 use std::io;
 
-use nix::errno::Errno;
 use plimsoll_model::frame::Failure;
 use plimsoll_netlink::{Attributes, NLM_F_ACK, NLM_F_CREATE, SockProtocol, Socket, attribute, message};
 
-use crate::failure::refused_without;
+use crate::failure::{NET_ADMIN, errno, refused_without};
 
 /// Rules are put before main's (32766), and each before all that are there: the kernel then finds its place at once.
 const LAST_PRIORITY: u32 = 32_765;
@@ -39,13 +38,8 @@ pub(crate) struct Rules {
 impl Rules {
     /// A kept netlink socket, and proof that rules can be made with it.
     pub(crate) fn open(relay: u32, ipv4: bool) -> Result<Self, Failure> {
-        let failed = |error: io::Error| {
-            refused_without(
-                "CAP_NET_ADMIN over the host's network namespace",
-                "change the host's routing rules",
-                errno(&error),
-            )
-        };
+        let failed =
+            |error: io::Error| refused_without(NET_ADMIN, "change the host's routing rules", errno(&error));
         let socket = Socket::open(SockProtocol::NetlinkRoute).map_err(failed)?;
         let lowest = lowest_priority(&socket, ipv4).map_err(failed)?;
         let priority = lowest.map_or(LAST_PRIORITY, |lowest| lowest.saturating_sub(1).max(1));
@@ -85,10 +79,6 @@ impl Rules {
         let request = request(kind, self.ipv4, &source(self.ipv4, self.relay, self.made), self.priority);
         self.socket.ask(&request, 1)
     }
-}
-
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw)
 }
 
 /// The lowest priority of the rules that are there already, but for the one of the local table (0) and those after main's.

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use plimsoll::keeping::{Found, Keeper, summary};
 use plimsoll_judge::stats::rng::SmallRng;
+use plimsoll_model::weeks::News;
 use plimsoll_store::weeks::{Keep, Series, Tier};
 
 /// Monday, 4 January 2027, 00:00 UTC.
@@ -94,9 +95,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut false_alarms = 0;
     for (second, Found { series, news, told }) in &all {
         let after = |moment: u64| (*second as f64 - moment as f64) / HOUR as f64;
+        let rises = match news {
+            News::Change { before, after, .. } => after > before,
+            News::Drift(drift) => drift.per_hour > 0.0,
+        };
         let is_true = match series.as_str() {
-            "cpu.busy" => news.since_unix_s().abs_diff(START + STEP) < DAY,
-            "memory.available" => news.since_unix_s() + DAY > START + LEAK,
+            "cpu.busy" => rises && news.since_unix_s().abs_diff(START + STEP) < DAY,
+            "memory.available" => !rises && news.since_unix_s() + DAY > START + LEAK,
             _ => false,
         };
         false_alarms += usize::from(!is_true);

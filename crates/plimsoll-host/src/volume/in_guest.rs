@@ -5,14 +5,13 @@
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use plimsoll_model::experiment::{Filesystem, LoopVolume};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
-use super::{Mount, loop_device};
+use super::{Mount, loop_device, mkfs};
 
 /// The modules of ext4 on a loop device, where they are not built in. Which checksums ext4 wants, it says to modprobe(8) alone, which is in no guest.
 pub(crate) const MODULES: [&str; 3] = ["crc32c_generic", "ext4", "loop"];
@@ -60,23 +59,16 @@ impl GuestVolume {
         let mut memory = std::fs::File::from(memfd_create("plimsoll-volume", MemfdFlags::empty())?);
         memory.set_len(self.size)?;
         fcntl(&memory, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        let path = std::env::var("PATH").unwrap_or_default();
-        let made = Command::new(MKFS)
+        let failed = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{MKFS} (Debian's package e2fsprogs): {error}"))
+        };
+        let made = mkfs::command(MKFS)
             .args(ARGS)
             .arg(format!("/proc/self/fd/{}", memory.as_raw_fd()))
             .env(TIME.0, TIME.1)
-            // Where such programs are, which is in no ordinary user's path.
-            .env("PATH", format!("{path}:/usr/sbin:/sbin"))
-            .stdin(Stdio::null())
             .output()
-            .map_err(|error| {
-                io::Error::new(error.kind(), format!("{MKFS} (Debian's package e2fsprogs): {error}"))
-            })?;
-        if !made.status.success() {
-            let told = String::from_utf8_lossy(&made.stderr);
-            let told = told.trim().lines().last().unwrap_or_default().to_owned();
-            return Err(io::Error::other(format!("{MKFS}: {}: {told}", made.status)));
-        }
+            .map_err(failed)?;
+        mkfs::succeeded(&made).map_err(failed)?;
         memory.rewind()?;
         let mut image = Vec::with_capacity(usize::try_from(self.size).unwrap_or(0));
         memory.read_to_end(&mut image)?;

@@ -30,6 +30,29 @@ fn program(filesystem: Filesystem) -> (&'static str, &'static [&'static str], &'
     }
 }
 
+/// Such a program, which asks nothing and whose complaints are kept.
+pub(super) fn command(program: &str) -> Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new(program);
+    command
+        // Where such programs are, which is in no ordinary user's path.
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// The last that it said, where it did not succeed.
+pub(super) fn succeeded(output: &Output) -> io::Result<()> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    let told = told.trim().lines().last().unwrap_or_default();
+    Err(io::Error::other(format!("{}: {told}", output.status)))
+}
+
 /// Waits for the end of a program that says little; nothing where it was ended because it was not wanted any more.
 fn ended(mut child: Child, interrupt: &AtomicBool) -> io::Result<Option<Output>> {
     while child.try_wait()?.is_none() {
@@ -55,15 +78,9 @@ pub(super) fn make(
         |source| HostError::Volume { volume: volume.into(), operation: format!("running {program}"), source };
     // The file has no name but this.
     let name = format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd());
-    let path = std::env::var("PATH").unwrap_or_default();
-    let child = Command::new(program)
+    let child = command(program)
         .args(args)
         .arg(name)
-        // Where such programs are, which is in no ordinary user's path.
-        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
         // Ctrl-C on the terminal is for the controller, which then ends it.
         .process_group(0)
         .spawn();
@@ -75,11 +92,7 @@ pub(super) fn make(
         Err(error) => return Err(failed(error)),
     };
     let output = ended(child, interrupt).map_err(failed)?.ok_or(HostError::Interrupted)?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        let told = told.trim().lines().last().unwrap_or_default().to_owned();
-        return Err(failed(io::Error::other(format!("{}: {told}", output.status))));
-    }
+    succeeded(&output).map_err(failed)?;
     // What is dirty of it in the page cache would hide from a device that goes past that.
     file.sync_all().map_err(failed)
 }

@@ -148,7 +148,7 @@ mod tests {
         let found = read(&tree, Some("6.12.1")).unwrap();
         assert_eq!(found.source, "/boot/config-6.12.1");
         // sha256sum(1) of the same text.
-        assert_eq!(found.sha256.len(), 64);
+        assert_eq!(found.sha256, "21dabc61815ff8a05cb6be0763c504085fcdbf561c83d1d243d820b0a7bc7987");
         assert_eq!(
             pairs(&found.options),
             [("CPU_MITIGATIONS", "y"), ("HZ", "1000"), ("KASAN", "y"), ("PREEMPT_VOLUNTARY", "y")]

@@ -2,8 +2,8 @@
 
 use plimsoll_model::frame::Failure;
 
-use super::{Path, errno};
-use crate::failure::other;
+use super::Path;
+use crate::failure::{errno, other};
 use crate::generate::storage::memory::Memory;
 
 /// getppid(2), which the C library never answers by itself.

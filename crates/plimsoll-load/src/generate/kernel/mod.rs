@@ -8,11 +8,9 @@ mod processes;
 mod rules;
 mod sockets;
 
-use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use nix::errno::Errno;
 use plimsoll_model::experiment::load::kernel::{KernelFacts, KernelLoad, KernelPath};
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::LoadResult;
@@ -66,11 +64,6 @@ pub(super) fn run(_spec: &LoadSpec, load: &KernelLoad, control: &Control<'_>) ->
     let mut result = tally.into_result(start, 1);
     result.facts = Some(KernelFacts { among: load.among.into() }.into());
     Ok(result)
-}
-
-/// What the system said of a call of the standard library.
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw)
 }
 
 fn prepare(load: &KernelLoad) -> Result<Box<dyn Path>, Failure> {

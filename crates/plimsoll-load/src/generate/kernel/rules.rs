@@ -7,8 +7,8 @@ use plimsoll_model::frame::Failure;
 use plimsoll_netlink::nft::{Batch, Kind, from_network};
 use plimsoll_netlink::{Attributes, SockProtocol, ask};
 
-use super::{Path, errno};
-use crate::failure::{other, refused_without};
+use super::Path;
+use crate::failure::{NET_ADMIN, errno, other, refused_without};
 use crate::rule::Rules;
 
 /// Tells these rules apart from those of relays.
@@ -19,7 +19,7 @@ const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(198, 51, 100, 1), 9);
 const NOBODY: Ipv4Addr = Ipv4Addr::new(240, 0, 0, 1);
 
 fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
-    move |error| refused_without("CAP_NET_ADMIN over the host's network namespace", what, errno(&error))
+    move |error| refused_without(NET_ADMIN, what, errno(&error))
 }
 
 /// Look-ups of a route, by connect(2) of a datagram socket, which sends nothing.

@@ -9,8 +9,8 @@ use nix::sys::socket::{setsockopt, sockopt};
 use nix::unistd::{pipe, write};
 use plimsoll_model::frame::Failure;
 
-use super::{Path, errno};
-use crate::failure::other;
+use super::Path;
+use crate::failure::{errno, other};
 
 /// What is moved each time, in so many pieces.
 const PIECE: usize = 16 << 10;

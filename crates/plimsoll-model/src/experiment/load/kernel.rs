@@ -126,13 +126,7 @@ impl LoadType for KernelLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "kernel", key];
-        if !at.load.to.is_empty() {
-            return Err(problem(
-                path!["loads", at.name, "to"],
-                "a path through the kernel is taken on its own host",
-                "no `to` beside `kernel`",
-            ));
-        }
+        at.aims_at_nothing("kernel", "a path through the kernel is taken on its own host")?;
         check_extent(at, "kernel", ("operations", self.operations), self.duration)?;
         in_range(u64::from(self.among), 0, MOST_AMONG, here("among"))?;
         if self.among > 0 && self.path.past().is_none() {

@@ -130,13 +130,7 @@ impl LoadType for MessagingLoad {
 
     fn check(&self, at: &LoadPlace<'_>) -> Checked {
         let here = |key: &str| path!["loads", at.name, "messaging", key];
-        if !at.load.to.is_empty() {
-            return Err(problem(
-                path!["loads", at.name, "to"],
-                "the workers of a messaging load send to each other",
-                "no `to` beside `messaging`",
-            ));
-        }
+        at.aims_at_nothing("messaging", "the workers of a messaging load send to each other")?;
         check_extent(at, "messaging", ("rounds", self.rounds), self.duration)?;
         in_range(u64::from(self.groups), 1, 1000, here("groups"))?;
         in_range(u64::from(self.pairs), 1, 500, here("pairs"))?;

@@ -251,6 +251,14 @@ impl LoadPlace<'_> {
         declared(&self.load.to, &self.experiment.services, "service", path!["loads", self.name, "to"])
     }
 
+    /// It names nothing that it aims at, and why not.
+    pub(super) fn aims_at_nothing(&self, kind: &str, why: &str) -> Checked {
+        if self.load.to.is_empty() {
+            return Ok(());
+        }
+        Err(problem(path!["loads", self.name, "to"], why, format!("no `to` beside `{kind}`")))
+    }
+
     /// The service that it aims at, once it is known to be one.
     pub(super) fn service(&self) -> &Service {
         &self.experiment.services[&self.load.to]
