@@ -27,6 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, PROTOCOL, ToAgent};
+use plimsoll_probe::inventory::Inventory;
 use plimsoll_probe::{Counters, Depth, Sampler, Scope, Series};
 
 use act::{Acts, Asked};
@@ -124,6 +125,10 @@ impl Agent {
                 let text = self.services.words(service);
                 self.outbox.send(&FromAgent::LastWords { id, text })
             }
+            ToAgent::Inventory(id) => match serde_json::to_value(Inventory::read(Path::new("/"))) {
+                Ok(inventory) => self.outbox.send(&FromAgent::Inventory(id, inventory)),
+                Err(error) => self.outbox.fail(Some(id), other("tell what the host is", error)),
+            },
             ToAgent::Reach { id, targets, ready } => {
                 ready::reach_from_here(self.outbox.clone(), id, targets, ready);
                 Ok(())

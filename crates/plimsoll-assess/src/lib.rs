@@ -167,6 +167,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         state_lives_in,
         evidence,
         profile,
+        profiles: if plan.intervention.is_none() { profile::each(trials, &judged) } else { Vec::new() },
         hosts: hosts(plan),
         trials: shown.iter().map(figures::trial).collect(),
         sampling: sampling(all),

@@ -1,13 +1,16 @@
 //! From the profiles of phases to what grew between the two sides that are compared.
 
+use std::collections::BTreeSet;
+
 use plimsoll_explain::profile::{Sampled, contrast};
+use plimsoll_explain::renamed;
 use plimsoll_model::observation::{Arm, PhaseRecord, Profile, ProfileBuilder, Slice, TrialRecord};
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::ProfileReport;
+use plimsoll_model::report::{ComparedProfile, Finding, ProfileReport};
 
 use super::claims;
 use super::evidence::{CONNECTION, divided_by, operations};
-use super::sides::{self, Side};
+use super::sides::{self, Difference, Side};
 
 /// The stacks of the two sides that are compared, each over all trials, for a picture; nothing where they were not sampled.
 #[must_use]
@@ -15,7 +18,10 @@ pub fn stacks(plan: &Plan, trials: &[TrialRecord]) -> Option<[Profile; 2]> {
     let findings = claims::findings(plan, trials);
     let phases = sides::of(plan, trials, &findings)?.phases;
     let side = |side| merged(&phases, side, Arm::Treatment).map(|sampled| sampled.profile);
-    Some([side(Side::Before)?, side(Side::After)?])
+    let (mut before, after) = (side(Side::Before)?, side(Side::After)?);
+    // What only has another name is the same in a picture as well.
+    renamed::align(&mut before, &after);
+    Some([before, after])
 }
 
 /// All stacks that were sampled on the rig that is measured; nothing where none were.
@@ -34,6 +40,24 @@ pub(super) fn of(phases: &[(&PhaseRecord, Side)]) -> Option<ProfileReport> {
     let slices: Vec<&Slice> = phases.iter().flat_map(|(phase, _)| &phase.slices).collect();
     let per = divided_by(CONNECTION, &slices);
     contrast(&side(Side::Before, Arm::Treatment)?, &side(Side::After, Arm::Treatment)?, control, per)
+}
+
+/// What grew in each comparison that found a difference, where there are several; once where several figures of a phase differ.
+pub(super) fn each<'t>(trials: &'t [TrialRecord], findings: &'t [Finding]) -> Vec<ComparedProfile> {
+    let mut seen = BTreeSet::new();
+    let sure: Vec<Difference<'_>> = sides::sure(findings)
+        .map(|(_, difference)| difference)
+        .filter(|difference| seen.insert((difference.phase, difference.sides)))
+        .collect();
+    if sure.len() < 2 {
+        return Vec::new();
+    }
+    let found = sure.iter().filter_map(|difference| {
+        let profile = of(&difference.phases(trials)).filter(ProfileReport::tells)?;
+        let [better, worse] = difference.sides.map(Clone::clone);
+        Some(ComparedProfile { phase: difference.phase.to_owned(), better, worse, profile })
+    });
+    found.collect()
 }
 
 /// The samples of all phases of a side on one rig, and what was carried out meanwhile. Only phases that were sampled count.

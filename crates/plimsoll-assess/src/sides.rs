@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_explain::causes::Measured;
 use plimsoll_judge::Scale;
-use plimsoll_model::experiment::claim::{Details, DifferenceDetails, RecoveryClaim};
+use plimsoll_model::experiment::claim::{Details, RecoveryClaim};
 use plimsoll_model::experiment::{LoadKind, Metric};
 use plimsoll_model::observation::{PhaseRecord, TrialRecord};
 use plimsoll_model::plan::Plan;
@@ -55,34 +55,31 @@ pub(super) fn of<'t>(
             |trial: &TrialRecord| Some(if is_of(odd, &trial.cell) { Side::After } else { Side::Before });
         return Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) });
     }
-    let Difference { phase, sides: [better, worse], .. } = better_and_worse(findings)?;
-    let side = |trial: &TrialRecord| match (is_of(better, &trial.cell), is_of(worse, &trial.cell)) {
-        (true, _) => Some(Side::Before),
-        (_, true) => Some(Side::After),
-        _ => None,
-    };
-    Some(Compared { recovery: None, phases: of_trials(phase, trials.iter(), side) })
+    let difference = better_and_worse(findings)?;
+    Some(Compared { recovery: None, phases: difference.phases(trials) })
 }
 
 /// The comparison whose figures lie furthest apart, of the first claim that has a sure difference.
 pub(super) fn better_and_worse(findings: &[Finding]) -> Option<Difference<'_>> {
-    let sure: Vec<(&Finding, &DifferenceDetails)> = findings
-        .iter()
-        .filter_map(|finding| match &finding.details {
-            Some(Details::Difference(details)) => Some((finding, details)),
-            _ => None,
-        })
-        .filter(|(finding, _)| matches!(finding.verdict.outcome, Outcome::Slower | Outcome::Faster))
-        .collect();
+    let sure: Vec<(&Finding, Difference<'_>)> = sure(findings).collect();
     let first = sure.first()?.0.claim_number;
     let of_first = sure.into_iter().filter(|(finding, _)| finding.claim_number == first);
     // Of two that lie equally far apart, the first.
-    let (finding, details) = of_first.rev().max_by(|(a, _), (b, _)| apart(a).total_cmp(&apart(b)))?;
-    let sides = match finding.verdict.outcome {
-        Outcome::Slower => [&details.a, &details.b],
-        _ => [&details.b, &details.a],
-    };
-    Some(Difference { phase: &details.phase, metric: Metric::named(&finding.verdict.metric), sides })
+    of_first.rev().max_by(|(a, _), (b, _)| apart(a).total_cmp(&apart(b))).map(|(_, difference)| difference)
+}
+
+/// The differences that are sure, in the order of the claims.
+pub(super) fn sure(findings: &[Finding]) -> impl DoubleEndedIterator<Item = (&Finding, Difference<'_>)> {
+    findings.iter().filter_map(|finding| {
+        let Some(Details::Difference(details)) = &finding.details else { return None };
+        let sides = match finding.verdict.outcome {
+            Outcome::Slower => [&details.a, &details.b],
+            Outcome::Faster => [&details.b, &details.a],
+            _ => return None,
+        };
+        let metric = Metric::named(&finding.verdict.metric);
+        Some((finding, Difference { phase: &details.phase, metric, sides }))
+    })
 }
 
 /// A difference that is sure.
@@ -92,6 +89,19 @@ pub(super) struct Difference<'f> {
     pub(super) metric: Option<Metric>,
     /// The levels of the better side, and of the worse one.
     pub(super) sides: [&'f BTreeMap<String, String>; 2],
+}
+
+impl<'t> Difference<'t> {
+    /// The phases of both sides.
+    pub(super) fn phases(&self, trials: &'t [TrialRecord]) -> Vec<(&'t PhaseRecord, Side)> {
+        let [better, worse] = self.sides;
+        let side = |trial: &TrialRecord| match (is_of(better, &trial.cell), is_of(worse, &trial.cell)) {
+            (true, _) => Some(Side::Before),
+            (_, true) => Some(Side::After),
+            _ => None,
+        };
+        of_trials(self.phase, trials.iter(), side)
+    }
 }
 
 /// How far the sides of a comparison lie apart.

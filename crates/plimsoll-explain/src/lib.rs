@@ -11,6 +11,7 @@
 pub mod causes;
 pub mod evidence;
 pub mod profile;
+pub mod renamed;
 mod sampled;
 pub mod seen;
 pub mod stalls;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::observation::{CallCount, Frame, FrameKind, FunctionSamples, Profile};
 use plimsoll_model::report::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 
-use crate::seen;
+use crate::{renamed, seen};
 
 pub use crate::sampled::Sampled;
 
@@ -101,7 +101,10 @@ pub fn contrast(
         return (before.was_looked_at() && after.was_looked_at()).then(|| unsampled(before, after, per));
     }
     let control = control.filter(|sides| sides.iter().all(|side| side.is_usable()));
-    let sides = Sides { before, after, control };
+    let mut aligned = before.clone();
+    let had = renamed::align(&mut aligned.profile, &after.profile);
+    let before = &aligned;
+    let sides = Sides { before, after, control, had };
     let all = sides.increase(sides.each(|side| side.profile.samples()));
     let (narrowest, functions) = sides.functions(&all);
     let grew = all.is_sure() && all.us >= LEAST_INCREASE * all.before_us;
@@ -190,6 +193,8 @@ struct Sides<'s> {
     after: &'s Sampled,
     /// The rig that was spared, before and after.
     control: Option<[&'s Sampled; 2]>,
+    /// The names that functions had before, where they have another one after.
+    had: BTreeMap<Frame, String>,
 }
 
 /// By how much a time grew, in microseconds for each operation.
@@ -260,6 +265,7 @@ impl Sides<'_> {
             };
             GrownFunction {
                 function: frame.name.clone(),
+                was: self.had.get(frame).cloned(),
                 kind: frame.kind,
                 before_us: increase.before_us,
                 after_us: increase.after_us,
@@ -356,6 +362,18 @@ mod tests {
             (vec!["relay".to_owned()], "syscall;connect;route".to_owned())
         );
         assert_eq!(names(&report.functions), ["walk"]);
+    }
+
+    #[test]
+    fn a_function_that_was_only_renamed_has_not_grown() {
+        let before = sampled(1000, &[("relay;alloc;__alloc_pages", 500), ("relay;walk.isra.0", 50)]);
+        let after = sampled(1000, &[("relay;alloc;__alloc_pages_noprof", 500), ("relay;walk", 300)]);
+        let report = contrast(&before, &after, None, "connection").unwrap();
+        assert_eq!(names(&report.functions), ["walk"]);
+        assert_eq!(report.functions[0].was.as_deref(), Some("walk.isra.0"));
+        assert_eq!(report.functions[0].before_us, 250.0, "50 samples of 5 ms over 1000 connections");
+        let same = sampled(1000, &[("relay;alloc;__alloc_pages_noprof", 500), ("relay;walk", 50)]);
+        assert!(!contrast(&before, &same, None, "connection").unwrap().tells());
     }
 
     #[test]

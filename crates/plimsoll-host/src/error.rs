@@ -101,6 +101,16 @@ pub enum HostError {
     /// The program that runs guests is not there.
     #[error("host {0}: it is to be a virtual machine, and there is no program `qemu-system-x86_64`")]
     NoQemu(String),
+    /// Files of others cannot be shown to a guest.
+    #[error(
+        "host {0}: programs of this machine are to run in it, a virtual machine, and only root can show it the machine's files"
+    )]
+    ShareNeedsRoot(String),
+    /// The program that shows a guest the machine's files is not there.
+    #[error(
+        "host {0}: programs of this machine are to run in it, a virtual machine, and there is no program `virtiofsd`"
+    )]
+    NoVirtiofsd(String),
     /// A guest did not come up.
     #[error("host {host}: its guest did not start: {why}{}", told_by(console))]
     Boot {
@@ -260,6 +270,12 @@ impl HostError {
             ),
             Self::NoQemu(_) => Some(
                 "it comes with the Debian package `qemu-system-x86`; or use `kind = \"namespace\"`, with this machine's kernel",
+            ),
+            Self::ShareNeedsRoot(_) => {
+                Some("run as root, or use `kind = \"namespace\"`, or built-in services and loads alone")
+            }
+            Self::NoVirtiofsd(_) => Some(
+                "it comes with the Debian package `virtiofsd` (up to Debian 12: `qemu-system-common`); or use `kind = \"namespace\"`, or built-in services and loads alone",
             ),
             Self::Kernel { source, .. } => source.advice(),
             Self::Boot { why: BootFailure::TooLong { .. }, .. } => {

@@ -36,11 +36,21 @@ pub(crate) enum Stage {
     Undo,
     /// Ends commands when their controller dies.
     Guard,
+    /// Becomes the daemon that shows a guest the machine's files.
+    Share,
 }
 
 impl Stage {
-    const ALL: [Self; 7] =
-        [Self::Try, Self::Namespace, Self::Local, Self::Emulator, Self::Pour, Self::Undo, Self::Guard];
+    const ALL: [Self; 8] = [
+        Self::Try,
+        Self::Namespace,
+        Self::Local,
+        Self::Emulator,
+        Self::Pour,
+        Self::Undo,
+        Self::Guard,
+        Self::Share,
+    ];
 
     /// The arguments that ask for it; its own follow.
     pub(crate) const fn args(self) -> [&'static str; 2] {
@@ -52,6 +62,7 @@ impl Stage {
             Self::Pour => "pour",
             Self::Undo => "undo",
             Self::Guard => "guard",
+            Self::Share => "share",
         };
         [STAGE, name]
     }

@@ -98,6 +98,10 @@ pub struct GuestSpec {
     pub virtual_clock: bool,
     /// How long it may take until its agent runs.
     pub boot_within: Duration,
+    /// Whether it has the files of the machine, so that programs of the machine run in it. What is written to them stays in the guest.
+    pub machine_files: bool,
+    /// Modules that its kernel needs beside those that every guest needs, where they are not built in.
+    pub modules: Vec<String>,
 }
 
 /// A volume that a host has.

@@ -30,6 +30,7 @@ pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
         Stage::Pour => pace::pour(),
         Stage::Undo => be_undo_process(args),
         Stage::Guard => guard::stage(args),
+        Stage::Share => guest::share_stage(args),
     })
 }
 

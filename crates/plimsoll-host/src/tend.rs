@@ -3,10 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
+use std::thread;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
@@ -16,9 +17,7 @@ use nix::unistd::{Pid, getpid};
 /// # Returns
 /// How the agent ended, or `StillAlive` when the controller went first.
 pub(crate) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> {
-    let mut mask = SigSet::empty();
-    mask.add(Signal::SIGCHLD);
-    mask.add(Signal::SIGTERM);
+    let mask = tended();
     // Blocked only now, so that the agent does not start with blocked signals; what ended before is found by the first reap.
     mask.thread_block()?;
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
@@ -39,6 +38,24 @@ pub(crate) fn tend(agent: Pid, control: impl AsFd) -> Result<WaitStatus, Errno> 
             return Ok(WaitStatus::StillAlive);
         }
     }
+}
+
+/// The signals by which a first process learns what it waits for.
+fn tended() -> SigSet {
+    let mut mask = SigSet::empty();
+    mask.add(Signal::SIGCHLD);
+    mask.add(Signal::SIGTERM);
+    mask
+}
+
+/// Starts a thread of a first process. It never has these signals unblocked: one that was sent to the process could reach it there, where nobody
+/// waits for it, and be lost.
+pub(crate) fn thread_beside(name: impl Into<String>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // A thread begins with what is blocked where it is started.
+    let before = tended().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let started = thread::Builder::new().name(name.into()).spawn(work);
+    before.thread_set_mask()?;
+    started.map(drop)
 }
 
 /// Collects what has ended; the agent's status if it was among it.
@@ -100,6 +117,16 @@ fn parent_in(stat: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_of_a_first_process_takes_none_of_its_signals() {
+        let before = SigSet::thread_get_mask().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        thread_beside("beside", move || tell.send(SigSet::thread_get_mask().unwrap()).unwrap()).unwrap();
+        let there = told.recv().unwrap();
+        assert!(there.contains(Signal::SIGCHLD) && there.contains(Signal::SIGTERM));
+        assert_eq!(SigSet::thread_get_mask().unwrap(), before, "what is started from here on has them");
+    }
 
     #[test]
     fn the_parent_is_found_behind_a_name_with_brackets() {

@@ -136,6 +136,8 @@ pub enum ToAgent {
         /// The service's id.
         service: Id,
     },
+    /// Tell what the host is; answered by `Inventory` with the same id, or by `Failed`.
+    Inventory(Id),
     /// Try to reach a service as a load would; answered by `Done` once that succeeds, or by `Failed` when the time for it is over.
     Reach {
         /// Repeated in the answer.
@@ -293,6 +295,8 @@ pub enum FromAgent {
         /// What it wrote; empty where nothing.
         text: String,
     },
+    /// What the host is: an inventory, as `plimsoll inventory --format json` writes it.
+    Inventory(Id, serde_json::Value),
     /// Something was done that has no result.
     Done {
         /// From the request.

@@ -21,7 +21,7 @@ use crate::verdict::{Interval, Outcome};
 pub use environment::{Environment, KernelConfig, LinkReport, Machine, ProgramVersion, VmstatReport};
 pub use events::{EventRecovery, EventReport, RecoveryOutcome};
 pub use finding::Finding;
-pub use profile::{GrownCalls, GrownFunction, ProfileReport, ProfileSide};
+pub use profile::{ComparedProfile, GrownCalls, GrownFunction, ProfileReport, ProfileSide};
 pub use seen::{
     GrownBlockIo, GrownCpuUse, GrownFailures, GrownThrottling, GrownWait, LowerIoLimit, WaitFor, Who,
 };
@@ -72,6 +72,9 @@ pub struct RunReport {
     /// Where the CPUs' time went on those two sides; null where it was not sampled on both.
     #[serde(default)]
     pub profile: Option<ProfileReport>,
+    /// The same for each comparison that found a difference, where there are several; `profile` is of the one whose sides lie furthest apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ComparedProfile>,
     /// Where the connections' time went, from the packets that were captured.
     #[serde(default)]
     pub packets: Vec<PacketReport>,

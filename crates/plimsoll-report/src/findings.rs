@@ -36,7 +36,7 @@ pub(crate) fn all(report: &RunReport) -> Vec<Section> {
     sections.extend(ladder(report));
     sections.extend(packets(report));
     sections.extend(causes(&report.causes));
-    sections.extend(profile(sides, report.profile.as_ref()));
+    sections.extend(profiles(sides, report));
     sections.extend(seen::sections(sides, report.profile.as_ref()));
     sections.extend(evidence(sides, &report.evidence));
     sections.extend(vmstat(report));
@@ -211,9 +211,23 @@ pub(crate) fn causes(causes: &[Cause]) -> Option<Section> {
     (!causes.is_empty()).then(|| causes.iter().fold(Section::new("Why").opened(), tell))
 }
 
+/// Where the CPU time went that was added, in each comparison.
+pub(crate) fn profiles(sides: Sides<'_>, report: &RunReport) -> Vec<Section> {
+    match report.profiles.as_slice() {
+        [] => profile(sides, report.profile.as_ref()).into_iter().collect(),
+        several => several
+            .iter()
+            .map(|compared| of_profile(told::heading(compared), sides, &compared.profile))
+            .collect(),
+    }
+}
+
 /// Where the CPU time went that was added; nothing where none was.
-pub(crate) fn profile((_, before, after): Sides<'_>, found: Option<&ProfileReport>) -> Option<Section> {
-    let found = found.filter(|found| found.tells())?;
+pub(crate) fn profile(sides: Sides<'_>, found: Option<&ProfileReport>) -> Option<Section> {
+    found.filter(|found| found.tells()).map(|found| of_profile(told::HEADING.to_owned(), sides, found))
+}
+
+fn of_profile(heading: String, (_, before, after): Sides<'_>, found: &ProfileReport) -> Section {
     let columns = told::columns(before, after).map(|title| match title {
         "function" => left(title),
         "of" => left(title).expendable(1),
@@ -221,12 +235,10 @@ pub(crate) fn profile((_, before, after): Sides<'_>, found: Option<&ProfileRepor
         _ => right(title),
     });
     let rows = found.functions.iter().map(|function| Row::of(told::cells(function)));
-    Some(
-        Section::new(told::HEADING)
-            .say_all(told::sentences(found, (before, after)))
-            .table(columns, rows)
-            .say(told::made(found)),
-    )
+    Section::new(heading)
+        .say_all(told::sentences(found, (before, after)))
+        .table(columns, rows)
+        .say(told::made(found))
 }
 
 /// What changed most, the strongest first.

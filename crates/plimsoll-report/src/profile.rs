@@ -1,13 +1,19 @@
 //! Where the CPUs' time went that was added, as sentences and as rows of figures.
 
 use plimsoll_model::observation::{FrameKind, ProfileClock};
-use plimsoll_model::report::{GrownFunction, ProfileReport, ProfileSide};
+use plimsoll_model::report::{ComparedProfile, GrownFunction, ProfileReport, ProfileSide};
 
 use crate::number::{figure, percent};
 use crate::wording;
 
 /// The heading of the section.
 pub(crate) const HEADING: &str = "Where the CPU time went that was added";
+/// The heading of one comparison among several.
+pub(crate) fn heading(compared: &ComparedProfile) -> String {
+    let [better, worse] = [&compared.better, &compared.worse].map(wording::cell_title);
+    format!("{HEADING}: {}, {worse} (worse) against {better} (better)", compared.phase)
+}
+
 /// So many callers are told of a function, the nearest ones, in a sentence and in the table.
 const CALLERS: (usize, usize) = (3, 1);
 /// From this change on, as a share, it is told what the control did.
@@ -67,7 +73,10 @@ pub(crate) fn columns(before: &'static str, after: &'static str) -> [&'static st
 /// What stands in the table for a function itself, without what it calls.
 pub(crate) fn cells(function: &GrownFunction) -> [String; 6] {
     [
-        function.function.clone(),
+        match &function.was {
+            Some(was) => format!("{} (was {was})", function.function),
+            None => function.function.clone(),
+        },
         of(function).to_owned(),
         format!("{} µs", figure(function.before_us)),
         format!("{} µs", figure(function.after_us)),

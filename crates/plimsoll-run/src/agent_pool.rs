@@ -417,6 +417,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Ledger { id, .. }
         | FromAgent::Flushes { id, .. }
         | FromAgent::LastWords { id, .. }
+        | FromAgent::Inventory(id, _)
         | FromAgent::Acted { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,

@@ -21,7 +21,7 @@ impl Trial<'_> {
     /// phase, and spoils nothing.
     pub(crate) fn profile_exactly(&mut self) -> Result<(), TrialStop> {
         let experiment = self.experiment;
-        if self.record.block != FIRST_BLOCK {
+        if self.record.block != FIRST_BLOCK || !experiment.run.profile {
             return Ok(());
         }
         for place in 0..self.record.phases.len() {

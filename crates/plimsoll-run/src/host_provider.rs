@@ -211,6 +211,8 @@ impl HostProvider for Namespaces {
                 append: host.append.clone().unwrap_or_default(),
                 virtual_clock: host.clock == GuestClock::Virtual,
                 boot_within: host.guest_boot_within().0,
+                machine_files: experiment.needs_machine_files(name),
+                modules: experiment.kernel_modules(name).into_iter().map(Into::into).collect(),
             }),
             ..HostSpec::new(name, host.kind)
         });

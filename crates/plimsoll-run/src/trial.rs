@@ -1,12 +1,13 @@
 //! One trial: fresh hosts, all phases, teardown.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use plimsoll_model::experiment::{Experiment, HookMoment, Phase, Rung, cpus, sysctl};
-use plimsoll_model::frame::Id;
+use plimsoll_model::frame::{FromAgent, Id, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, PhaseKind, PhaseRecord, Slice, TrialRecord};
-use plimsoll_model::plan::{Cell, Plan};
+use plimsoll_model::plan::{Cell, Plan, cell_text};
 use plimsoll_store::Store;
 use rand::rngs::StdRng;
 
@@ -91,7 +92,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         experiment: &cell.experiment,
         provider: around.provider,
         judge: around.judge,
-        profiler: around.profiler.filter(|_| cell.experiment.run.probes),
+        profiler: around.profiler.filter(|_| cell.experiment.run.probes && cell.experiment.run.profile),
         store: around.store,
         run: around.run,
         observer: &mut *around.observer,
@@ -138,6 +139,7 @@ impl<'t> Trial<'t> {
         self.balance_mail()?;
         self.ask_links()?;
         self.profile_exactly()?;
+        self.describe_guests()?;
         if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
         {
             self.climb()?;
@@ -186,6 +188,27 @@ impl<'t> Trial<'t> {
     fn last_lines(&mut self) -> String {
         let lines = self.deployments.iter_mut().map(Deployment::last_lines);
         lines.collect()
+    }
+
+    /// Keeps with the run what its guests are, once for each cell. At the end, so that it is in nothing that was measured.
+    fn describe_guests(&mut self) -> Result<(), TrialStop> {
+        if self.record.block > 1 {
+            return Ok(());
+        }
+        let guests = self.experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);
+        let names: Vec<String> = guests.map(|(name, _)| name.clone()).collect();
+        let levels = cell_text(&self.record.cell);
+        let mut inventories = BTreeMap::new();
+        for name in names {
+            let key = self.deployment(Arm::Treatment).key(&name);
+            let answer = self.agents.ask(&key, ToAgent::Inventory)?;
+            // Where it cannot tell, nothing is told of it.
+            if let FromAgent::Inventory(_, inventory) = answer {
+                let of = if levels.is_empty() { name } else { format!("{name} ({levels})") };
+                inventories.insert(of, inventory);
+            }
+        }
+        Ok(self.store.put_inventories(self.run, &inventories).map_err(RunError::from)?)
     }
 
     /// Where a load met errors, what services wrote may tell why.

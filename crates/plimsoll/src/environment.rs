@@ -14,10 +14,13 @@ use crate::failure::Failure;
 
 /// What is noted of a run beside its experiment.
 pub(crate) struct Noted {
-    /// What each host is. Namespaces and local hosts are all this machine.
+    /// What each host is. Namespaces and local hosts are all this machine; guests tell of themselves while the run goes on.
     inventories: BTreeMap<String, serde_json::Value>,
     versions: serde_json::Value,
 }
+
+/// Stands for a host where a machine has guests alone.
+const NO_HOST: &str = "";
 
 /// The versions of what measured and of what was measured, as they are stored.
 #[derive(Default, Serialize, Deserialize)]
@@ -43,10 +46,16 @@ impl Noted {
             }
         }
         let versions = Versions { plimsoll: Some(env!("CARGO_PKG_VERSION").to_owned()), programs };
-        Ok(Self {
-            inventories: plan.experiment.hosts.keys().map(|host| (host.clone(), machine.clone())).collect(),
-            versions: serde_json::to_value(versions).map_err(cannot)?,
-        })
+        let here = plan.experiment.hosts.keys().filter(|name| {
+            let mut cells = plan.cells.iter().filter_map(|cell| cell.experiment.hosts.get(*name));
+            cells.any(|host| !host.kind.own().kernel)
+        });
+        let mut inventories: BTreeMap<String, serde_json::Value> =
+            here.map(|host| (host.clone(), machine.clone())).collect();
+        if inventories.is_empty() {
+            inventories.insert(NO_HOST.to_owned(), machine);
+        }
+        Ok(Self { inventories, versions: serde_json::to_value(versions).map_err(cannot)? })
     }
 
     /// Keeps it with the run.
@@ -75,7 +84,10 @@ pub(crate) fn of(
     });
     Ok(Environment {
         plimsoll: versions.plimsoll,
-        machines: machines(store.inventories(&entry.id)?),
+        machines: machines(
+            store.inventories(&entry.id)?,
+            &hosts.keys().map(String::as_str).collect::<Vec<_>>(),
+        ),
         programs: versions.programs,
         links: links.iter().filter(is_declared).map(link).collect(),
         sysctls: sysctls.collect(),
@@ -84,17 +96,41 @@ pub(crate) fn of(
     })
 }
 
-/// The machines, each once, with the hosts that were on it.
-fn machines(inventories: BTreeMap<String, serde_json::Value>) -> Vec<Machine> {
+/// The machines, each once, with the hosts that were on it. What a guest was is stored for each cell, as `HOST (LEVELS)`: it has its own name where
+/// it was the same in all.
+fn machines(inventories: BTreeMap<String, serde_json::Value>, hosts: &[&str]) -> Vec<Machine> {
     let mut machines: Vec<Machine> = Vec::new();
     for (host, inventory) in inventories {
-        if let Some(known) = machines.iter_mut().find(|known| known.inventory == inventory) {
-            known.hosts.push(host);
-        } else if let Ok(found) = serde_json::from_value::<Inventory>(inventory.clone()) {
-            machines.push(machine(host, &found, inventory));
+        let Ok(found) = serde_json::from_value::<Inventory>(inventory.clone()) else { continue };
+        let found = machine(host, &found, inventory);
+        match machines.iter_mut().find(|known| is_alike(known, &found)) {
+            Some(known) => known.hosts.extend(found.hosts),
+            None => machines.push(found),
         }
     }
+    for host in hosts {
+        let is_cell = |name: &String| name.strip_prefix(host).is_some_and(|rest| rest.starts_with(" ("));
+        let mut with = machines.iter_mut().filter(|machine| machine.hosts.iter().any(is_cell));
+        if let (Some(only), None) = (with.next(), with.next()) {
+            only.hosts.retain(|name| !is_cell(name));
+            only.hosts.push((*host).to_owned());
+        }
+    }
+    for machine in &mut machines {
+        machine.hosts.retain(|host| host != NO_HOST);
+        machine.hosts.sort();
+    }
     machines
+}
+
+/// Whether all that is told of two machines is the same. Guests differ from boot to boot in what nobody is told of, such as lines of their logs.
+fn is_alike(one: &Machine, other: &Machine) -> bool {
+    let told = |machine: &Machine| Machine {
+        hosts: Vec::new(),
+        inventory: serde_json::Value::Null,
+        ..machine.clone()
+    };
+    told(one) == told(other)
 }
 
 fn machine(host: String, found: &Inventory, inventory: serde_json::Value) -> Machine {
@@ -159,10 +195,40 @@ mod tests {
         other["kernel"]["release"] = "2.6.39".into();
         let all =
             BTreeMap::from([("a".to_owned(), here.clone()), ("b".to_owned(), other), ("c".to_owned(), here)]);
-        let machines = machines(all);
+        let machines = machines(all, &["a", "b", "c"]);
         assert_eq!(machines.iter().map(|machine| machine.hosts.join(" ")).collect::<Vec<_>>(), ["a c", "b"]);
         assert_eq!(machines[1].kernel.as_deref(), Some("2.6.39"));
         assert!(machines[0].cpus > 0 && machines[0].memory_bytes > 0);
+    }
+
+    #[test]
+    fn a_guest_is_told_once_where_it_is_the_same_in_all_cells_and_by_its_levels_where_not() {
+        let here = serde_json::to_value(Inventory::read(Path::new("/"))).unwrap();
+        let with = |release: &str, log: &str| {
+            let mut other = here.clone();
+            other["kernel"]["release"] = release.into();
+            other["absent"] = serde_json::json!([{ "file": log, "why": "a test" }]);
+            other
+        };
+        let all = [
+            (NO_HOST, here.clone()),
+            ("box (kernel = a)", with("6.1", "one")),
+            ("box (kernel = b)", with("6.12", "one")),
+            ("wall (kernel = a)", with("5.10", "one")),
+            ("wall (kernel = b)", with("5.10", "another")),
+        ];
+        let all = all.map(|(host, inventory)| (host.to_owned(), inventory)).into();
+        let machines = machines(all, &["box", "wall"]);
+        let told: Vec<_> =
+            machines.iter().map(|machine| (machine.hosts.join(" "), machine.kernel.as_deref())).collect();
+        let release = here["kernel"]["release"].as_str();
+        let expected = [
+            ("", release),
+            ("box (kernel = a)", Some("6.1")),
+            ("box (kernel = b)", Some("6.12")),
+            ("wall", Some("5.10")),
+        ];
+        assert_eq!(told, expected.map(|(hosts, release)| (hosts.to_owned(), release)));
     }
 
     #[test]

@@ -105,6 +105,7 @@ mod tests {
         let owner = ["firewall", "relay"].map(str::to_owned).to_vec();
         GrownFunction {
             function: name.into(),
+            was: None,
             kind,
             before_us: 1.0,
             after_us: 1.0 + 1000.0 * share,

@@ -44,6 +44,7 @@ mod tests {
         let of = |kind, share| {
             let narrowest = GrownFunction {
                 function: "walk_something".into(),
+                was: None,
                 kind,
                 before_us: 1.0,
                 after_us: 90.0,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,20 +20,22 @@ use super::console::Console;
 use super::exact::outside::Outside;
 use super::machine::{Descriptors, INIT, PROGRAM};
 use super::modules::Modules;
+use super::share::{self, MachineFiles};
 use super::{Orders, init, pump};
 use crate::clock;
 use crate::codec;
 use crate::control::{HostEnd, Word};
 use crate::guest_error::BootFailure;
 use crate::reexec::{FAILED, THIS_EXECUTABLE};
+use crate::tend::thread_beside;
 use crate::volume::in_guest;
 
-/// The modules that every guest needs where they are not built in: the bus, the ports of its agent, and rules of nftables, which a load may ask for.
-const ALWAYS: [&str; 3] = ["virtio_pci", "virtio_console", "nf_tables"];
+/// The modules that every guest needs where they are not built in: the bus, and the ports of its agent.
+const ALWAYS: [&str; 2] = ["virtio_pci", "virtio_console"];
 /// Those of a guest that has links.
 const LINKS: [&str; 1] = ["virtio_net"];
 /// Those of a guest that translates addresses; a kernel has the ones of its time.
-const NAT: [&str; 4] = ["nf_nat", "nft_nat", "nft_masq", "nft_chain_nat"];
+const NAT: [&str; 5] = ["nf_tables", "nf_nat", "nft_nat", "nft_masq", "nft_chain_nat"];
 /// How many datagrams wait for a guest: a burst on a link is longer than the kernel's default of 10.
 const QUEUE: (&str, &str) = ("/proc/sys/net/unix/max_dgram_qlen", "1024");
 /// How long QEMU has to end after the guest's last word.
@@ -100,6 +102,18 @@ pub(crate) fn boot(
     }
     let (heard, said) = io::pipe().map_err(here("making the guest's console"))?;
     let (status, theirs) = UnixStream::pair().map_err(here("making the guest's status port"))?;
+    // What QEMU and its daemon have to say belongs to why a guest did not come up.
+    let errors = || said.try_clone().map(Stdio::from).map_err(here("making the guest's console"));
+    let share = match &orders.prepared.virtiofsd {
+        None => None,
+        Some(daemon) => {
+            let socket = share::outside::start(daemon, errors()?)
+                .map_err(here("starting virtiofsd, which shows the guest the machine's files"))?;
+            fcntl(&socket, FcntlArg::F_SETFD(FdFlag::empty()))
+                .map_err(|e| here("handing on a descriptor")(e.into()))?;
+            Some(socket)
+        }
+    };
     for descriptor in links.iter().map(|(end, _)| end.as_fd()).chain([said.as_fd(), theirs.as_fd()]) {
         fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))
             .map_err(|e| here("handing on a descriptor")(e.into()))?;
@@ -117,16 +131,15 @@ pub(crate) fn boot(
         console: said.as_raw_fd(),
         status: theirs.as_raw_fd(),
         exact: exact.as_ref().map(|exact| exact.descriptors().map(|(number, _)| number)),
+        share: share.as_ref().map(AsRawFd::as_raw_fd),
         links: links.iter().map(|(end, interface)| (end.as_raw_fd(), *interface)).collect(),
     };
     let mut command = orders.prepared.machine.command(&descriptors);
     if let Some(exact) = &exact {
         command.stdin(exact.input().map_err(here("making the way of the guest's orders"))?);
     }
-    // What QEMU itself has to say belongs to why a guest did not come up.
-    let errors = said.try_clone().map_err(here("making the guest's console"))?;
-    let qemu = command.stderr(Stdio::from(errors)).spawn().map_err(here("starting qemu-system-x86_64"))?;
-    drop((command, said, theirs, links, memory));
+    let qemu = command.stderr(errors()?).spawn().map_err(here("starting qemu-system-x86_64"))?;
+    drop((command, said, theirs, links, memory, share));
     if let Some(exact) = exact {
         exact.start().map_err(here("handing on the guest's orders"))?;
     }
@@ -239,10 +252,7 @@ impl Boot {
                 kept.lock().unwrap_or_else(PoisonError::into_inner).write(&buffer[..length]);
             }
         };
-        thread::Builder::new()
-            .name("guest-console".into())
-            .spawn(listen)
-            .map_err(here("listening to the guest's console"))?;
+        thread_beside("guest-console", listen).map_err(here("listening to the guest's console"))?;
         Ok(Guest { qemu, console, _status: status })
     }
 }
@@ -276,7 +286,9 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         let links = LINKS.iter().filter(|_| !orders.inside.interfaces.is_empty());
         let nat = NAT.iter().filter(|_| orders.inside.translation.is_some());
         let disks = in_guest::MODULES.iter().filter(|_| !orders.inside.volumes.is_empty());
-        for name in ALWAYS.iter().chain(links).chain(nat).chain(disks) {
+        let share = share::MODULES.iter().filter(|_| orders.prepared.virtiofsd.is_some());
+        let more = orders.prepared.more_modules.iter().map(String::as_str);
+        for name in ALWAYS.iter().chain(links).chain(nat).chain(disks).chain(share).copied().chain(more) {
             known.load(name, &mut modules)?;
         }
     }
@@ -286,6 +298,12 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         archive.file(&path, &content);
         paths.push(path);
     }
+    // Where who describes a machine looks for it.
+    let config = orders.prepared.config.as_ref().map(|file| -> io::Result<PathBuf> {
+        let path = PathBuf::from(format!("/boot/config-{}", orders.prepared.release));
+        archive.file(&path, &std::fs::read(file)?);
+        Ok(path)
+    });
     for volume in &orders.inside.volumes {
         archive.file(&volume.file(), &volume.image()?);
     }
@@ -299,7 +317,9 @@ fn archive(orders: &Orders, agent: &Path, args: &[String]) -> io::Result<Vec<u8>
         inside: orders.inside.clone(),
         modules: paths,
         agent: inside_agent.into(),
+        config: config.transpose()?,
         args: args.to_vec(),
+        machine: orders.prepared.virtiofsd.as_ref().map(|_| MachineFiles::of_here()).transpose()?,
     };
     archive.file(Path::new(init::WHAT), &serde_json::to_vec(&what)?);
     Ok(archive.end())

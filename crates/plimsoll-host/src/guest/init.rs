@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 
 use super::machine::{FRAMES, STATUS};
+use super::share::{self, MachineFiles};
 use super::{Inside, exact, network};
 use crate::clock;
 use crate::control::Word;
@@ -24,6 +25,7 @@ use crate::guest_error::BootFailure;
 use crate::nat;
 use crate::own::{SCRATCH, settings};
 use crate::tend::tend;
+use crate::volume::in_guest::GuestVolume;
 
 /// Where the archive says what the guest is to be.
 pub(super) const WHAT: &str = "/guest.json";
@@ -53,7 +55,11 @@ pub(super) struct What {
     /// In the order in which they are loaded.
     pub(super) modules: Vec<PathBuf>,
     pub(super) agent: PathBuf,
+    /// How its kernel was built.
+    pub(super) config: Option<PathBuf>,
     pub(super) args: Vec<String>,
+    /// What of the machine it is to see; none for a guest that has nothing but its archive.
+    pub(super) machine: Option<MachineFiles>,
 }
 
 /// The stage. It is of use only to a kernel that has just been booted: anywhere else it does nothing.
@@ -108,8 +114,18 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
         nat::make(translation)
             .map_err(|e| format!("making rules of address translation (nf_tables): {e}"))?;
     }
-    for volume in &inside.volumes {
-        volume.mount_here().map_err(|error| format!("mounting {}: {error}", volume.file().display()))?;
+    let of_volume = |volume: &GuestVolume| {
+        let file = volume.file();
+        move |error: io::Error| format!("mounting {}: {error}", file.display())
+    };
+    let images = inside.volumes.iter().map(|volume| volume.open().map_err(of_volume(volume)));
+    let images: Vec<File> = images.collect::<Result<_, _>>()?;
+    let agent = match &what.machine {
+        Some(_) => share::inside::enter(&what.agent, what.config.as_deref())?,
+        None => what.agent.clone(),
+    };
+    for (volume, image) in inside.volumes.iter().zip(&images) {
+        volume.mount_here(image).map_err(of_volume(volume))?;
     }
     if inside.machine_time
         && let Err(error) = take_time(status)
@@ -123,8 +139,12 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
     }
     let frames = port(FRAMES)?;
     let again = frames.try_clone().map_err(|error| format!("opening its port: {error}"))?;
-    let mut command = Command::new(&what.agent);
-    command.args(&what.args).env("PATH", PATH).env(SCRATCH, "/dev/shm").stdout(Stdio::from(again));
+    let mut command = Command::new(&agent);
+    command.args(&what.args).env("PATH", PATH).stdout(Stdio::from(again));
+    if let Some(machine) = &what.machine {
+        machine.surround(&mut command);
+    }
+    command.env(SCRATCH, "/dev/shm");
     let orders = if inside.machine_time {
         command.stdin(Stdio::from(frames));
         None
@@ -133,10 +153,10 @@ fn prepare(what: &What, status: &mut File) -> Result<(Pid, Option<exact::inside:
         command.stdin(Stdio::from(input)).env(exact::IDLE_VARIABLE, exact::IDLE);
         Some(orders)
     };
-    let agent = command.spawn();
+    let started = command.spawn();
     drop(command);
-    let agent = agent.map_err(|error| format!("starting the agent {}: {error}", what.agent.display()))?;
-    Ok((Pid::from_raw(agent.id().cast_signed()), orders))
+    let started = started.map_err(|error| format!("starting the agent {}: {error}", agent.display()))?;
+    Ok((Pid::from_raw(started.id().cast_signed()), orders))
 }
 
 fn mount_all() -> Result<(), String> {

@@ -14,6 +14,8 @@ pub(crate) struct Kernel {
     pub(crate) image: PathBuf,
     /// The folder of its modules, where there is one.
     pub(crate) modules: Option<PathBuf>,
+    /// How it was built: the file of its configuration, where there is one.
+    pub(crate) config: Option<PathBuf>,
     /// What it calls itself, such as `6.1.0-50-cloud-amd64`.
     pub(crate) release: String,
 }
@@ -49,7 +51,7 @@ impl Kernel {
         let path = fs::canonicalize(path).map_err(failed)?;
         let release = release(&path).map_err(failed)?;
         let release = release.ok_or_else(|| KernelError::NoImage { path: path.clone() })?;
-        Ok(Self { modules: modules(&path, &release), image: path, release })
+        Ok(Self { modules: modules(&path, &release), config: config(&path, &release), image: path, release })
     }
 }
 
@@ -83,6 +85,13 @@ fn modules(image: &Path, release: &str) -> Option<PathBuf> {
     installed.into_iter().chain(tree).find(|folder| folder.join("modules.order").is_file())
 }
 
+/// Where the configuration of an image is: beside it, as distributions have it, or in the tree where it was built.
+fn config(image: &Path, release: &str) -> Option<PathBuf> {
+    let beside = image.with_file_name(format!("config-{release}"));
+    let tree = image.ancestors().nth(4).map(|tree| tree.join(".config"));
+    [Some(beside), tree].into_iter().flatten().find(|file| file.is_file())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,11 +122,18 @@ mod tests {
         write(&root.join("lib/modules/6.1.0-test/modules.order"), b"");
         let found = Kernel::find(installed.to_str().expect("text")).expect("an image");
         assert_eq!(found.modules, Some(root.join("lib/modules/6.1.0-test")));
+        assert_eq!(found.config, None);
+        write(&root.join("boot/config-6.1.0-test"), b"");
+        let found = Kernel::find(installed.to_str().expect("text")).expect("an image");
+        assert_eq!(found.config, Some(root.join("boot/config-6.1.0-test")));
         let built = root.join("tree/arch/x86/boot/bzImage");
         write(&built, &image("6.12.0-own"));
         write(&root.join("tree/modules.order"), b"");
         let found = Kernel::find(built.to_str().expect("text")).expect("an image");
         assert_eq!(found.modules, Some(root.join("tree")));
+        write(&root.join("tree/.config"), b"");
+        let found = Kernel::find(built.to_str().expect("text")).expect("an image");
+        assert_eq!(found.config, Some(root.join("tree/.config")));
     }
 
     #[test]

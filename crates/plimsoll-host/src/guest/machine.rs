@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::share::TAG;
 use super::{GuestSpec, Interface, exact};
 use crate::error::HostError;
 
@@ -57,6 +58,8 @@ pub(super) struct Descriptors<'i> {
     pub(super) status: RawFd,
     /// With a virtual clock, the memory for orders, and the pipe that the guest writes to until it stands still.
     pub(super) exact: Option<[RawFd; 2]>,
+    /// The socket to the daemon that shows the machine's files, where there is one.
+    pub(super) share: Option<RawFd>,
     /// Datagram sockets, one for each interface.
     pub(super) links: Vec<(RawFd, &'i Interface)>,
 }
@@ -66,7 +69,7 @@ impl Machine {
     pub(super) fn command(&self, descriptors: &Descriptors<'_>) -> Command {
         let mut command = Command::new(QEMU);
         command
-            .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "pc"])
+            .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
             .args(["-name", &self.name])
             .args(["-m", &self.memory_mib.to_string(), "-smp", &self.cpus.to_string()])
             .arg("-kernel")
@@ -83,6 +86,18 @@ impl Machine {
             .args(["-device", &format!("virtserialport,chardev=frames,name={FRAMES}")])
             .args(["-chardev", &format!("socket,id=status,fd={}", descriptors.status)])
             .args(["-device", &format!("virtserialport,chardev=status,name={STATUS}")]);
+        match descriptors.share {
+            None => command.args(["-machine", "pc"]),
+            // The daemon reads and writes the guest's memory itself, so that has to be shared with it (docs/system/devices/vhost-user.rst).
+            Some(share) => command
+                .args(["-machine", "pc,memory-backend=memory"])
+                .args([
+                    "-object",
+                    &format!("memory-backend-memfd,id=memory,size={}M,share=on", self.memory_mib),
+                ])
+                .args(["-chardev", &format!("socket,id=share,fd={share}")])
+                .args(["-device", &format!("vhost-user-fs-pci,chardev=share,tag={TAG}")]),
+        };
         match self.accelerator {
             Accelerator::Kvm => command.args(["-accel", "kvm", "-cpu", "host"]),
             Accelerator::Emulation { .. } => command.args(["-accel", "tcg", "-cpu", "max"]),

@@ -11,7 +11,8 @@
 //! host's links end in the namespace as always; what arrives there goes to the guest, frame by frame, and the namespace itself has no
 //! address on them. So links are shaped, translated and joined as those of any other host.
 //!
-//! The guest's userland is this very executable, with the libraries that it is linked with, as the first process in an archive in memory.
+//! The guest's userland is this very executable, with the libraries that it is linked with, as the first process in an archive in memory. Where
+//! programs of the machine are to run in it, it moves from there to the machine's files, which it cannot write to.
 
 mod archive;
 mod boot;
@@ -24,6 +25,7 @@ mod modules;
 mod network;
 mod package;
 mod pump;
+mod share;
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -39,14 +41,20 @@ use crate::volume::in_guest::GuestVolume;
 
 pub(crate) use boot::{boot, tell};
 pub(crate) use machine::{Accelerator, INIT, Machine};
+pub(crate) use share::outside::stage as share_stage;
 
 /// What is known of a guest before its host is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Prepared {
     pub(crate) machine: Machine,
     pub(crate) modules: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     pub(crate) release: String,
     pub(crate) boot_within: Duration,
+    /// The program that shows it the machine's files, where it is to have them.
+    pub(crate) virtiofsd: Option<PathBuf>,
+    /// What is to be loaded of `modules` beside what every guest needs.
+    pub(crate) more_modules: Vec<String>,
 }
 
 impl Prepared {
@@ -55,6 +63,7 @@ impl Prepared {
         let failed = |source| HostError::Kernel { host: host.to_owned(), source: Box::new(source) };
         let kernel = kernel::Kernel::find(&spec.kernel).map_err(failed)?;
         let accelerator = machine::accelerator(host, spec)?;
+        let virtiofsd = spec.machine_files.then(|| share::outside::daemon(host)).transpose()?;
         let machine = Machine {
             name: host.to_owned(),
             image: kernel.image,
@@ -64,7 +73,15 @@ impl Prepared {
             virtual_clock: spec.virtual_clock,
             accelerator,
         };
-        Ok(Self { machine, modules: kernel.modules, release: kernel.release, boot_within: spec.boot_within })
+        Ok(Self {
+            machine,
+            modules: kernel.modules,
+            config: kernel.config,
+            release: kernel.release,
+            boot_within: spec.boot_within,
+            virtiofsd,
+            more_modules: spec.modules.clone(),
+        })
     }
 
     /// What a reader of its figures must know.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::packet::{PacketSocket, Sending};
+use crate::tend::thread_beside;
 
 /// The longest frame: the largest MTU, the Ethernet header, and a tag.
 const LONGEST_FRAME: usize = 65_535 + 14 + 4;
@@ -24,10 +25,8 @@ pub(super) fn start(interface: &str) -> io::Result<UnixDatagram> {
     let (ours, theirs) = UnixDatagram::pair()?;
     let end = Arc::new(RwLock::new(open(interface)?));
     let (to_guest, same, name) = (ours.try_clone()?, Arc::clone(&end), interface.to_owned());
-    thread::Builder::new()
-        .name(format!("{interface}-in"))
-        .spawn(move || arrivals(&name, &same, &to_guest))?;
-    thread::Builder::new().name(format!("{interface}-out")).spawn(move || departures(&ours, &end))?;
+    thread_beside(format!("{interface}-in"), move || arrivals(&name, &same, &to_guest))?;
+    thread_beside(format!("{interface}-out"), move || departures(&ours, &end))?;
     Ok(theirs)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It is made on the machine, since no program for that is in a guest, and comes with the guest's files.
 
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ impl GuestVolume {
 
     /// The file system, all bytes of it.
     pub(crate) fn image(&self) -> io::Result<Vec<u8>> {
-        let mut memory = std::fs::File::from(memfd_create("plimsoll-volume", MemfdFlags::empty())?);
+        let mut memory = File::from(memfd_create("plimsoll-volume", MemfdFlags::empty())?);
         memory.set_len(self.size)?;
         fcntl(&memory, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let failed = |error: io::Error| {
@@ -75,10 +76,14 @@ impl GuestVolume {
         Ok(image)
     }
 
-    /// Mounts it, inside of the guest.
-    pub(crate) fn mount_here(&self) -> io::Result<()> {
-        let file = std::fs::File::options().read(true).write(true).open(self.file())?;
-        let (path, _device) = loop_device::attach_here(&file)?;
+    /// Opens its image, inside of the guest.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        File::options().read(true).write(true).open(self.file())
+    }
+
+    /// Mounts its image, inside of the guest.
+    pub(crate) fn mount_here(&self, image: &File) -> io::Result<()> {
+        let (path, _device) = loop_device::attach_here(image)?;
         // The mount keeps the device attached from here on.
         Ok(self.mount.with_device(path).make()?)
     }

@@ -347,6 +347,9 @@ pub struct RunOptions {
     /// Whether there are probes at all while a load runs: the sampled counters, and `[capture]`. Counters are read once before and once
     /// after each load in any case.
     pub probes: bool,
+    /// Whether functions are sampled in which the CPUs are: with probes, while loads run; on a guest whose clock counts instructions, while each
+    /// measured load runs once more at the end of the first trial.
+    pub profile: bool,
 }
 
 impl RunOptions {
@@ -356,6 +359,6 @@ impl RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { min_trials: 1, max_trials: 3, budget: None, sample_hz: 2, probes: true }
+        Self { min_trials: 1, max_trials: 3, budget: None, sample_hz: 2, probes: true, profile: true }
     }
 }

@@ -26,7 +26,7 @@ fn of(experiment: &Experiment) -> Vec<Effect> {
         "what is measured, into the file of runs, and a page with charts beside it",
     )];
     for (name, host) in &experiment.hosts {
-        found.extend(host.kind.effects(name, host));
+        found.extend(host.kind.effects(experiment, name, host));
     }
     for (name, value) in sysctl::of_machine(experiment) {
         let by = experiment.hosts.iter().find(|(_, host)| host.sysctls.contains_key(&name));

@@ -1,5 +1,7 @@
 //! Where the CPUs' time went, on the two sides that a verdict compares.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +55,19 @@ pub struct ProfileReport {
     /// Limits of what control groups may ask of block devices, that are lower.
     #[serde(default)]
     pub io_limits: Vec<LowerIoLimit>,
+}
+
+/// Where the CPUs' time went that was added in one of several comparisons.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedProfile {
+    /// The measured phase.
+    pub phase: String,
+    /// The levels of the better side that the worse one differs in.
+    pub better: BTreeMap<String, String>,
+    /// Those of the worse side.
+    pub worse: BTreeMap<String, String>,
+    /// What was added there.
+    pub profile: ProfileReport,
 }
 
 impl ProfileReport {
@@ -113,6 +128,9 @@ pub struct ProfileSide {
 pub struct GrownFunction {
     /// Its name.
     pub function: String,
+    /// The name that it had before, where that was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
     /// Whether it is of the kernel or of a program.
     pub kind: FrameKind,
     /// Its time before, in microseconds.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::{Profile, TrialRecord};
-use plimsoll_model::report::{Finding, RunReport};
+use plimsoll_model::report::{Finding, ProfileReport, RunReport};
 use plimsoll_model::verdict::Standing;
 
 use super::chart::forest::{Point, Scale, strip};
@@ -276,30 +276,45 @@ fn trial_title(trial: &TrialRecord) -> String {
 fn profile(report: &RunReport, drawn: Option<&[Profile; 2]>) -> Option<Section> {
     let found = report.profile.as_ref().filter(|found| found.hertz > 0)?;
     let (_, before, after) = answer::evidence_sides(report);
-    let columns = told::columns(before, after);
-    let titles: Vec<(&str, bool)> =
-        (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
+    let several = report.profiles.iter().map(|compared| {
+        html! {
+            h3 { (told::heading(compared)) }
+            (grown(&compared.profile, (before, after)))
+            p .soft { (told::made(&compared.profile)) }
+        }
+    });
     Some(Section {
         id: "profile",
         title: "CPU time",
         content: html! {
-            @for sentence in told::sentences(found, (before, after)) { p { (sentence) } }
-            @if !found.functions.is_empty() {
-                (page::table(told::HEADING, "", &html! {
-                    (page::head(&titles))
-                    tbody {
-                        @for function in &found.functions {
-                            tr { @for (n, cell) in told::cells(function).iter().enumerate() {
-                                td .num[(2..5).contains(&n)] { (cell) }
-                            } }
-                        }
-                    }
-                }))
-            }
+            @if report.profiles.is_empty() { (grown(found, (before, after))) }
+            @for compared in several { (compared) }
             @if let Some(drawn) = drawn { (stacks::chart(found, drawn).markup()) }
-            p .soft { (told::made(found)) }
+            @if report.profiles.is_empty() || drawn.is_some() { p .soft { (told::made(found)) } }
         },
     })
+}
+
+/// What CPU time was added, in sentences and as a table of functions.
+fn grown(found: &ProfileReport, (before, after): (&'static str, &'static str)) -> Markup {
+    let columns = told::columns(before, after);
+    let titles: Vec<(&str, bool)> =
+        (0..).zip(columns).map(|(n, title)| (title, (2..5).contains(&n))).collect();
+    html! {
+        @for sentence in told::sentences(found, (before, after)) { p { (sentence) } }
+        @if !found.functions.is_empty() {
+            (page::table(told::HEADING, "", &html! {
+                (page::head(&titles))
+                tbody {
+                    @for function in &found.functions {
+                        tr { @for (n, cell) in told::cells(function).iter().enumerate() {
+                            td .num[(2..5).contains(&n)] { (cell) }
+                        } }
+                    }
+                }
+            }))
+        }
+    }
 }
 
 fn evidence(report: &RunReport) -> Option<Section> {

@@ -116,7 +116,8 @@ pub fn explanation(out: &mut dyn Write, report: &RunReport, options: &TextOption
         told(&mut page, &finding.verdict)?;
     }
     let why = Why { causes: &report.causes, profile: report.profile.as_ref(), evidence: &report.evidence };
-    reasons(&mut page, answer::evidence_sides(report), &why)
+    let sides = answer::evidence_sides(report);
+    reasons(&mut page, sides, &why, findings::profiles(sides, report))
 }
 
 /// What explains the difference between two sides.
@@ -140,17 +141,22 @@ pub fn why(
     why: &Why<'_>,
     options: &TextOptions,
 ) -> io::Result<()> {
-    reasons(&mut Page::new(out, options), sides, why)
+    reasons(&mut Page::new(out, options), sides, why, findings::profile(sides, why.profile))
 }
 
-fn reasons(page: &mut Page<'_>, sides: Sides<'_>, why: &Why<'_>) -> io::Result<()> {
+fn reasons(
+    page: &mut Page<'_>,
+    sides: Sides<'_>,
+    why: &Why<'_>,
+    profiles: impl IntoIterator<Item = Section>,
+) -> io::Result<()> {
     if let Some(causes) = findings::causes(why.causes) {
         page.section(&causes)?;
     } else if !why.evidence.is_empty() {
         writeln!(page.out)?;
         page.paragraph("No known cause fits. The strongest evidence:", 0)?;
     }
-    let profile = findings::profile(sides, why.profile).into_iter().chain(seen::sections(sides, why.profile));
+    let profile = profiles.into_iter().chain(seen::sections(sides, why.profile));
     let mut rest = profile.chain(findings::evidence(sides, why.evidence));
     rest.try_for_each(|section| page.section(&section))
 }

@@ -1,6 +1,6 @@
 //! What each kind of finding looks like in text and in Markdown, and that the page draws it.
 
-use plimsoll_model::report::{PhaseReport, RunReport};
+use plimsoll_model::report::{ComparedProfile, PhaseReport, RunReport};
 use plimsoll_report::html::{self, Drawn};
 use plimsoll_report::markdown;
 use plimsoll_report::text::{self, TextOptions};
@@ -253,4 +253,42 @@ fn each_kind_of_load_shows_what_it_found_beside_its_rate() {
             all.as_object().unwrap().keys().find(|kind| phase.get(kind.as_str()).is_some())
         });
     assert_eq!(told.collect::<Vec<_>>(), ["udp", "storage", "messaging"]);
+}
+
+#[test]
+fn each_comparison_has_its_own_table_of_functions_and_tells_the_names_that_they_had() {
+    let mut report = fixture::not_recovered();
+    let profile = report.profile.clone().expect("it has one");
+    let compared = |phase: &str, function: &str, was: Option<&str>| {
+        let mut profile = profile.clone();
+        profile.functions.truncate(1);
+        profile.functions[0].function = function.into();
+        profile.functions[0].was = was.map(Into::into);
+        let levels = |kernel: &str| [("kernel".to_owned(), kernel.to_owned())].into();
+        ComparedProfile { phase: phase.into(), better: levels("6.1"), worse: levels("6.12"), profile }
+    };
+    report.profiles = vec![
+        compared("faults", "__alloc_pages_noprof", Some("__alloc_pages")),
+        compared("pipes", "pipe_read", None),
+    ];
+    let mut page = Vec::new();
+    html::run(&mut page, &report, &[], &Drawn::default()).unwrap();
+    // The text is wrapped, Markdown puts a backslash before underscores, and the page has no entities here.
+    let plain = |text: &str| text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = written(&report, "CPU time");
+    let (text, markdown) = told.split_once("--- Markdown").expect("both");
+    for told in [text, markdown, &String::from_utf8(page).unwrap()] {
+        let told = plain(told);
+        for words in [
+            "Where the CPU time went that was added: faults, kernel = 6.12 (worse) against kernel = 6.1 (better)",
+            "Where the CPU time went that was added: pipes, kernel = 6.12 (worse) against kernel = 6.1 (better)",
+            "__alloc_pages_noprof (was __alloc_pages)",
+            "pipe_read",
+        ] {
+            assert!(told.contains(words), "{words} in {told}");
+        }
+    }
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["profiles"][0]["profile"]["functions"][0]["was"], "__alloc_pages");
+    assert!(json["profile"].is_object(), "the one that was there before stays");
 }

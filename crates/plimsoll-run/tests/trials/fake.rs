@@ -190,6 +190,7 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                 FromAgent::Acted { id, note: "as told".into() }
             }
             ToAgent::End { id } => FromAgent::Finished { id, result: Box::default() },
+            ToAgent::Inventory(id) => FromAgent::Inventory(id, serde_json::json!({})),
             ToAgent::LastWords { id, .. } => FromAgent::LastWords { id, text: "no words".into() },
             ToAgent::FlushCaches { id } | ToAgent::Reach { id, .. } => FromAgent::Done { id },
         };

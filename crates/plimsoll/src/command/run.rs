@@ -109,7 +109,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         interrupt: Arc::clone(interrupt),
     };
     let judge = Judge;
-    let probed = plan.cells.iter().any(|cell| cell.experiment.run.probes);
+    let probed = plan.cells.iter().map(|cell| &cell.experiment.run).any(|run| run.probes && run.profile);
     let profiler = probed.then(Profiler::open).transpose();
     let run = Run {
         plan,

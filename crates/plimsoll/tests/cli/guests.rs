@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use crate::lab::{Lab, wait_until};
+use crate::lab::{Lab, verdict_of, wait_until};
 use crate::machine;
+use crate::mail::{balance, through};
 
 /// Where `cargo xtask test` unpacks the package of the kernel.
 const PACKAGE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guest-kernel");
@@ -63,7 +64,7 @@ fn services_and_loads_run_on_the_kernel_of_a_guest() {
         let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
         let host = &report["hosts"][0];
         assert_eq!((host["name"].as_str(), host["kind"].as_str()), (Some("box"), Some("vm")), "{report}");
-        let release = kernel().file_name().expect("a file").to_string_lossy().replace("vmlinuz-", "");
+        let release = release_of(&kernel());
         let told = report["environment"]["notes"].to_string() + &report["notes"].to_string();
         assert!(told.contains(&release), "the kernel {release} is told: {told}");
     }
@@ -139,6 +140,112 @@ fn a_guest_joins_the_links_of_namespaces() {
     let phases: Vec<&str> = crate::lab::phases_of(&report["trials"][0]);
     assert!(phases.contains(&"relayed") && phases.contains(&"forwarded"), "{phases:?}");
     assert_eq!(swappiness(), before, "a setting of a guest's kernel is none of this machine's");
+}
+
+/// A guest in which nginx of the machine serves what a namespace asks for, and a script of the machine's is a load.
+fn with_programs(kernel: &Path, script: &str) -> String {
+    let release = release_of(kernel);
+    format!(
+        "question = \"Do programs of the machine run in a guest?\"\n[hosts.client]\n[hosts.server]\nkernel = \"{}\"\n\
+         [[links]]\nbetween = [\"client\", \"server\"]\n[services.web]\non = \"server\"\nnginx = {{ document = \"3k\" }}\nready.within = \"60s\"\n\
+         [loads.get]\nfrom = \"client\"\nto = \"web\"\nhttp = {{ connections = 20 }}\n\
+         [loads.look]\nfrom = \"server\"\nexec = [\"{script}\", \"{{scratch}}\", \"{release}\"]\nmetrics = {{ right = {{ regex = \"right=([0-9]+)\" }} }}\n\
+         [[phases]]\nname = \"served\"\nmeasure = \"get\"\nslices = 2\n[[phases]]\nname = \"looked\"\nmeasure = \"look\"\nslices = 1\n\
+         [run]\nmin_trials = 1\nmax_trials = 1\n",
+        kernel.display()
+    )
+}
+
+fn release_of(kernel: &Path) -> String {
+    kernel.file_name().expect("a file").to_string_lossy().replace("vmlinuz-", "")
+}
+
+/// Counts in bits what is right of it: the kernel, the user, that it sees what lies beside it and may not write there, and that it may write to its
+/// scratch folder.
+const LOOKS: &str = "#!/bin/sh
+here=${0%/*} right=0
+[ \"$(uname -r)\" = \"$2\" ] && right=$((right + 1))
+[ \"$(id -u)\" = 65534 ] && right=$((right + 2))
+grep -q seen \"$here/beside\" && right=$((right + 4))
+touch \"$here/beside\" \"$here/new\" 2>/dev/null || right=$((right + 8))
+echo kept >\"$1/file\" && grep -q kept \"$1/file\" && right=$((right + 16))
+echo right=$right
+";
+
+#[test]
+#[ignore = "needs root, qemu-system-x86, nginx and a kernel; cargo xtask test has all"]
+fn programs_of_the_machine_run_in_a_guest_and_cannot_write_to_its_files() {
+    let lab = Lab::of_root();
+    lab.file("beside", "seen\n");
+    let script = lab.file("look.sh", LOOKS);
+    let experiment = lab.file("programs.toml", &with_programs(&kernel(), &script));
+    lab.plimsoll(&["check", &experiment])
+        .exits(0)
+        .prints("all files of this machine, by the guest's kernel")
+        .prints("(hosts.server.kernel on server), needs root");
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
+    let phase = |name: &str| phases.iter().find(|phase| phase["name"] == name).expect("it was measured");
+    assert_eq!(phase("served")["connections"], 20, "{}", phase("served"));
+    assert_eq!(phase("served")["errors"], serde_json::json!({}), "{}", phase("served"));
+    assert_eq!(phase("looked")["figures"]["right"], 31.0, "{}", phase("looked"));
+    assert!(!lab.path("new").exists());
+}
+
+#[test]
+#[ignore = "needs qemu-system-x86, nginx and a kernel; cargo xtask test has all"]
+fn a_user_who_is_not_root_cannot_show_a_guest_the_machines_files() {
+    let lab = Lab::of_ordinary_user();
+    let experiment = lab.file("programs.toml", &with_programs(&kernel(), "/bin/true"));
+    lab.plimsoll(&["run", &experiment]).exits(3).says("only root can show it the machine's files");
+}
+
+#[test]
+#[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
+fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
+    let lab = Lab::of_root();
+    let text = with_programs(&kernel(), "/bin/true")
+        .replace("nginx = { document = \"3k\" }", "web = {}")
+        .replace("kernel = ", "memory = \"256M\"\nappend = \"init_on_alloc=1\"\nkernel = ")
+        .replace("[[phases]]\nname = \"looked\"\nmeasure = \"look\"\nslices = 1\n", "");
+    let look = text.find("[loads.look]").expect("it is there")..text.find("[[phases]]").expect("it is there");
+    let experiment = lab.file("alone.toml", &(text[..look.start].to_owned() + &text[look.end..]));
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    let machines = report["environment"]["machines"].as_array().expect("machines");
+    let of = |host: &str| {
+        let has = |machine: &&serde_json::Value| machine["hosts"] == serde_json::json!([host]);
+        machines.iter().find(has).unwrap_or_else(|| panic!("{host} in {machines:?}"))
+    };
+    let (here, guest) = (of("client"), of("server"));
+    let release = release_of(&kernel());
+    assert_eq!(guest["kernel"], release.as_str());
+    assert_ne!(here["kernel"], guest["kernel"]);
+    // What sha256sum says of the package's own file.
+    let config = kernel().with_file_name(format!("config-{release}"));
+    let sum = std::process::Command::new("sha256sum").arg(config).output().expect("it is there").stdout;
+    let sum = String::from_utf8(sum).expect("text");
+    assert_eq!(guest["kernel_config"]["sha256"].as_str(), sum.split(' ').next());
+    assert!(guest["command_line"].as_str().is_some_and(|line| line.contains("init_on_alloc=1")), "{guest}");
+    assert_eq!(guest["cpus"], 1);
+    // Some of it is the kernel's own.
+    let memory = guest["memory_bytes"].as_u64().expect("a number");
+    assert!((128 << 20..256 << 20).contains(&memory), "{memory}");
+    lab.plimsoll(&["show", "latest"]).exits(0).prints("machine of server").prints(&release);
+}
+
+#[test]
+#[ignore = "needs root, qemu-system-x86, postfix and a kernel; cargo xtask test has all"]
+fn postfix_of_the_machine_delivers_from_a_guest() {
+    let lab = Lab::of_root();
+    let relay = "postfix = { to = \"sink\", queue_run = \"1s\", retry = \"1s\", retry_most = \"2s\" }\nready.within = \"90s\"";
+    let text = through(relay)
+        .replace("[hosts.relay]\n", &format!("[hosts.relay]\nkernel = \"{}\"\n", kernel().display()))
+        .replace("messages = 200, sessions = 5", "messages = 20, sessions = 2")
+        .replace("at_most = \"60s\"", "at_most = \"150s\"");
+    let experiment = lab.file("postfix.toml", &text);
+    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    assert_eq!(verdict_of(&report)["outcome"], "delivered");
+    assert_eq!(balance(&report)["arrived"], 40);
 }
 
 #[test]
@@ -221,10 +328,11 @@ fn of_a_killed_run_no_guest_is_left() {
 fn what_a_guest_does_not_have_is_refused_where_it_is_asked_for() {
     let lab = Lab::new();
     let kernel = Path::new("/boot/vmlinuz");
-    let nginx = alone(kernel, "").replace("web = {}", "nginx = {}");
+    let nginx = alone(kernel, "clock = \"virtual\"").replace("web = {}", "nginx = {}");
     lab.plimsoll(&["check", &lab.file("nginx.toml", &nginx)])
         .exits(2)
-        .says("`nginx` is not there: `box` is a virtual machine");
+        .says("nginx (services.web.nginx) needs files of this machine")
+        .says("its clock counts instructions");
     let volume = alone(kernel, "") + "[volumes.disk]\non = \"box\"\nfolder = {}\n";
     lab.plimsoll(&["check", &lab.file("volume.toml", &volume)])
         .exits(2)

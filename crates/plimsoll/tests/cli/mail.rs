@@ -9,7 +9,7 @@ use crate::lab::{Lab, verdict_of};
 use crate::machine::control_groups_of;
 
 /// Mail through a relay of this kind.
-fn through(relay: &str) -> String {
+pub(crate) fn through(relay: &str) -> String {
     format!(
         r#"
 question = "Does all mail arrive?"
@@ -68,7 +68,7 @@ delivery = {{ sink = "sink" }}
 }
 
 /// The balance of the only trial.
-fn balance(report: &Value) -> &Value {
+pub(crate) fn balance(report: &Value) -> &Value {
     let balances = report["trials"][0]["mail"].as_array().expect("balances");
     assert_eq!(balances.len(), 1, "{balances:?}");
     &balances[0]

@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, fcntl};
@@ -17,6 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::ioctl_fionread;
 
 use super::{MEMORY, TO_WRITE};
+use crate::tend::thread_beside;
 
 /// A frame that has waited so long for the guest to stand still does not wait any longer: what repeats too late is of no use either.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,12 +75,10 @@ impl Outside {
         let (tell, events) = channel();
         let again = tell.clone();
         let (go_on, goes_on) = channel();
-        let named = |name: &str| thread::Builder::new().name(name.into());
-        named("guest-still").spawn(move || stops(still, to_read, &goes_on, &again))?;
-        named("guest-frames").spawn(move || frames(controller, &tell))?;
+        thread_beside("guest-still", move || stops(still, to_read, &goes_on, &again))?;
+        thread_beside("guest-frames", move || frames(controller, &tell))?;
         let relay = Relay { memory, go_on, urgent: Some(urgent), waiting: VecDeque::new(), ended: false };
-        named("guest-orders").spawn(move || relay.run(&events))?;
-        Ok(())
+        thread_beside("guest-orders", move || relay.run(&events))
     }
 }
 
@@ -207,6 +205,8 @@ fn is_load(frame: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn framed(frame: &ToAgent) -> Vec<u8> {

@@ -41,7 +41,7 @@ impl HostType for Local {
         refuse_guest_settings(name, host)
     }
 
-    fn effects(&self, name: &str, host: &Host) -> Vec<Effect> {
+    fn effects(&self, _: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         let what = "its programs and loads are processes of the machine itself, on addresses of its loopback (127.77.0.0/16)";
         let network = Effect::new(EffectKind::Network, format!("hosts.{name}.kind"), what).on(name);
         [network].into_iter().chain(memory_limit(name, host)).collect()

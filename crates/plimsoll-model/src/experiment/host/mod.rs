@@ -20,7 +20,7 @@ pub struct Own {
     pub network: bool,
     /// The whole kernel, with all of its settings and counters, and its processors.
     pub kernel: bool,
-    /// Files: those of the machine, its programs and its disks are not there.
+    /// Files: what is written to those of the machine stays in the host, and its disks are not there.
     pub files: bool,
 }
 
@@ -39,7 +39,7 @@ trait HostType {
     fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked;
 
     /// What such a host does to the machine.
-    fn effects(&self, name: &str, host: &Host) -> Vec<Effect>;
+    fn effects(&self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect>;
 }
 
 /// Makes, from one list, the enum of the kinds of hosts, and the way from each to what it says of itself.
@@ -106,8 +106,8 @@ impl HostKind {
     }
 
     /// What such a host does to the machine.
-    pub(crate) fn effects(self, name: &str, host: &Host) -> Vec<Effect> {
-        self.of().effects(name, host)
+    pub(crate) fn effects(self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
+        self.of().effects(experiment, name, host)
     }
 }
 

@@ -25,7 +25,7 @@ impl HostType for Namespace {
         refuse_guest_settings(name, host)
     }
 
-    fn effects(&self, name: &str, host: &Host) -> Vec<Effect> {
+    fn effects(&self, _: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         memory_limit(name, host).into_iter().collect()
     }
 }

@@ -1,12 +1,14 @@
 //! Hosts that are virtual machines, each with a kernel of its own.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{HostType, Own};
 use crate::effect::{AsWhom, Effect, EffectKind, word};
 use crate::experiment::problem::{Checked, Part, in_range, problem};
-use crate::experiment::{Cpus, Experiment, Filesystem, HookMoment, Host, Volume};
+use crate::experiment::{Cpus, Experiment, Filesystem, Host, Phase, Volume, hook};
 use crate::units::{ByteSize, Span};
 
 /// The memory of a guest that says nothing of it.
@@ -17,6 +19,8 @@ const LEAST_MEMORY: u64 = 128 << 20;
 const LARGEST_VOLUME: u64 = 256 << 20;
 /// The kernel takes no more than 2048 bytes (COMMAND_LINE_SIZE of x86), some of which are Plimsoll's own.
 const LONGEST_APPEND: usize = 1500;
+/// What programs may ask the kernel for that it would load by modprobe(8) elsewhere: rules of nftables.
+const OF_PROGRAMS: [&str; 1] = ["nf_tables"];
 /// How long a guest may take to boot that says nothing of it: a few seconds on a quiet machine, and several guests may boot at once.
 const BOOT_WITHIN_S: u64 = 120;
 
@@ -84,7 +88,7 @@ impl HostType for Vm {
         check_clock(experiment, name, host)
     }
 
-    fn effects(&self, name: &str, host: &Host) -> Vec<Effect> {
+    fn effects(&self, experiment: &Experiment, name: &str, host: &Host) -> Vec<Effect> {
         let by = |key: &str| format!("hosts.{name}.{key}");
         let kernel = host.kernel.as_deref().unwrap_or_default();
         let memory = host.guest_memory();
@@ -95,6 +99,10 @@ impl HostType for Vm {
         if kernel.starts_with("debian:") {
             let what = "the package of its kernel, fetched by apt-get where it is not there yet, unpacked below plimsoll/kernels in the user's cache folder; nothing is installed";
             found.push(Effect::new(EffectKind::Writes, by("kernel"), what).on(name));
+        }
+        if experiment.needs_machine_files(name) {
+            let what = "all files of this machine, by the guest's kernel, since programs of the machine run in it (virtiofsd, which cannot write to them)";
+            found.push(Effect::new(EffectKind::Reads, by("kernel"), what).on(name).needs_root());
         }
         found
     }
@@ -112,19 +120,8 @@ fn check_append(host: &Host, here: [Part; 3]) -> Checked {
     Ok(())
 }
 
-/// A guest has Plimsoll's own program and no other file of the machine.
+/// What a guest has of the machine is files alone, which it cannot write to.
 fn check_files(experiment: &Experiment, name: &str) -> Checked {
-    for (service, of) in experiment.services.iter().filter(|(_, service)| service.on == name) {
-        if let Some(program) = of.kind.programs().first() {
-            return Err(problem(
-                path!["services", service, "on"],
-                format!(
-                    "`{program}` is not there: `{name}` is a virtual machine, with no program but Plimsoll's own"
-                ),
-                "a built-in service, or a host of kind \"namespace\"",
-            ));
-        }
-    }
     for (volume, of) in experiment.volumes.iter().filter(|(_, volume)| volume.on == name) {
         check_volume(path!["volumes", volume, "on"], name, of)?;
     }
@@ -135,28 +132,6 @@ fn check_files(experiment: &Experiment, name: &str) -> Checked {
             format!("packets are not captured on a virtual machine, and `{name}` is one"),
             "`on` with the host across its link",
         ));
-    }
-    let has_hook = |moment: &HookMoment| !experiment.hosts[name].written(*moment).is_empty();
-    if let Some(moment) = HookMoment::ALL.into_iter().find(has_hook) {
-        return Err(problem(
-            path!["hosts", name, moment.key()],
-            format!("`{name}` is a virtual machine, with no program but Plimsoll's own"),
-            "a hook of a host of kind \"namespace\"",
-        ));
-    }
-    for phase in experiment.all_phases() {
-        let hooks: Vec<_> = HookMoment::ALL.into_iter().flat_map(|moment| phase.hooks(moment)).collect();
-        let mut runs = phase.actions().filter_map(|action| action.kind.run()).chain(&hooks);
-        if let Some(run) = runs.find(|run| run.on == name) {
-            return Err(problem(
-                path!["phases"],
-                format!(
-                    "{} is not there: `{name}` is a virtual machine, with no program but Plimsoll's own",
-                    word(&run.line())
-                ),
-                "a command on a host of kind \"namespace\"",
-            ));
-        }
     }
     Ok(())
 }
@@ -192,7 +167,27 @@ fn check_clock(experiment: &Experiment, name: &str, host: &Host) -> Checked {
             "an experiment with this host alone, or `clock = \"real\"`",
         ));
     }
+    if let Some(effect) = machine_files(experiment, name).first() {
+        let message = format!(
+            "{} ({}) needs files of this machine, and time would leap while `{name}` waits for them: its clock counts instructions",
+            effect.what, effect.by
+        );
+        let expected = "built-in services and loads alone, or `clock = \"real\"`";
+        return Err(problem(here("clock"), message, expected));
+    }
     Ok(())
+}
+
+/// What on a host needs files of the machine: programs, and what is built in and reads some.
+fn machine_files(experiment: &Experiment, name: &str) -> Vec<Effect> {
+    let services = experiment.services.iter().flat_map(|(of, service)| service.effects(experiment, of));
+    let loads = experiment.loads.iter().flat_map(|(of, load)| load.effects(experiment, of));
+    let phases = experiment.all_phases().flat_map(Phase::effects);
+    let all = services.chain(loads).chain(phases).chain(hook::effects(experiment));
+    // Hooks of a group are told once, for the group.
+    let group = experiment.hosts.get(name).and_then(|host| host.member_of.as_deref());
+    let own = all.filter(|effect| effect.host.as_deref().is_some_and(|on| on == name || Some(on) == group));
+    own.filter(|effect| matches!(effect.kind, EffectKind::Program | EffectKind::Reads)).collect()
 }
 
 /// What only a guest can have, on a host that is none.
@@ -210,6 +205,26 @@ pub(super) fn refuse_guest_settings(name: &str, host: &Host) -> Checked {
             "`kind = \"vm\"` and a `kernel`",
         )),
         None => Ok(()),
+    }
+}
+
+impl Experiment {
+    /// Whether something on a host needs files of the machine, be it a program. Any host but a guest has them anyhow.
+    #[must_use]
+    pub fn needs_machine_files(&self, host: &str) -> bool {
+        !machine_files(self, host).is_empty()
+    }
+
+    /// The modules of the kernel that what runs on a host needs, where they are not built in.
+    #[must_use]
+    pub fn kernel_modules(&self, host: &str) -> BTreeSet<&'static str> {
+        let loads = self.loads.values().filter(|load| load.from == host);
+        let mut modules: BTreeSet<&'static str> =
+            loads.flat_map(|load| load.kind.kernel_modules()).copied().collect();
+        if self.needs_machine_files(host) {
+            modules.extend(OF_PROGRAMS);
+        }
+        modules
     }
 }
 

@@ -161,6 +161,13 @@ impl LoadType for KernelLoad {
         let effect = Effect::new(EffectKind::Machine, format!("loads.{}.kernel", at.name), what);
         vec![effect.on(&at.load.from)]
     }
+
+    fn kernel_modules(&self) -> &'static [&'static str] {
+        match self.path {
+            KernelPath::FilterRules => &["nf_tables"],
+            _ => &[],
+        }
+    }
 }
 
 /// What a load on a path through the kernel did.

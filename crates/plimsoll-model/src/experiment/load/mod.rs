@@ -202,6 +202,11 @@ trait LoadType {
     fn effects(&self, _at: &LoadPlace<'_>) -> Vec<Effect> {
         Vec::new()
     }
+
+    /// The modules of the kernel that it needs, where they are not built in.
+    fn kernel_modules(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// What a load aims at.
@@ -278,6 +283,11 @@ impl LoadPlace<'_> {
 }
 
 impl LoadKind {
+    /// The modules of the kernel that it needs, where they are not built in.
+    pub(super) fn kernel_modules(&self) -> &'static [&'static str] {
+        self.as_dyn().kernel_modules()
+    }
+
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
     #[must_use]
     pub fn part(&self, place: u32, number: u32) -> Self {

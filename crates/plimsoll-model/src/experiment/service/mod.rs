@@ -231,11 +231,6 @@ impl ServicePlace<'_> {
 }
 
 impl ServiceKind {
-    /// The programs that it may be started as; none for what is built in.
-    pub(super) fn programs(&self) -> Vec<&str> {
-        self.as_dyn().programs()
-    }
-
     /// Whether Plimsoll itself serves it; anything else is a program of its own.
     #[must_use]
     pub fn is_builtin(&self) -> bool {

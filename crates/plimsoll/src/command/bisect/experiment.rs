@@ -26,6 +26,8 @@ pub(super) fn words(experiment: &str, args: &BisectArgs) -> Vec<String> {
     let experiment = file.map_or_else(|| experiment.to_owned(), |path| path.to_string_lossy().into_owned());
     let mut words = vec!["run".to_owned(), experiment];
     words.extend(args.quick.then(|| "--quick".to_owned()));
+    // A figure is all that is looked at.
+    words.extend(["--set", "run.profile=false"].map(ToOwned::to_owned));
     words.extend(args.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
     words
 }
