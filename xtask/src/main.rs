@@ -18,6 +18,7 @@ mod packages;
 mod python;
 mod shell;
 mod sources;
+mod test_binary;
 mod tests;
 
 use std::process::ExitCode;
