@@ -1,5 +1,6 @@
 //! Time, and what a thread used of the CPU.
 
+use std::fs;
 use std::time::Duration;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -22,12 +23,15 @@ pub(crate) fn nanoseconds(span: Duration) -> u64 {
 pub(crate) struct CpuTime {
     pub(crate) user_us: u64,
     pub(crate) system_us: u64,
+    /// How long it was ready to run while others ran; nothing where the kernel does not say.
+    pub(crate) waited_us: Option<u64>,
 }
 
 impl CpuTime {
     /// What the calling thread has used so far.
     pub(crate) fn of_this_thread() -> Self {
-        Self::of(getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask about itself"))
+        let used = Self::of(getrusage(UsageWho::RUSAGE_THREAD).expect("a thread may ask about itself"));
+        Self { waited_us: waited_ns().map(|ns| ns / 1000), ..used }
     }
 
     /// What this process has used so far, with all of its threads, and with those of its processes that have ended and were waited for.
@@ -38,7 +42,7 @@ impl CpuTime {
 
     fn of(usage: Usage) -> Self {
         let micros = |time: nix::sys::time::TimeVal| u64::try_from(time.num_microseconds()).unwrap_or(0);
-        Self { user_us: micros(usage.user_time()), system_us: micros(usage.system_time()) }
+        Self { user_us: micros(usage.user_time()), system_us: micros(usage.system_time()), waited_us: None }
     }
 
     /// In programs and in the kernel together.
@@ -48,7 +52,14 @@ impl CpuTime {
 
     /// Both together.
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self { user_us: self.user_us + other.user_us, system_us: self.system_us + other.system_us }
+        Self {
+            user_us: self.user_us + other.user_us,
+            system_us: self.system_us + other.system_us,
+            waited_us: match (self.waited_us, other.waited_us) {
+                (Some(own), Some(others)) => Some(own + others),
+                (own, others) => own.or(others),
+            },
+        }
     }
 
     /// What was used since `earlier`.
@@ -56,6 +67,13 @@ impl CpuTime {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),
             system_us: self.system_us.saturating_sub(earlier.system_us),
+            waited_us: self.waited_us.zip(earlier.waited_us).map(|(now, then)| now.saturating_sub(then)),
         }
     }
+}
+
+/// How long the calling thread has been ready to run while others ran: the second figure of its `schedstat`
+/// (Documentation/scheduler/sched-stats.rst), which there is with CONFIG_SCHED_INFO.
+fn waited_ns() -> Option<u64> {
+    fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }

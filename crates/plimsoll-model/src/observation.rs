@@ -135,6 +135,9 @@ pub struct LoadResult {
     pub user_us: u64,
     /// System CPU time of the generator's threads, in microseconds. Softirq work done in their context is in it.
     pub system_us: u64,
+    /// How long the generator's threads were ready to run and had no CPU, in microseconds, all of them together; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_us: Option<u64>,
     /// Threads that generated.
     pub threads: u32,
     /// What an open loop was to offer, and what it did; absent in closed loop.
@@ -143,6 +146,11 @@ pub struct LoadResult {
     /// What only such a load finds; nothing where that is all (HTTP).
     #[serde(flatten, with = "stored")]
     pub facts: Option<LoadFacts>,
+}
+
+/// What two results waited for a CPU together, where that is known of one at least.
+fn waits(mine: Option<u64>, theirs: Option<u64>) -> Option<u64> {
+    mine.map_or(theirs, |mine| Some(mine + theirs.unwrap_or(0)))
 }
 
 /// How often a service made something durable, and how long each call took (fsync(2)).

@@ -10,7 +10,7 @@ use plimsoll_model::cause::CauseEvidence;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::modes::{ModePlace, ModesClaim, ModesDetails};
-use plimsoll_model::observation::{Slice, StorageFacts, TrialRecord};
+use plimsoll_model::observation::{LoadResult, Slice, StorageFacts, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
 use plimsoll_model::report::Finding;
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -86,7 +86,13 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
     if let Some(of_time) = found.of_time() {
         verdict.reason = format!("{}; {of_time}", verdict.reason);
     }
-    for guilty in guilty(plan, &details, claim.metric) {
+    let guilty = guilty(plan, &details, claim.metric);
+    // What the experiment itself put beside the load may well take the CPUs from it; that is then what there is to know.
+    if let Some(waits) = found.waits_for_cpu(claim.metric).filter(|_| guilty.is_empty()) {
+        verdict.outcome = Outcome::Undecided;
+        verdict.reason = format!("{}; {}", verdict.reason, waits.sentence(claim.metric));
+    }
+    for guilty in guilty {
         verdict.reason = format!("{}; {}", verdict.reason, guilty.sentence(claim.metric));
     }
     verdict.reason = prefix(&cell.levels) + &verdict.reason;
@@ -198,6 +204,32 @@ impl Found<'_> {
         })
     }
 
+    /// Whether the worst mode is where the load had to wait for a CPU. What is done in a time goes with the share of it that is left beside the wait;
+    /// that must account for at least half of the ratio of the figures (on their logarithms), and go with the mode by more than chance would have it.
+    fn waits_for_cpu(&self, metric: Metric) -> Option<WaitsForCpu> {
+        let worst = worst(self.modes.modes.len(), metric)?;
+        let waited: Option<Vec<f64>> = self.slices.iter().map(|slice| waited(slice)).collect();
+        let waited = waited.filter(|_| !self.belongs_to.is_empty())?;
+        let in_worst: Vec<bool> = self.belongs_to.iter().map(|mode| *mode == worst).collect();
+        let side = |wanted: bool, of: &[f64]| {
+            median(
+                &of.iter()
+                    .zip(&in_worst)
+                    .filter(|(_, is)| **is == wanted)
+                    .map(|(v, _)| *v)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let (there, elsewhere) = (side(true, &waited), side(false, &waited));
+        let (bad, good) = (side(true, &self.values), side(false, &self.values));
+        let ratio = if metric.lower_is_better() { bad / good } else { good / bad };
+        let by_waits = (1.0 - elsewhere) / (1.0 - there);
+        let middle = f64::midpoint(there, elsewhere);
+        let long: Vec<bool> = waited.iter().map(|share| *share > middle).collect();
+        let by_chance = agreement(&in_worst, &long).p;
+        (by_waits.ln() >= ratio.ln() / 2.0 && by_chance < ALPHA).then_some(WaitsForCpu { there, elsewhere })
+    }
+
     /// The background loads that were there for a part of the measurements, each with when.
     fn switched(&self) -> BTreeMap<String, Vec<bool>> {
         let names: BTreeSet<&String> = self.slices.iter().flat_map(|slice| &slice.background).collect();
@@ -207,12 +239,43 @@ impl Found<'_> {
     }
 }
 
+/// Which of so many modes, in ascending order, is the worst; nothing where there are not several.
+fn worst(modes: usize, metric: Metric) -> Option<usize> {
+    (modes > 1).then(|| if metric.lower_is_better() { modes - 1 } else { 0 })
+}
+
+/// The share of its time that a load's threads were ready and had no CPU.
+fn waited(slice: &Slice) -> Option<f64> {
+    let LoadResult { waited_us, elapsed_ns, threads, .. } = &slice.result;
+    let all = *elapsed_ns as f64 / 1e3 * f64::from(*threads);
+    (all > 0.0).then_some((*waited_us)? as f64 / all)
+}
+
+/// A mode that is there where the load waited for a CPU: the machine's other work is measured there, and not the device.
+struct WaitsForCpu {
+    /// The share of its time that the load waited in that mode, ..
+    there: f64,
+    /// .. and in the others.
+    elsewhere: f64,
+}
+
+impl WaitsForCpu {
+    fn sentence(&self, metric: Metric) -> String {
+        let worse = if metric.lower_is_better() { "higher" } else { "lower" };
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        format!(
+            "the {worse} one is where something else had the CPUs: there the load waited for one for {} of its time, otherwise for {}; measure again \
+             on a quieter machine",
+            percent(self.there),
+            percent(self.elsewhere)
+        )
+    }
+}
+
 /// The background loads that the worst mode goes with.
 fn guilty<'d>(plan: &Plan, details: &'d ModesDetails, metric: Metric) -> Vec<Guilty<'d>> {
-    if details.belongs_to.is_empty() {
-        return Vec::new();
-    }
-    let worst = if metric.lower_is_better() { details.modes.len() - 1 } else { 0 };
+    let several = worst(details.modes.len(), metric).filter(|_| !details.belongs_to.is_empty());
+    let Some(worst) = several else { return Vec::new() };
     let in_worst: Vec<bool> = details.belongs_to.iter().map(|mode| *mode as usize == worst).collect();
     let known = details.background.iter().filter(|(name, _)| plan.experiment.background.contains_key(*name));
     let judged = known.map(|(name, there)| Guilty { name, there, agreement: agreement(&in_worst, there) });
@@ -288,7 +351,7 @@ fn delivered(counters: &BTreeMap<String, f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use plimsoll_explain::causes::{Known, named};
-    use plimsoll_model::observation::{LoadResult, PhaseRecord};
+    use plimsoll_model::observation::PhaseRecord;
     use plimsoll_model::plan::Settings;
 
     use super::*;
@@ -412,6 +475,35 @@ modes = { phase = "timed" }
         let verdict = verdict_on(trial(figures.map(|rate| (rate, rate < 80.0))));
         assert_eq!(verdict.outcome, Outcome::SeveralModes, "{}", verdict.reason);
         assert!(verdict.reason.contains("the dip test agrees"), "{}", verdict.reason);
+    }
+
+    /// A load of one thread that waits for a CPU for a share of its time in some measurements, of one rate where it does not.
+    fn waiting(rate: impl Fn(u64) -> f64, share: impl Fn(u64) -> f64) -> TrialRecord {
+        let mut trial = trial((0..100).map(|n| (rate(n), false)));
+        for slice in &mut trial.phases[0].slices {
+            slice.result.waited_us = Some((1e6 * share(u64::from(slice.number))) as u64);
+        }
+        trial
+    }
+
+    #[test]
+    fn a_mode_that_is_there_where_the_load_waited_for_a_cpu_is_not_the_devices() {
+        let crowded = |n: u64| n % 20 < 7;
+        let share = |n: u64| if crowded(n) { 0.65 + 0.1 * scatter(n) } else { 0.45 + 0.1 * scatter(n) };
+        let slowed = verdict_on(waiting(|n| about(100.0, n) * (1.0 - share(n)), share));
+        assert_eq!(slowed.outcome, Outcome::Undecided, "{}", slowed.reason);
+        assert!(
+            slowed.reason.contains("the lower one is where something else had the CPUs"),
+            "{}",
+            slowed.reason
+        );
+        // It waits as long whichever mode it is in, or for much less than what the modes differ by.
+        let of_its_own = |n: u64| about(if crowded(n) { 60.0 } else { 97.0 }, n);
+        for elsewhere in [waiting(of_its_own, |n| 0.3 * scatter(n)), waiting(of_its_own, |n| share(n) / 8.0)]
+        {
+            let verdict = verdict_on(elsewhere);
+            assert_eq!(verdict.outcome, Outcome::SeveralModes, "{}", verdict.reason);
+        }
     }
 
     #[test]

@@ -225,6 +225,7 @@ impl Tally {
             intervals: self.intervals.finish(elapsed_ns),
             user_us: self.cpu.user_us,
             system_us: self.cpu.system_us,
+            waited_us: self.cpu.waited_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
             facts: self.mail.map(|mail| mail.into_facts().into()).or(self.found).or(handshakes),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Datagrams, Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step, StorageFacts};
+use super::{
+    Datagrams, Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step, StorageFacts, waits,
+};
 use crate::experiment::Metric;
 use crate::experiment::load::facts::per_second;
 
@@ -215,6 +217,7 @@ pub fn pooled<'r>(results: impl IntoIterator<Item = &'r LoadResult>) -> Option<L
         all.first_error = all.first_error.take().or_else(|| other.first_error.clone());
         all.user_us += other.user_us;
         all.system_us += other.system_us;
+        all.waited_us = waits(all.waited_us, other.waited_us);
         all.threads = all.threads.max(other.threads);
         match (&mut all.offer, &other.offer) {
             (Some(mine), Some(theirs)) => mine.join(theirs),

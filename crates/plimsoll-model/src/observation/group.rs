@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Interval, Latencies, LoadResult, Offer};
+use super::{Interval, Latencies, LoadResult, Offer, waits};
 
 impl LoadResult {
     /// One result of several hosts that were started together and share a clock: counts and rates are added, histograms merged. It lasts
@@ -31,6 +31,7 @@ impl LoadResult {
         self.first_error = self.first_error.or(other.first_error);
         self.user_us += other.user_us;
         self.system_us += other.system_us;
+        self.waited_us = waits(self.waited_us, other.waited_us);
         self.threads += other.threads;
         self.offer = match (self.offer, other.offer) {
             (Some(mine), Some(theirs)) => Some(offers(mine, &theirs)),

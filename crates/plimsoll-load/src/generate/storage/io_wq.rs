@@ -34,7 +34,7 @@ pub(super) struct Used {
 impl Used {
     /// The CPU time, as that of a thread.
     pub(super) fn cpu(self) -> CpuTime {
-        CpuTime { user_us: 0, system_us: self.cpu_ns / 1000 }
+        CpuTime { system_us: self.cpu_ns / 1000, ..CpuTime::default() }
     }
 
     /// What was used since `earlier`.
