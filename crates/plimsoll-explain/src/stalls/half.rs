@@ -28,6 +28,12 @@ pub(super) struct FullWindow {
     pub(super) lagging: u32,
     /// The window at the last of these.
     pub(super) window: u32,
+    /// When the sender last filled it.
+    pub(super) filled: u64,
+    /// How often the window moved on after that, ..
+    pub(super) moves: u32,
+    /// .. and how often much later than the way there and back takes.
+    pub(super) late: u32,
 }
 
 /// Holes remembered at a time; more than these are of no use to tell one cause from another.

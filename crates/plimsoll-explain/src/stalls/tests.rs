@@ -409,6 +409,26 @@ fn a_window_that_is_always_full_sets_the_pace() {
     assert_eq!(report.connections[0].stalls[0].waiting_for, Actor::Client);
 }
 
+/// The kernel of a receiver whose program reads slowly keeps the buffer as small as it reads it, so that the window does not shrink.
+#[test]
+fn a_window_that_moves_on_only_when_the_program_reads_again_is_no_small_buffer() {
+    for (moves_after_ms, class) in [(1, Class::SmallWindow), (20, Class::ZeroWindow)] {
+        let mut talk = Talk::open_with_window(23_168);
+        talk.after_us(20).client(PUSH, 100);
+        for _ in 0..50 {
+            talk.after_us(50);
+            for _ in 0..16 {
+                talk.after_us(1).server(DATA, MSS);
+            }
+            talk.after_ms(moves_after_ms).client(DATA, 0);
+        }
+        let report = talk.report();
+        let share = report.time_share[&class];
+        assert!(share > 0.8, "{moves_after_ms} ms: {:?}", report.time_share);
+        assert_eq!(report.connections[0].stalls[0].waiting_for, Actor::Client);
+    }
+}
+
 #[test]
 fn an_answer_that_takes_long_is_the_servers_and_a_late_question_the_clients() {
     let mut talk = Talk::open();

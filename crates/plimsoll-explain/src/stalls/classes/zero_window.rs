@@ -5,7 +5,8 @@
 
 use crate::stalls::gap::{Gap, LateAck};
 use crate::stalls::half::{FullWindow, SEGMENTS};
-use crate::stalls::time::ms;
+use crate::stalls::rtt::Rtt;
+use crate::stalls::time::{MILLISECOND, ms};
 use plimsoll_model::trace::{Actor, Class};
 
 use super::{Finding, ender, other};
@@ -28,9 +29,34 @@ pub(super) fn judge_shrunk(gap: &Gap) -> Option<Finding> {
     (payload > 0 && payload <= usable && payload > usable / 2).then(|| shrunk(gap, other(gap)))
 }
 
-/// An acknowledgement or a window update that opens a window which has shrunk to less than a segment.
+/// An acknowledgement or a window update that opens a window which has shrunk to less than a segment, or was full of what the program did not read.
 pub(super) fn judge_ack(late: &LateAck) -> Option<Finding> {
-    has_shrunk(&late.gap).then(|| shrunk(&late.gap, ender(&late.gap)))
+    let gap = &late.gap;
+    if has_shrunk(gap) {
+        return Some(shrunk(gap, ender(gap)));
+    }
+    let usable = gap.usable_window.filter(|usable| *usable < gap.segment_size)?;
+    is_read_late(late.acked, gap.segment_size, gap.length(), gap.rtt).then(|| Finding {
+        class: Class::ZeroWindow,
+        waiting_for: ender(gap),
+        evidence: format!(
+            "{} bytes in flight left {usable} of the window; it moved on by {} bytes at once, {:.1} ms later, where the way there and back takes {:.1} ms: \
+             the {}'s program did not read before",
+            gap.in_flight,
+            late.acked,
+            ms(gap.length()),
+            ms(gap.rtt.map_or(0, |rtt| rtt.lowest)),
+            ender(gap)
+        ),
+    })
+}
+
+/// Whether a full window moved on when a program read, and not when its kernel had the data. A Linux receiver acknowledges at once what fills two
+/// segments where its window can move on with it (`__tcp_ack_snd_check` in net/ipv4/tcp_input.c). So what moves on by more, and later than the way there and
+/// back takes, was read late; a slow link lets few segments through at a time. Some time is left for queues, and for a CPU.
+pub(in crate::stalls) fn is_read_late(moved: u32, segment: u32, waited: u64, rtt: Option<Rtt>) -> bool {
+    moved >= SEGMENTS.saturating_mul(segment)
+        && rtt.is_some_and(|rtt| waited > 2 * rtt.lowest + 2 * MILLISECOND)
 }
 
 /// Without anything in flight the whole window is left, so that it is the window that is too small. With something in flight it is when
@@ -48,11 +74,14 @@ pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: 
         class: Class::ZeroWindow,
         waiting_for: receiver,
         evidence: format!(
-            "for {:.1} ms the sender filled the window whenever it might send, {} times in all, and {} times it was half of its largest or \
-             less: the {receiver}'s program read more slowly than data came",
+            "for {:.1} ms the sender filled the window whenever it might send, {} times in all; {} times it was half of its largest or \
+             less, and {} of {} times it moved on much later than the way there and back takes: the {receiver}'s program read more slowly than \
+             data came",
             ms(length),
             full.fills,
-            full.lagging
+            full.lagging,
+            full.late,
+            full.moves
         ),
     }
 }

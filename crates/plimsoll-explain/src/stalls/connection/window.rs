@@ -69,7 +69,9 @@ impl Connection {
         let length = end.saturating_sub(full.since);
         if full.fills > 1 && length > rtt::stall_threshold(self.rtt()) {
             let receiver = side(sender != self.client);
-            let lags = 2 * full.lagging > full.fills;
+            // What the program has not read takes room, so that the window shrinks; or the kernel keeps the buffer as small as the
+            // program reads it (tcp_rcv_space_adjust in net/ipv4/tcp_input.c), and the window moves on only when it reads again.
+            let lags = 2 * full.lagging > full.fills || 2 * full.late > full.moves;
             let judge =
                 if lags { classes::zero_window::judge_full } else { classes::small_window::judge_full };
             let finding = judge(&full, receiver, length);
@@ -85,10 +87,14 @@ impl Connection {
         if theirs.full.is_some_and(|full| full.opened.is_none()) {
             let room =
                 theirs.sent_to.zip(mine.window_edge).map_or(0, |(sent_to, edge)| beyond(edge, sent_to));
-            if room >= theirs.segment_size(mine)
+            let segment = theirs.segment_size(mine);
+            if room >= segment
                 && let Some(full) = &mut theirs.full
             {
+                let waited = facts.now.saturating_sub(full.filled);
                 full.opened = Some(facts.now);
+                full.moves = full.moves.saturating_add(1);
+                full.late += u32::from(classes::zero_window::is_read_late(room, segment, waited, facts.rtt));
             }
         }
         if is_fin && let Some(full) = mine.full.take() {
@@ -110,13 +116,17 @@ impl Connection {
         match (before, is_full) {
             (Some(full), true) if went_on => {
                 let (fills, lagging) = (full.fills.saturating_add(1), full.lagging.saturating_add(lags));
-                mine.full = Some(FullWindow { opened: None, fills, lagging, window, ..full });
+                mine.full =
+                    Some(FullWindow { opened: None, fills, lagging, window, filled: facts.now, ..full });
             }
             // The first segments into a window that has just moved do not fill it yet.
             (Some(_), false) if went_on => {}
             (None, false) => {}
             (_, is_full) => {
-                let now = FullWindow { since: facts.now, opened: None, fills: 1, lagging: lags, window };
+                let (since, filled) = (facts.now, facts.now);
+                let (fills, lagging) = (1, lags);
+                let now =
+                    FullWindow { since, opened: None, fills, lagging, window, filled, moves: 0, late: 0 };
                 mine.full = is_full.then_some(now);
                 if let Some(full) = before {
                     self.end_full(facts.me, full, facts.now);
