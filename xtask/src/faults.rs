@@ -12,6 +12,8 @@ use serde_json::Value;
 
 const TRUTH: &str = "faults/truth.txt";
 const REPORT: &str = "docs/causes.md";
+/// What was learned from runs of the bench, for the head of the report.
+const NOTES: &str = "faults/notes.md";
 /// What the names of control groups begin with that faults make.
 const GROUPS: &str = "plimsoll-fault-";
 /// What stands in the truth file for nothing.
@@ -185,8 +187,10 @@ fn report(cases: &[Case<'_>]) -> Result<String, String> {
         "# Which causes are named\n\nFaults that are injected over workloads, and what `plimsoll run` says is the cause. The truth stands in `faults/truth.txt`, which no experiment\n\
          sees. Where a fault makes no difference that the run is sure of, there is nothing to explain; `invalid` is a\n\
          machine too busy to tell. The explainer was written while those\n\
-         over workloads marked *tuned* were looked at. Made by (as root; some 25 minutes on two CPUs):\n\n    cargo xtask faults\n\n",
+         over workloads marked *tuned* were looked at. Made by (as root; some 40 minutes on two CPUs):\n\n    cargo xtask faults\n\n",
     );
+    out += &read(Path::new(NOTES))?;
+    out.push('\n');
     let mut write = |line: String| writeln!(out, "{line}").map_err(|error| error.to_string());
     write("| fault | cause | workload | | outcome | named |".to_owned())?;
     write("| --- | --- | --- | --- | --- | --- |".to_owned())?;

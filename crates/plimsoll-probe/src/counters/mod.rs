@@ -28,6 +28,7 @@
 //! | `machine.jbd2.DEVICE.{commits,requested}` | `fs/jbd2/*/info` | each second | transactions that ext4's journal committed; those that somebody waited for |
 //! | `machine.schedstat.cpuN.{running,run_delay,timeslices}` | `schedstat` | each second | time tasks ran, waited to run; how many times they ran |
 //! | `cgroup.cpu.FIELD`, `cgroup.memory.FIELD` | `cpu.stat`, `memory.events` of the own control group | each second | `nr_throttled` and the time of it as the kernel gives it; `max`, `oom_kill` |
+//! | `cgroup.memory.failcnt` | `memory.failcnt` of a control group of version 1 | each second | times that it came to its limit |
 //! | `cgroup.memory.current`, `cgroup.pressure.{cpu,memory,io}.{some,full}` | of the group that `watch --cgroup` names | each second | bytes of memory; µs in which some task, all tasks of it waited |
 //! | `snmp6.FIELD` | `net/snmp6` | deep | IPv6's counters |
 //! | `machine.slab.CACHE.{active,bytes}` | `slabinfo` (root) | deep | objects in use; bytes of its slabs |
@@ -456,9 +457,15 @@ fn cgroup_sources(root: &Path) -> Vec<Source> {
         let path = directory?.join(file);
         Some(Source::new(path, Tier::Slow, Some(why), machine::pairs(prefix)))
     };
+    // How often the group came to its limit: `max` of version 2's memory.events, a file of its own in version 1.
+    let at_limit = directory("memory").map(|directory| {
+        let path = directory.join("memory.failcnt");
+        Source::new(path, Tier::Slow, Some(why), network::setting("cgroup.memory.failcnt"))
+    });
     [
         source(directory("cpu"), "cpu.stat", "cgroup.cpu."),
         source(directory("memory"), "memory.events", "cgroup.memory."),
+        at_limit,
     ]
     .into_iter()
     .flatten()
