@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Drift {
     /// Since which hour (hours since 1970, UTC).
     pub since_hour: u64,
-    /// By how much it moves in an hour, in the unit of the series.
+    /// By how much it moves in an hour, in the unit of the series; 0 where a drift has ended.
     pub per_hour: f64,
 }
 
@@ -28,7 +28,7 @@ pub enum News {
         /// Its upper end.
         high: f64,
     },
-    /// The level goes on moving since a change that was told before.
+    /// The level goes on moving since a change that was told before, moves at another pace than was told, or moves no further.
     Drift(Drift),
 }
 

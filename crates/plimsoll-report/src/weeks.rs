@@ -40,6 +40,9 @@ pub fn news(series: &str, unit: &str, news: &News) -> String {
 }
 
 fn drift_told(unit: &str, Drift { since_hour, per_hour }: &Drift) -> String {
+    if *per_hour == 0.0 {
+        return format!("moves no further since about {}", hour_told(*since_hour));
+    }
     let way = if *per_hour > 0.0 { "rises" } else { "falls" };
     let by = amount(24.0 * per_hour.abs(), unit);
     format!("{way} by {by} a day since {}", hour_told(*since_hour))
@@ -125,6 +128,11 @@ mod tests {
         assert_eq!(
             news("memory.available", "bytes", &drift),
             "memory.available falls by 48 MB a day since 1 March 2027 00:00 UTC"
+        );
+        let ended = News::Drift(Drift { since_hour: MARCH / 3600, per_hour: 0.0 });
+        assert_eq!(
+            news("memory.available", "bytes", &ended),
+            "memory.available moves no further since about 1 March 2027 00:00 UTC"
         );
     }
 }

@@ -1,0 +1,20 @@
+//! Months of machines that another program made, with what truly happened to them.
+
+mod simulated;
+
+/// Two machines of twelve series, five months each; one false message a month and machine would be ten.
+#[test]
+#[ignore = "needs python3, which cargo xtask test installs"]
+fn a_step_and_a_leak_are_told_within_a_day_and_little_else() {
+    let mut false_ones = Vec::new();
+    for seed in [9001, 9002] {
+        for told in simulated::machine(seed, 150) {
+            for delay in &told.delays {
+                assert!(delay.is_some_and(|hours| hours <= 24), "{seed}, {}: {delay:?}", told.series);
+            }
+            let wrong = told.messages.iter().filter(|message| !message.is_true);
+            false_ones.extend(wrong.map(|message| format!("{seed}, {}: {:?}", told.series, message.news)));
+        }
+    }
+    assert!(false_ones.len() <= 10, "{false_ones:#?}");
+}

@@ -1,0 +1,112 @@
+//! Simulated machines from `years.py`, and which of the messages about them are true.
+
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_judge::weeks::{DAY, LEAST, LOOKED_AT, Remembered};
+use plimsoll_model::weeks::{Drift, News};
+use rayon::prelude::*;
+use serde::Deserialize;
+
+/// As `plimsoll watch --keep` looks.
+const EVERY: usize = 3;
+/// Monday, 5 January 1970, 00:00 UTC in hours: a week of the simulation begins with its Monday.
+const FIRST: u64 = 96;
+/// A message is about what happened within so many hours of it.
+const NEAR: u64 = 36;
+
+/// A series of a machine.
+#[derive(Deserialize)]
+pub(crate) struct Series {
+    /// Its name.
+    pub(crate) name: String,
+    hours: Vec<Option<f64>>,
+    truth: Vec<Event>,
+}
+
+/// What truly happened.
+#[derive(Deserialize)]
+pub(crate) struct Event {
+    kind: String,
+    hour: u64,
+    ends: Option<u64>,
+    rises: bool,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    series: Vec<Series>,
+}
+
+/// A message, and whether it is true.
+pub(crate) struct Message {
+    /// The hour of the simulation in which it was told.
+    pub(crate) told: u64,
+    /// What was told.
+    pub(crate) news: News,
+    /// Whether it is so.
+    pub(crate) is_true: bool,
+}
+
+/// The messages of a series.
+pub(crate) struct Told {
+    /// Its name.
+    pub(crate) series: String,
+    /// The messages, the oldest first.
+    pub(crate) messages: Vec<Message>,
+    /// How many hours after each thing that happened it was told first; nothing where it was not.
+    pub(crate) delays: Vec<Option<u64>>,
+}
+
+/// What is told of a machine.
+pub(crate) fn machine(seed: u32, days: u32) -> Vec<Told> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/weeks/years.py");
+    let words = [seed.to_string(), days.to_string()];
+    let output = Command::new("/usr/bin/python3").arg("-B").arg(script).args(words).output();
+    let output = output.expect("python3 starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let machine: Machine = serde_json::from_slice(&output.stdout).expect("a machine");
+    machine.series.par_iter().map(told).collect()
+}
+
+fn told(series: &Series) -> Told {
+    let hours = &series.hours;
+    let mut remembered = Remembered::default();
+    let mut messages = Vec::new();
+    for now in (LEAST..=hours.len()).step_by(EVERY) {
+        let from = now.saturating_sub(LOOKED_AT);
+        let news = remembered.look(&hours[from..now], FIRST + from as u64).expect("numbers");
+        messages.extend(news.into_iter().map(|news| Message {
+            told: now as u64,
+            news,
+            is_true: series.truth.iter().any(|event| event.is_told_by(&news)),
+        }));
+    }
+    let delay = |event: &Event| {
+        let first = messages.iter().find(|message| event.is_told_by(&message.news))?;
+        Some(first.told.saturating_sub(event.hour))
+    };
+    let delays = series.truth.iter().map(delay).collect();
+    Told { series: series.name.clone(), messages, delays }
+}
+
+impl Event {
+    fn is_told_by(&self, news: &News) -> bool {
+        let hour = (news.since_unix_s() / 3600).saturating_sub(FIRST);
+        let near = |moment: u64| hour.abs_diff(moment) <= NEAR;
+        let rises = match news {
+            News::Change { before, after, .. } => after > before,
+            News::Drift(Drift { per_hour, .. }) => *per_hour > 0.0,
+        };
+        let ended = matches!(news, News::Drift(drift) if drift.per_hour == 0.0);
+        match self.ends {
+            // It comes back at once, and does not move on.
+            Some(ends) if near(ends) && hour + DAY as u64 >= ends && (ended || rises != self.rises) => true,
+            Some(ends) => !ended && rises == self.rises && hour + NEAR >= self.hour && hour < ends,
+            None => {
+                assert_eq!(self.kind, "step");
+                !ended && rises == self.rises && near(self.hour)
+            }
+        }
+    }
+}
