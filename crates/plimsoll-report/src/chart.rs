@@ -55,6 +55,11 @@ impl Plot {
         Self(serde_json::json!({ "data": data, "layout": layout }))
     }
 
+    #[cfg(test)]
+    pub(crate) fn json(&self) -> &Value {
+        &self.0
+    }
+
     fn script(&self, id: &str) -> Markup {
         html! {
             script type="application/json" id=(id) { (PreEscaped(json_in_script(&self.0.to_string()))) }

@@ -31,6 +31,7 @@ mod chart;
 mod claims;
 mod environment;
 mod findings;
+mod levels;
 mod number;
 mod profile;
 mod section;

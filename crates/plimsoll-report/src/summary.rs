@@ -107,7 +107,7 @@ impl Figures {
 }
 
 /// The rig that goes through all phases, in tables and legends beside a control.
-const TREATMENT: &str = "treatment";
+pub(crate) const TREATMENT: &str = "treatment";
 /// The rig that is spared some of them.
 pub(crate) const CONTROL: &str = "control";
 

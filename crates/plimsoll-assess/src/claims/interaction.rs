@@ -2,7 +2,7 @@
 
 use plimsoll_judge::factors::{self, FactorRow, FactorSettings, FactorTable, FactorsVerdict};
 use plimsoll_judge::input::JudgeError;
-use plimsoll_model::experiment::claim::interaction::{InteractionClaim, InteractionDetails};
+use plimsoll_model::experiment::claim::interaction::{InteractionClaim, InteractionDetails, MeasuredCell};
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::Finding;
@@ -15,7 +15,8 @@ impl ClaimKind for InteractionClaim {
     /// A single finding.
     fn judge(&self, _plan: &Plan, trials: &[TrialRecord]) -> Vec<Finding> {
         let metric = self.metric.name();
-        let judged = judged(self, trials);
+        let table = table(self, trials);
+        let judged = judged(self, &table);
         let verdict = match (contrast::objection(self.metric, &self.phase, trials), &judged) {
             (Some(reason), _) => Verdict::bare("interaction", metric, Outcome::Invalid, 0, reason),
             (None, Ok(found)) => found.verdict.clone(),
@@ -28,7 +29,10 @@ impl ClaimKind for InteractionClaim {
         let odd = judged.ok().filter(|found| found.verdict.outcome == Outcome::Interaction);
         let odd_cell = odd.map(|found| found.interaction.cell);
         let (phase, factors) = (self.phase.clone(), self.factors.clone());
-        vec![Finding::new(verdict, InteractionDetails { phase, factors, odd_cell })]
+        let measured =
+            table.rows.into_iter().map(|FactorRow { levels, value, .. }| MeasuredCell { levels, value });
+        let measured = measured.collect();
+        vec![Finding::new(verdict, InteractionDetails { phase, factors, odd_cell, measured })]
     }
 
     fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
@@ -36,18 +40,22 @@ impl ClaimKind for InteractionClaim {
     }
 }
 
-fn judged(claim: &InteractionClaim, trials: &[TrialRecord]) -> Result<FactorsVerdict, JudgeError> {
+/// What each trial measured that has the factors.
+fn table(claim: &InteractionClaim, trials: &[TrialRecord]) -> FactorTable {
     let rows = trials.iter().filter_map(|trial| {
         let levels =
             claim.factors.iter().map(|factor| trial.cell.get(factor).cloned()).collect::<Option<Vec<_>>>()?;
         let value = contrast::figure(trial, &claim.phase, claim.metric)?;
         Some(FactorRow { levels, block: Some(trial.block.to_string()), value })
     });
-    let table = FactorTable { factors: claim.factors.clone(), rows: rows.collect() };
+    FactorTable { factors: claim.factors.clone(), rows: rows.collect() }
+}
+
+fn judged(claim: &InteractionClaim, table: &FactorTable) -> Result<FactorsVerdict, JudgeError> {
     let settings = FactorSettings {
         margin: claim.margin.0,
         scale: contrast::scale(claim.metric),
         ..FactorSettings::default()
     };
-    factors::judge(claim.metric.name(), &table, &settings)
+    factors::judge(claim.metric.name(), table, &settings)
 }

@@ -7,6 +7,7 @@
 pub mod bundle;
 mod chart;
 pub mod history;
+mod levels;
 mod numbers;
 mod packets;
 mod page;
@@ -31,6 +32,8 @@ use bundle::Bundle;
 
 /// The id of the element that chooses the trial to draw over time.
 const TRIAL_PICKER: &str = "trial-picker";
+/// The id of the element that chooses the counter to draw.
+const COUNTER_PICKER: &str = "counter-picker";
 /// The id of the element that chooses the connection to draw.
 const CONNECTION_PICKER: &str = "connection-picker";
 

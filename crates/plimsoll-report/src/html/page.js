@@ -18,7 +18,8 @@
       return value.startsWith("var(--") ? style.getPropertyValue(value.slice(4, -1)).trim() : value;
     }
     if (Array.isArray(value)) {
-      return typeof value[0] === "number" ? value : value.map((item) => painted(item, style));
+      // Lists of numbers are long and have no colours; a place on a scale of colours is a number with its colour.
+      return typeof value[0] === "number" && typeof value[1] !== "string" ? value : value.map((item) => painted(item, style));
     }
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, painted(item, style)]));

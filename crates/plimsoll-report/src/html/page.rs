@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(policy(bundle));
-            (common(title))
+            (common(&html! { (title) }))
             style { (PreEscaped(STYLE)) }
         }
         (PreEscaped("<body>"))
@@ -52,7 +52,7 @@ pub(super) fn write(out: &mut dyn Write, title: &str, body: &Markup, bundle: Bun
 
 /// A page of a server, which sends style and scripts once for all pages; `above` stands over the body. Only a page with charts has what
 /// draws them.
-pub(super) fn served(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
+pub(super) fn served(title: &Markup, above: &Markup, body: &Markup, charts: bool) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -73,11 +73,28 @@ pub(super) fn served(title: &str, above: &Markup, body: &Markup, charts: bool) -
     }
 }
 
-fn common(title: &str) -> Markup {
+/// What stands in a page that [`write`] made with the bundle beside it: its title and its body, as HTML. Nothing where another version made it, whose style
+/// or script was another.
+pub(super) fn inside(page: &str) -> Option<(&str, &str)> {
+    let (head, rest) = page.split_once("<body>")?;
+    let made = format!("name=\"generator\" content=\"{}\"", generator());
+    let (_, title) = head.split_once("<title>").filter(|_| head.contains(&made))?;
+    let (title, _) = title.split_once("</title>")?;
+    Some((title, &rest[..rest.rfind("<script src=\"")?]))
+}
+
+/// Which version makes pages: its style and its script tell, by the hash FNV-1a.
+fn generator() -> String {
+    let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let of = [STYLE, SCRIPT].concat().bytes().fold(0xcbf2_9ce4_8422_2325, hash);
+    format!("plimsoll {} {of:016x}", env!("CARGO_PKG_VERSION"))
+}
+
+fn common(title: &Markup) -> Markup {
     html! {
         meta name="viewport" content="width=device-width, initial-scale=1";
         meta name="color-scheme" content="light dark";
-        meta name="generator" content="plimsoll";
+        meta name="generator" content=(generator());
         title { (title) }
     }
 }

@@ -1,18 +1,19 @@
 //! The sections of a run's page, from the answer down to how to do it again.
 
 use maud::{Markup, html};
+use plimsoll_model::cause::CauseId;
 use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::observation::{Profile, TrialRecord};
 use plimsoll_model::report::{Finding, ProfileReport, RunReport};
 use plimsoll_model::verdict::Standing;
 
 use super::chart::forest::{Point, Scale, strip};
-use super::chart::{bars, cpu, latency, load, rate, stacks, steps};
+use super::chart::{bars, counters, cpu, heat, histogram, latency, load, rate, stacks, steps};
 use super::section::Section;
-use super::{Drawn, TRIAL_PICKER, packets, page, places, tables, timeline};
+use super::{COUNTER_PICKER, Drawn, TRIAL_PICKER, levels, packets, page, places, tables, timeline};
 use crate::chart::Figure;
 use crate::findings;
-use crate::number::figure;
+use crate::number::{figure, median};
 use crate::profile as told;
 use crate::section::Section as Found;
 use crate::seen;
@@ -38,10 +39,12 @@ pub(super) fn body(report: &RunReport, records: &[TrialRecord], drawn: &Drawn<'_
     let of_loads = of_loads.iter().map(|group| Some(tables::group(group)));
     let after = [
         up_and_down(report),
+        levels::section(report),
         rates(report, &cells, records),
         over_time(report, records),
+        of_hosts(records),
         tables::found("steps-done", "Steps", events::section(report)),
-        latencies(&cells),
+        latencies(&cells, records),
         evidence(report),
         tables::figures(report, &cells),
         tables::found("offers", "Offered load", findings::offers(report)),
@@ -170,8 +173,7 @@ fn causes(report: &RunReport, linked: bool) -> Option<Section> {
                 li value=(cause.rank) {
                     h3 { (cause.title) }
                     p .soft {
-                        @if linked { a href={ (places::CAUSES) (cause.id.id()) } { code { (cause.id.id()) } } }
-                        @else { code { (cause.id.id()) } }
+                        (cause_id(cause.id, linked))
                         ", " (figure((cause.confidence * 100.0).round())) " % sure"
                         @if cause.confirmed { ", confirmed by an intervention" }
                     }
@@ -186,6 +188,14 @@ fn causes(report: &RunReport, linked: bool) -> Option<Section> {
         }
     };
     (!report.causes.is_empty()).then_some(Section { id: "why", title: "Why", content })
+}
+
+/// The id of a cause, which leads to its page where there is one.
+pub(super) fn cause_id(cause: CauseId, linked: bool) -> Markup {
+    html! {
+        @if linked { a href={ (places::CAUSES) (cause.id()) } { code .cause { (cause.id()) } } }
+        @else { code .cause { (cause.id()) } }
+    }
 }
 
 fn rates(report: &RunReport, cells: &[CellRows], records: &[TrialRecord]) -> Option<Section> {
@@ -204,9 +214,12 @@ fn up_and_down(report: &RunReport) -> Option<Section> {
     with_tables("steps", "Up and down the load", charts, findings::steps(report))
 }
 
-fn latencies(cells: &[CellRows]) -> Option<Section> {
-    let charts =
-        cells.iter().enumerate().filter_map(|(i, cell)| latency::chart(format!("latency-{}", i + 1), cell));
+fn latencies(cells: &[CellRows], records: &[TrialRecord]) -> Option<Section> {
+    let charts = (1..).zip(cells).flat_map(|(n, cell)| {
+        let percentiles = latency::chart(format!("latency-{n}"), cell);
+        let times = histogram::chart(format!("times-{n}"), &cell.cell, records);
+        percentiles.into_iter().chain(times)
+    });
     figures("latency", "Latency", charts)
 }
 
@@ -235,6 +248,7 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
     }
     let drawn: Vec<&TrialRecord> = records.iter().take(timeline::TRIALS_DRAWN).collect();
     let load = load::chart(&drawn, summary::rate_metric(report));
+    let heat = heat::chart(&drawn);
     let cpu = cpu::chart(&drawn);
     Some(Section {
         id: "time",
@@ -253,10 +267,55 @@ fn over_time(report: &RunReport, records: &[TrialRecord]) -> Option<Section> {
                     p .soft { "The first " (drawn.len()) " of " (records.len()) " trials are drawn." }
                 }
                 @match &load { Some(chart) => (chart.markup()), None => p { "No load was seen in any trial." } }
+                @if let Some(chart) = &heat { (chart.markup()) }
                 @match &cpu {
                     Some(chart) => (chart.markup()),
                     None => p { "CPU time was not seen: no host sampled " code { "machine.stat.cpu" } "." },
                 }
+            }
+        },
+    })
+}
+
+/// What the kernels of the hosts counted, one counter at a time; without scripts all of them in a table.
+fn of_hosts(records: &[TrialRecord]) -> Option<Section> {
+    let trials: Vec<&TrialRecord> = records.iter().collect();
+    let seen = counters::seen(&trials);
+    let chart = counters::chart(&seen, &trials)?;
+    let numbered: Vec<_> = (1..).zip(&seen).collect();
+    Some(Section {
+        id: "counters-of-hosts",
+        title: "Counters",
+        content: html! {
+            label .pick {
+                "Counter "
+                select .picker id=(COUNTER_PICKER) autocomplete="off" {
+                    @for of_host in numbered.chunk_by(|a, b| a.1.host == b.1.host) {
+                        optgroup label=(of_host[0].1.host) {
+                            @for (n, counter) in of_host { option value=(n) { (counter.host) ": " (counter.name) } }
+                        }
+                    }
+                }
+            }
+            (chart.markup())
+            details {
+                summary { "All " (seen.len()) " counters in figures" }
+                (page::table("Counters", "", &html! {
+                    (page::head(&[("host", false), ("counter", false), ("", false), ("least", true), ("median", true), ("greatest", true)]))
+                    tbody {
+                        @for counter in &seen {
+                            @let values = counter.sorted();
+                            tr {
+                                td { (counter.host) }
+                                td { (counter.name) }
+                                td { (counter.unit()) }
+                                @for value in [values.first().copied(), median(&values), values.last().copied()] {
+                                    td .num { (value.map_or_else(String::new, figure)) }
+                                }
+                            }
+                        }
+                    }
+                }))
             }
         },
     })

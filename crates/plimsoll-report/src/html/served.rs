@@ -1,6 +1,7 @@
 //! The page of a run and its parts as a server has them: style and scripts are files of their own, which all pages share.
 
-use maud::Markup;
+use maud::{Markup, PreEscaped, html};
+use plimsoll_model::cause::CauseId;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::report::RunReport;
 
@@ -23,7 +24,7 @@ pub fn charts() -> &'static str {
 /// A page of this title: what stands over all pages, and what is its own.
 #[must_use]
 pub fn page(title: &str, above: &Markup, body: &Markup, charts: bool) -> Markup {
-    page::served(title, above, body, charts)
+    page::served(&html! { (title) }, above, body, charts)
 }
 
 /// The page of a run, with the same content as [`super::run`] writes to a file.
@@ -32,6 +33,21 @@ pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &
     let drawn = Drawn { served: true, ..*drawn };
     let body = sections::body(report, records, &drawn);
     page(&format!("{}: {}", report.experiment, report.run), above, &body, true)
+}
+
+/// The same from a page that [`super::run`] wrote to a file, with the bundle beside it; nothing where a version wrote it whose style is another.
+#[must_use]
+pub fn from_file(above: &Markup, text: &str) -> Option<Markup> {
+    let (title, body) = page::inside(text)?;
+    let mut body = body.to_owned();
+    // A server has a page for each cause.
+    for cause in CauseId::ALL.iter().filter(|cause| text.contains(cause.id())) {
+        let [alone, linked] = [false, true].map(|linked| sections::cause_id(*cause, linked).into_string());
+        body = body.replace(&alone, &linked);
+    }
+    // It was escaped when it was written.
+    let title = PreEscaped(title);
+    Some(page::served(&html! { (title) }, above, &PreEscaped(body), true))
 }
 
 /// A page of what was read from other tools' output, or judged, with the same content as [`super::judged`] writes to a file.

@@ -179,7 +179,7 @@ pub(super) fn cpu(trial: &TrialRecord, points: usize) -> Option<CpuSeries> {
 }
 
 /// What the clock of the load's host showed when the trial started: each slice has its start on both scales.
-fn origin_ns(trial: &TrialRecord) -> Option<u64> {
+pub(super) fn origin_ns(trial: &TrialRecord) -> Option<u64> {
     let slices = trial.phases.iter().flat_map(|p| &p.slices);
     let origins = slices.filter_map(|s| s.result.started_ns.checked_sub(s.at_ns)).map(|ns| ns as f64);
     median(&sorted(origins)).map(|ns| ns as u64)

@@ -89,6 +89,21 @@ fn a_page_among_others_names_the_file_that_draws_its_charts_and_nothing_else() {
 }
 
 #[test]
+fn a_server_makes_the_same_page_from_a_run_and_from_its_file() {
+    let (report, records) = leaking();
+    assert!(!report.causes.is_empty(), "their pages are linked to");
+    let above = maud::html! { p { "above" } };
+    let drawn = Drawn { bundle: Bundle::Beside, ..Drawn::default() };
+    let file = page(|out| html::run(out, &report, &records, &drawn));
+    let made = html::served::run(&above, &report, &records, &drawn).into_string();
+    let kept = html::served::from_file(&above, &file).map(maud::PreEscaped::into_string);
+    assert!(kept.as_ref() == Some(&made), "the file makes another page");
+    assert!(made.contains("href=\"/causes/"));
+    let other = file.replacen("content=\"plimsoll ", "content=\"plimsoll 0.0.0 ", 1);
+    assert!(html::served::from_file(&above, &other).is_none(), "another version's style may not fit");
+}
+
+#[test]
 fn every_chart_is_there_with_its_data_and_a_text_for_those_who_do_not_see_it() {
     let (report, records) = leaking();
     let parsed = Html::parse_document(&own_part(&written(&report, &records)));

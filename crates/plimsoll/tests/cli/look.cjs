@@ -1,5 +1,5 @@
 // Looks at pages in Chromium, at three widths, in light and in dark: what the console says, what is asked of other hosts, what is wider than the
-// screen, labels that cover one another, and what axe-core finds. Prints the findings as JSON, one list of sentences for each page that has any.
+// screen, labels that cover one another, what axe-core finds, and, printed, what does not fit on A4. Prints the findings as JSON, one list of sentences for each page that has any.
 //
 // node look.cjs CHROMIUM FOLDER ADDRESS...   FOLDER: where screenshots go, or "-"
 "use strict";
@@ -44,6 +44,36 @@ const layout = (air) => {
     });
   }
   return found;
+};
+
+// What is cut where a page is printed: the paper has no scroll bars. Runs in the page.
+const cut = (width) => {
+  const shown = (it) => it.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && it.getBoundingClientRect().width > 0;
+  const wide = [...document.querySelectorAll("body *")].filter((it) => shown(it) && !it.closest("svg") && it.getBoundingClientRect().right > width + 1);
+  return wide.slice(0, 3).map((it) => `printed, it is cut at ${Math.round(it.getBoundingClientRect().right)} of ${width} px: ${it.outerHTML.slice(0, 80)}`);
+};
+
+// A4 in points, and what its margins leave of its width in pixels: 180 mm.
+const A4 = [595, 842];
+const PAPER = 680;
+
+const print = async (browser, address) => {
+  const page = await browser.newPage();
+  await page.setViewport({ width: PAPER, height: HEIGHT });
+  await page.goto(address, { waitUntil: "load" });
+  if (await page.$(".chart")) await drawn(page);
+  await page.emulateMediaType("print");
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const found = await page.evaluate(cut, PAPER);
+  const pdf = Buffer.from(await page.pdf({ preferCSSPageSize: true })).toString("latin1");
+  if (folder !== "-") require("node:fs").writeFileSync(path.join(folder, `${new URL(address).pathname.replace(/\W+/g, "-")}.pdf`), pdf, "latin1");
+  const sizes = [...pdf.matchAll(/\/MediaBox\s*\[([^\]]*)\]/g)].map((box) => box[1].trim().split(/\s+/).map(Number));
+  if (!sizes.length) found.push("printed, it has no pages");
+  for (const [, , width, height] of sizes) {
+    if (Math.abs(width - A4[0]) > 1 || Math.abs(height - A4[1]) > 1) found.push(`printed, a page has ${width} by ${height} points`);
+  }
+  await page.close();
+  return [...new Set(found)];
 };
 
 // Waiting by a script of its own is what the policy of the page forbids.
@@ -98,6 +128,8 @@ const look = async (browser, address, width, scheme) => {
           if (found.length) all[`${address} at ${width} px, ${scheme}`] = found;
         }
       }
+      const found = await print(browser, address);
+      if (found.length) all[`${address} on paper`] = found;
     }
   } finally {
     await browser.close();

@@ -91,4 +91,16 @@ pub struct InteractionDetails {
     pub factors: Vec<String>,
     /// The cell that its factors do not explain; null where they act on each other in none for sure.
     pub odd_cell: Option<BTreeMap<String, String>>,
+    /// What was measured: an entry for each trial.
+    #[serde(default)]
+    pub measured: Vec<MeasuredCell>,
+}
+
+/// What a trial measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredCell {
+    /// The level of each factor, in the order of the factors.
+    pub levels: Vec<String>,
+    /// The figure, in the unit of the verdict's metric.
+    pub value: f64,
 }

@@ -3,9 +3,12 @@
 //! [`forest`] and [`bars`] are drawn without a script, as plain elements: they are small, belong to a table, and must print.
 
 pub(super) mod bars;
+pub(super) mod counters;
 pub(super) mod cpu;
 pub(super) mod flow;
 pub(super) mod forest;
+pub(super) mod heat;
+pub(super) mod histogram;
 pub(super) mod history;
 pub(super) mod latency;
 pub(super) mod load;

@@ -1,0 +1,205 @@
+//! Levels of factors on one axis: what was measured in each cell, with a line for each choice of levels of the other factors. Lines that are not parallel
+//! are factors that act on each other (Cox 1984, *Interaction*, International Statistical Review 52).
+
+use plotly::common::{DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
+use plotly::layout::RangeMode;
+use plotly::{Scatter, Trace};
+
+use crate::chart::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout, shortened};
+use crate::escape::chart as safe;
+use crate::number::{figure, median, sorted};
+
+const HEIGHT: usize = 380;
+/// The longest name of a level, in characters.
+const LABEL_LENGTH: usize = 18;
+/// How far the values stand beside the middle of their level, for all lines together.
+const ASIDE: f64 = 0.3;
+/// Lines that can be told apart.
+const LINES: usize = 6;
+/// How a line looks.
+const LOOKS: [(&str, DashType, MarkerSymbol); LINES] = [
+    (TREATMENT, DashType::Solid, MarkerSymbol::Circle),
+    (CONTROL, DashType::Dash, MarkerSymbol::Square),
+    ("var(--holds)", DashType::Dot, MarkerSymbol::Diamond),
+    ("var(--softirq)", DashType::DashDot, MarkerSymbol::TriangleUp),
+    ("var(--system)", DashType::LongDash, MarkerSymbol::Cross),
+    ("var(--steal)", DashType::LongDashDot, MarkerSymbol::X),
+];
+
+/// What was measured in one cell on one rig.
+pub(crate) struct Group {
+    /// The level on the axis.
+    pub(crate) level: String,
+    /// What the line stands for; empty where there is but one.
+    pub(crate) line: String,
+    /// One value for each trial.
+    pub(crate) values: Vec<f64>,
+}
+
+/// What a chart of levels says beside its groups.
+pub(crate) struct About {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) caption: String,
+    /// The factor on the axis.
+    pub(crate) factor: String,
+    /// What the values are.
+    pub(crate) metric: String,
+    /// A level and a line to be marked, with what is to be said of them.
+    pub(crate) odd: Option<(String, String, String)>,
+}
+
+/// The chart; nothing where no two levels have values.
+pub(crate) fn chart(about: About, groups: &[Group]) -> Option<Figure> {
+    let names = |of: fn(&Group) -> &String| {
+        let mut all: Vec<&str> = Vec::new();
+        for group in groups.iter().filter(|group| !group.values.is_empty()) {
+            let name = of(group).as_str();
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        all
+    };
+    let (levels, lines) = (names(|group| &group.level), names(|group| &group.line));
+    if levels.len() < 2 || lines.len() > LINES {
+        return None;
+    }
+    let mut traces: Vec<Box<dyn Trace>> = Vec::new();
+    for (n, line) in lines.iter().enumerate() {
+        let aside = if lines.len() < 2 { 0.0 } else { ASIDE * (n as f64 / (lines.len() - 1) as f64 - 0.5) };
+        let of_line = |level: &str| groups.iter().find(|it| it.level == level && it.line == *line);
+        let points: Vec<(f64, &Group)> = (0..)
+            .zip(&levels)
+            .filter_map(|(place, level)| {
+                Some((f64::from(place) + aside, of_line(level).filter(|it| !it.values.is_empty())?))
+            })
+            .collect();
+        traces.extend(drawn_line(&points, &LOOKS[n], line));
+    }
+    traces.extend(about.odd.as_ref().and_then(|odd| mark(odd, groups, &levels, &lines)));
+    let description = description(&about, groups);
+    let labels: Vec<String> = levels.iter().map(|level| safe(&shortened(level, LABEL_LENGTH))).collect();
+    let x_axis = axis(&about.factor)
+        .range(vec![-0.5, levels.len() as f64 - 0.5])
+        .tick_values((0..levels.len()).map(|place| place as f64).collect())
+        .tick_text(labels)
+        .show_grid(false)
+        .zero_line(false);
+    let layout = layout(HEIGHT)
+        .show_legend(lines.len() > 1 || about.odd.is_some())
+        .x_axis(x_axis)
+        .y_axis(axis(&about.metric).range_mode(RangeMode::ToZero));
+    Some(Figure {
+        id: about.id,
+        title: about.title,
+        description,
+        caption: about.caption,
+        height: HEIGHT,
+        drawing: Drawing::One(Plot::new(traces, layout)),
+    })
+}
+
+/// A line through the medians, and each trial beside it.
+fn drawn_line(
+    points: &[(f64, &Group)],
+    (color, dash, symbol): &(&'static str, DashType, MarkerSymbol),
+    line: &str,
+) -> [Box<dyn Trace>; 2] {
+    let name = if line.is_empty() { "median" } else { line };
+    let middle = |group: &Group| median(&sorted(group.values.iter().copied())).unwrap_or(f64::NAN);
+    let told = |group: &Group| format!("{}<br>{}: {}", safe(&group.level), safe(name), figure(middle(group)));
+    let medians = Scatter::new(
+        points.iter().map(|(x, _)| drawn(*x)).collect(),
+        points.iter().map(|(_, group)| drawn(middle(group))).collect(),
+    )
+    .name(safe(&shortened(name, LABEL_LENGTH)))
+    .legend_group(line.to_owned())
+    .mode(Mode::LinesMarkers)
+    .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
+    .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
+    .hover_text_array(points.iter().map(|(_, group)| told(group)).collect())
+    .hover_info(HoverInfo::Text);
+    let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| (*x, *value)));
+    let (xs, ys): (Vec<f64>, Vec<f64>) = each.map(|(x, y)| (drawn(x), drawn(y))).unzip();
+    let trials = Scatter::new(xs, ys)
+        .legend_group(line.to_owned())
+        .show_legend(false)
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(*color).symbol(symbol.clone()).size(5).opacity(0.5))
+        .hover_info(HoverInfo::Y);
+    [medians, trials]
+}
+
+fn mark(
+    (level, line, what): &(String, String, String),
+    groups: &[Group],
+    levels: &[&str],
+    lines: &[&str],
+) -> Option<Box<dyn Trace>> {
+    let group = groups.iter().find(|it| it.level == *level && it.line == *line)?;
+    let (place, n) = (levels.iter().position(|it| it == level)?, lines.iter().position(|it| it == line)?);
+    let aside = if lines.len() < 2 { 0.0 } else { ASIDE * (n as f64 / (lines.len() - 1) as f64 - 0.5) };
+    let at = median(&sorted(group.values.iter().copied()))?;
+    let ring = Marker::new().color("var(--ink)").symbol(MarkerSymbol::CircleOpen).size(22);
+    Some(
+        Scatter::new(vec![place as f64 + aside], vec![drawn(at)])
+            .name(safe(what))
+            .mode(Mode::Markers)
+            .marker(ring.line(Line::new().width(2.0)))
+            .hover_info(HoverInfo::Name),
+    )
+}
+
+fn description(about: &About, groups: &[Group]) -> String {
+    let mut text = format!("{} by {}.", about.metric, about.factor);
+    for group in groups.iter().filter(|group| !group.values.is_empty()) {
+        let middle = median(&sorted(group.values.iter().copied())).unwrap_or(f64::NAN);
+        let line = if group.line.is_empty() { String::new() } else { format!(", {}", group.line) };
+        text.push_str(&format!(" {}{line}: {}.", group.level, figure(middle)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(level: &str, line: &str, values: &[f64]) -> Group {
+        Group { level: level.into(), line: line.into(), values: values.to_vec() }
+    }
+
+    fn about() -> About {
+        About {
+            id: "levels-1".into(),
+            title: "By level".into(),
+            caption: String::new(),
+            factor: "kernel".into(),
+            metric: "requests per second".into(),
+            odd: Some(("6.12".into(), "on".into(), "odd".into())),
+        }
+    }
+
+    #[test]
+    fn a_line_joins_the_medians_of_its_levels_and_the_odd_cell_is_marked() {
+        let groups = [
+            group("6.1", "off", &[1.0, 3.0, 2.0]),
+            group("6.12", "off", &[4.0]),
+            group("6.1", "on", &[2.0, 2.0]),
+            group("6.12", "on", &[9.0]),
+        ];
+        let Drawing::One(plot) = chart(about(), &groups).unwrap().drawing else { panic!("one drawing") };
+        let json = plot.json();
+        let traces = json["data"].as_array().unwrap();
+        assert_eq!(traces.len(), 5, "two lines, their trials, a mark");
+        assert_eq!(traces[0]["y"], serde_json::json!([2.0, 4.0]));
+        assert_eq!(traces[1]["y"], serde_json::json!([1.0, 3.0, 2.0, 4.0]));
+        assert_eq!(traces[4]["y"], serde_json::json!([9.0]));
+        assert_eq!(traces[4]["x"][0], traces[2]["x"][1], "where its line is");
+    }
+
+    #[test]
+    fn one_level_is_nothing_to_compare() {
+        assert!(chart(about(), &[group("6.1", "", &[1.0]), group("6.12", "", &[])]).is_none());
+    }
+}
