@@ -86,6 +86,8 @@ pub struct State {
     pub backlog_drops: Option<f64>,
     /// What a control group used of the CPUs, and the share of the time in which it was throttled.
     pub group: Option<Group>,
+    /// What a process that is followed used, with its children.
+    pub followed: Option<Followed>,
     /// Who uses the CPUs, most first.
     pub processes: Vec<ProcessUse>,
     /// How many quiet seconds the last ones are compared with; 0 where there were not enough.
@@ -131,6 +133,21 @@ pub struct Group {
     pub throttled: f64,
     /// Bytes of memory that it has.
     pub memory: Option<f64>,
+    /// Bytes per second that it read from block devices.
+    pub read: Option<f64>,
+    /// Bytes per second that it wrote to them.
+    pub written: Option<f64>,
+}
+
+/// What a process and its children used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Followed {
+    /// CPUs that they kept busy.
+    pub cpus: f64,
+    /// Bytes of memory that they hold; what they share counts for each.
+    pub memory: f64,
+    /// How many they are.
+    pub processes: f64,
 }
 
 /// A second, or what was one.
@@ -149,6 +166,13 @@ pub struct Watched {
     seconds: VecDeque<Second>,
     processes: Vec<ProcessUse>,
 }
+
+/// The name under which a moment has the CPU time of a process and its children, in microseconds.
+pub const TREE_CPU: &str = "tree.cpu_us";
+/// That of their memory, in bytes.
+pub const TREE_MEMORY: &str = "tree.rss_bytes";
+/// That of how many they are.
+pub const TREE_PROCESSES: &str = "tree.processes";
 
 const KINDS: [&str; 8] = ["user", "nice", "system", "irq", "softirq", "steal", "iowait", "idle"];
 
@@ -286,6 +310,20 @@ impl Now<'_> {
         self.values.get(name).copied()
     }
 
+    /// The share of the time in which the quota of a group held it back: in microseconds, or in nanoseconds of version 1.
+    fn throttled(&self) -> f64 {
+        let of = |name: &str, a_second: f64| self.rate(name).map(|moved| moved / a_second);
+        of("cgroup.cpu.throttled_usec", 1e6).or_else(|| of("cgroup.cpu.throttled_time", 1e9)).unwrap_or(0.0)
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        Some(Followed {
+            cpus: self.rate(TREE_CPU)? / 1e6,
+            memory: self.level(TREE_MEMORY)?,
+            processes: self.level(TREE_PROCESSES)?,
+        })
+    }
+
     /// The names between a start and an end: of devices, interfaces.
     fn between(&self, start: &'static str, end: &'static str) -> impl Iterator<Item = &str> {
         let all = self.values.range(start.to_owned()..).take_while(move |(name, _)| name.starts_with(start));
@@ -325,9 +363,12 @@ impl Now<'_> {
             backlog_drops: self.rate("machine.softnet.dropped"),
             group: self.rate("cgroup.cpu.usage_usec").map(|used| Group {
                 cpus: used / 1e6,
-                throttled: self.rate("cgroup.cpu.throttled_usec").unwrap_or(0.0) / 1e6,
+                throttled: self.throttled(),
                 memory: self.level("cgroup.memory.current"),
+                read: self.rate("cgroup.io.read_bytes"),
+                written: self.rate("cgroup.io.written_bytes"),
             }),
+            followed: self.followed(),
             processes: Vec::new(),
             quiet_seconds: 0,
             causes: Vec::new(),
@@ -478,7 +519,10 @@ mod tests {
         let disk = &state.disks[0];
         assert_eq!((disk.name.as_str(), disk.busy, disk.queue, disk.written), ("sda", 0.5, 2.0, 4096.0));
         assert_eq!((state.interfaces[0].received, state.cpus), (1000.0, 2));
-        assert_eq!(state.group, Some(Group { cpus: 1.5, throttled: 0.25, memory: None }));
+        assert_eq!(
+            state.group,
+            Some(Group { cpus: 1.5, throttled: 0.25, memory: None, read: None, written: None })
+        );
         assert_eq!(state.cpu_busy, None, "what is not counted is absent");
     }
 }

@@ -15,6 +15,7 @@ mod netlink;
 pub mod profile;
 pub mod quiet;
 pub mod sampler;
+pub mod tree;
 
 pub use connections::connections;
 pub use counters::{Absence, Counters, CountersError, Depth, Scope, Series};

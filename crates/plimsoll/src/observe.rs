@@ -18,10 +18,29 @@ pub(crate) fn namespace(which: &str) -> PathBuf {
 /// The folder of a control group by its path, from the root of the file system or of the hierarchies.
 pub(crate) fn control_group(which: &Path) -> Option<PathBuf> {
     let inside = which.strip_prefix("/").unwrap_or(which);
-    let hierarchies = ["", "unified", "cpu", "memory", "systemd"];
+    let hierarchies = ["", "unified", "cpu", "cpuacct", "memory", "blkio", "systemd"];
     let of_hierarchies = hierarchies.iter().map(|name| Path::new(GROUPS).join(name).join(inside));
     let mut known = std::iter::once(which.to_owned()).chain(of_hierarchies);
     known.find(|folder| folder.join("cgroup.procs").is_file())
+}
+
+/// The folders of a control group in all hierarchies of version 1, where it stands in one of them; else its own.
+pub(crate) fn in_all_hierarchies(group: &Path) -> Vec<PathBuf> {
+    let base = Path::new(GROUPS);
+    let alone = || vec![group.to_owned()];
+    // Where version 2 has the whole place, there is but one folder.
+    let Some(inside) = group.strip_prefix(base).ok().filter(|_| !base.join("cgroup.procs").exists()) else {
+        return alone();
+    };
+    let inside: PathBuf = inside.components().skip(1).collect();
+    let hierarchies = std::fs::read_dir(base).into_iter().flatten().flatten();
+    let folders = hierarchies.map(|entry| entry.path().join(&inside));
+    // A hierarchy of several controllers is linked to by the name of each.
+    let mut folders: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
+    folders.retain(|folder| folder.join("cgroup.procs").is_file());
+    folders.sort();
+    folders.dedup();
+    if folders.is_empty() { alone() } else { folders }
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@
 //! | `machine.schedstat.cpuN.{running,run_delay,timeslices}` | `schedstat` | each second | time tasks ran, waited to run; how many times they ran |
 //! | `cgroup.cpu.FIELD`, `cgroup.memory.FIELD` | `cpu.stat`, `memory.events` of the own control group | each second | `nr_throttled` and the time of it as the kernel gives it; `max`, `oom_kill` |
 //! | `cgroup.memory.failcnt` | `memory.failcnt` of a control group of version 1 | each second | times that it came to its limit |
+//! | `cgroup.cpu.usage_usec`, `cgroup.io.{read,written}_bytes` | of the group that `watch --cgroup` names; `cpuacct.usage`, `blkio.throttle.io_service_bytes_recursive` in version 1 | each second | µs of all CPUs; bytes |
 //! | `cgroup.memory.current`, `cgroup.pressure.{cpu,memory,io}.{some,full}` | of the group that `watch --cgroup` names | each second | bytes of memory; µs in which some task, all tasks of it waited |
 //! | `snmp6.FIELD` | `net/snmp6` | deep | IPv6's counters |
 //! | `machine.slab.CACHE.{active,bytes}` | `slabinfo` (root) | deep | objects in use; bytes of its slabs |
@@ -57,6 +58,7 @@
 
 pub(crate) mod cpu_time;
 mod filesystems;
+mod group;
 mod journals;
 mod machine;
 mod network;
@@ -154,13 +156,13 @@ impl Counters {
         Self::open_sources(root, scope, cgroup_sources(root))
     }
 
-    /// Opens the machine's counters below `root`, and those of the control group that has this directory, of version 2 or of a controller of
-    /// version 1.
+    /// Opens the machine's counters below `root`, and those of the control group that has these folders: one of version 2, or one in each
+    /// hierarchy of version 1.
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn open_with_group(root: &Path, directory: &Path) -> Result<Self, CountersError> {
-        Self::open_sources(root, Scope::MachineAndHost, group_sources(directory))
+    pub fn open_with_group(root: &Path, folders: &[PathBuf]) -> Result<Self, CountersError> {
+        Self::open_sources(root, Scope::MachineAndHost, group::sources(folders))
     }
 
     fn open_sources(root: &Path, scope: Scope, of_group: Vec<Source>) -> Result<Self, CountersError> {
@@ -470,28 +472,6 @@ fn cgroup_sources(root: &Path) -> Vec<Source> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// The files of a control group that somebody has named.
-fn group_sources(directory: &Path) -> Vec<Source> {
-    let why = "the control group has no such controller";
-    let pairs =
-        |file, prefix| Source::new(directory.join(file), Tier::Slow, Some(why), machine::pairs(prefix));
-    let single =
-        |file, name| Source::new(directory.join(file), Tier::Slow, Some(why), network::setting(name));
-    let pressure = |resource: &'static str, prefix| {
-        let path = directory.join(format!("{resource}.pressure"));
-        Source::new(path, Tier::Slow, Some(why), machine::pressure_of(prefix))
-    };
-    vec![
-        pairs("cpu.stat", "cgroup.cpu."),
-        pairs("memory.events", "cgroup.memory."),
-        single("memory.current", "cgroup.memory.current"),
-        single("memory.usage_in_bytes", "cgroup.memory.current"),
-        pressure("cpu", "cgroup.pressure.cpu"),
-        pressure("memory", "cgroup.pressure.memory"),
-        pressure("io", "cgroup.pressure.io"),
-    ]
 }
 
 /// What the samples of a series hold.

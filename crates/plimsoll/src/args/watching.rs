@@ -14,10 +14,11 @@ pub struct WatchArgs {
     /// Count what this network namespace counts: its name (as `ip netns` has it) or the id of a process in it. Needs root.
     #[arg(long, value_name = "NAME|PID", conflicts_with_all = ["cgroup", "pid", "replay"])]
     pub netns: Option<String>,
-    /// Look at this control group beside the machine: a folder, or its path below /sys/fs/cgroup.
+    /// Look at this control group, of version 1 or 2, beside the machine: a folder, or its path below /sys/fs/cgroup.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "replay"])]
     pub cgroup: Option<PathBuf>,
-    /// Look at this process: its network namespace and its control group beside the machine. Needs root where the namespace is another one.
+    /// Look at this process and its children: what they use, and their network namespace and control group beside the machine. Needs root where the
+    /// namespace is another one.
     #[arg(long, value_name = "N", conflicts_with = "replay", value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Option<u32>,
     /// How often to look.

@@ -1,9 +1,10 @@
 //! What `watch` tells of the machine, as lines, as JSON, from a recording, and on a terminal.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, wait_until};
 use crate::live::Terminal;
 
 /// A process that keeps a CPU busy until it is dropped.
@@ -53,6 +54,84 @@ fn who_uses_the_cpus_is_told_in_lines_and_a_recording_tells_the_same_again() {
     assert_eq!(lines.stdout.lines().filter(|line| line.contains("  CPU ")).count(), 3, "{}", lines.stdout);
     let size = fs::metadata(&file).unwrap().len();
     assert!(size < 2_000_000, "{size} bytes for a dozen moments: only what moved is written");
+}
+
+/// The last of so many states.
+fn last_state(lab: &Lab, of: &[&str]) -> serde_json::Value {
+    let words = [&["watch", "--format", "json", "--every", "500ms", "--count", "8"], of].concat();
+    let told = lab.plimsoll(&words).exits(0);
+    serde_json::from_str(told.stdout.lines().last().expect("states")).expect("JSON")
+}
+
+#[test]
+fn a_process_is_followed_with_the_children_that_do_its_work() {
+    let lab = Lab::new();
+    // Its work is done by a child of a child, beside a stranger who does as much.
+    let stranger = Busy::start();
+    let script = "sh -c 'sh -c \"while :; do :; done\" & wait' & wait";
+    let mut command = Command::new("setsid");
+    let parent = command.args(["sh", "-c", script]).stdin(Stdio::null()).spawn().expect("a shell starts");
+    let parent = Busy(parent);
+    let pid = parent.0.id().to_string();
+    let state = last_state(&lab, &["--pid", &pid]);
+    let followed = &state["followed"];
+    assert_eq!(followed["processes"], 3.0, "{state}");
+    assert!(followed["cpus"].as_f64().is_some_and(|cpus| (0.02..=1.1).contains(&cpus)), "{state}");
+    assert!(followed["memory"].as_f64().is_some_and(|bytes| bytes > 1e5), "{state}");
+    let pids: Vec<_> = state["processes"].as_array().expect("a list").iter().map(|it| &it["pid"]).collect();
+    assert!(!pids.iter().any(|it| **it == stranger.0.id()), "{state}");
+    let line = lab.plimsoll(&["watch", "--pid", &pid, "--every", "500ms", "--count", "3"]).exits(0).stdout;
+    assert!(line.contains("process and children 0.") || line.contains("process and children 1"), "{line}");
+    // The whole session goes, whose leader it is.
+    let group = format!("-{pid}");
+    Command::new("kill").args(["-9", "--", &group]).status().expect("kill starts");
+}
+
+#[test]
+#[ignore = "needs root, to make a control group"]
+fn a_control_group_of_either_version_tells_what_its_processes_use() {
+    let lab = Lab::of_root();
+    let busy = Busy::start();
+    let name = format!("plimsoll-watched-{}", std::process::id());
+    let base = Path::new("/sys/fs/cgroup");
+    // Version 2 has the whole place, or the controllers of version 1 each have a part.
+    let hierarchies: &[&str] =
+        if base.join("cgroup.procs").exists() { &[""] } else { &["cpuacct", "memory"] };
+    let groups: Vec<PathBuf> = hierarchies.iter().map(|it| base.join(it).join(&name)).collect();
+    for group in &groups {
+        fs::create_dir(group).expect("root may make a group");
+        fs::write(group.join("cgroup.procs"), busy.0.id().to_string()).expect("and move a process into it");
+    }
+    let state = last_state(&lab, &["--cgroup", &name]);
+    let of_process = last_state(&lab, &["--pid", &busy.0.id().to_string()]);
+    drop(busy);
+    for group in &groups {
+        // The process may be just about to go.
+        wait_until("the group is empty", || fs::remove_dir(group).is_ok());
+    }
+    for state in [state, of_process] {
+        let group = &state["group"];
+        assert!(group["cpus"].as_f64().is_some_and(|cpus| (0.02..=1.1).contains(&cpus)), "{state}");
+        // Memory that it had before stays that of the group before in version 1.
+        assert!(group["memory"].as_f64().is_some(), "{state}");
+    }
+}
+
+#[test]
+fn watching_costs_at_most_a_hundredth_of_a_cpu() {
+    let lab = Lab::new();
+    // What a start costs is in both.
+    let cost = |seconds: &str| {
+        let script = format!(
+            "LC_ALL=C; export LC_ALL; \"$PLIMSOLL\" watch --count {seconds} >/dev/null; cut -d' ' -f16,17 /proc/$$/stat"
+        );
+        let told = lab.script(&script).exits(0).stdout;
+        told.split_ascii_whitespace().map(|ticks| ticks.parse::<f64>().expect("ticks") / 100.0).sum::<f64>()
+    };
+    let (short, long) = (cost("2"), cost("22"));
+    let share = (long - short) / 20.0;
+    println!("watch takes {:.2} % of a CPU", 100.0 * share);
+    assert!(share <= 0.01, "{share} of a CPU: {short} s for 2 looks, {long} s for 22");
 }
 
 #[test]

@@ -91,9 +91,19 @@ fn usage(states: &[State], state: &State, width: usize, colour: bool) -> Vec<Lin
     }
     if let Some(group) = &state.group {
         let memory = group.memory.map_or_else(String::new, |memory| format!(", {}", bytes(memory)));
+        let moved = group
+            .read
+            .zip(group.written)
+            .map(|(read, written)| format!(", disk {}/s", bytes(read + written)));
+        let memory = memory + &moved.unwrap_or_default();
         let label =
             format!("group {} CPUs, throttled {}{memory}", figure(group.cpus), percent(group.throttled));
         lines.push(row(label, &|it| it.group.as_ref().map(|group| group.cpus)));
+    }
+    if let Some(followed) = &state.followed {
+        let (cpus, memory) = (figure(followed.cpus), bytes(followed.memory));
+        let label = format!("process {cpus} CPUs, {:.0} with children, {memory}", followed.processes);
+        lines.push(row(label, &|it| it.followed.as_ref().map(|followed| followed.cpus)));
     }
     if let (Some(runnable), Some(blocked)) = (state.runnable, state.blocked) {
         lines.push(row(format!("tasks {runnable:.0} want a CPU, {blocked:.0} a disk"), &|it| it.runnable));

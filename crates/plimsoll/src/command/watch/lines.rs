@@ -90,6 +90,9 @@ fn in_a_line(state: &State) -> String {
     if let Some(group) = &state.group {
         write!(line, "  group {} CPUs, throttled {}", figure(group.cpus), percent(group.throttled)).ok();
     }
+    if let Some(followed) = &state.followed {
+        write!(line, "  process and children {} CPUs", figure(followed.cpus)).ok();
+    }
     if let Some(runnable) = state.runnable {
         write!(line, "  runnable {runnable:.0}").ok();
     }

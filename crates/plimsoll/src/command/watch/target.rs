@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use plimsoll_assess::watched::{Moment, ProcessUse};
+use plimsoll_assess::watched::{Moment, ProcessUse, TREE_CPU, TREE_MEMORY, TREE_PROCESSES};
 use plimsoll_probe::counters::{Counters, Depth};
 use plimsoll_probe::quiet::ProcessSnapshot;
+use plimsoll_probe::tree::ProcessTree;
 
 use crate::args::WatchArgs;
 use crate::failure::Failure;
@@ -27,17 +28,18 @@ pub(super) struct Target {
     counters: Counters,
     processes: Option<(ProcessSnapshot, Instant)>,
     next_processes: Instant,
-    /// The one process whose use of the CPUs is told.
+    /// The process whose use of the CPUs is told, with that of its children.
     only: Option<u32>,
+    tree: ProcessTree,
     name: String,
     started: Instant,
 }
 
 impl Target {
     pub(super) fn open(args: &WatchArgs) -> Result<Self, Failure> {
-        let (namespace, group, name) = match (&args.netns, &args.cgroup, args.pid) {
+        let (namespace, groups, name) = match (&args.netns, &args.cgroup, args.pid) {
             (Some(netns), _, _) => {
-                (Some(observe::namespace(netns)), None, format!("network namespace {netns}"))
+                (Some(observe::namespace(netns)), Vec::new(), format!("network namespace {netns}"))
             }
             (_, Some(path), _) => {
                 let group = observe::control_group(path).ok_or_else(|| {
@@ -49,7 +51,7 @@ impl Target {
                     ))
                 })?;
                 let name = format!("control group {}", group.display());
-                (None, Some(group), name)
+                (None, observe::in_all_hierarchies(&group), name)
             }
             (_, _, Some(pid)) => {
                 let folder = PathBuf::from(format!("/proc/{pid}"));
@@ -59,11 +61,11 @@ impl Target {
                 let other = is_other_namespace(&folder);
                 (
                     other.then(|| folder.join("ns/net")),
-                    group_of(pid),
-                    format!("process {pid}, {}", name.trim()),
+                    groups_of(pid),
+                    format!("process {pid}, {}, and its children", name.trim()),
                 )
             }
-            _ => (None, None, "this machine".to_owned()),
+            _ => (None, Vec::new(), "this machine".to_owned()),
         };
         if let Some(path) = namespace {
             // Files of counters stay those of the namespace in which they were opened.
@@ -78,15 +80,21 @@ impl Target {
             })?;
         }
         let root = Path::new("/");
-        let counters = match &group {
-            Some(directory) => Counters::open_with_group(root, directory),
-            None => Counters::open(root),
-        };
+        let counters =
+            if groups.is_empty() { Counters::open(root) } else { Counters::open_with_group(root, &groups) };
         let counters = counters.map_err(|error| {
             Failure::could_not(format!("the counters of this machine cannot be read: {error}"))
         })?;
         let now = Instant::now();
-        Ok(Self { counters, processes: None, next_processes: now, only: args.pid, name, started: now })
+        Ok(Self {
+            counters,
+            processes: None,
+            next_processes: now,
+            only: args.pid,
+            tree: ProcessTree::default(),
+            name,
+            started: now,
+        })
     }
 
     /// It in words.
@@ -101,7 +109,17 @@ impl Target {
 
     pub(super) fn read(&mut self, deep: bool) -> Moment {
         let at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let counters = self.counters.read(if deep { Depth::Deep } else { Depth::Light });
+        let mut counters = self.counters.read(if deep { Depth::Deep } else { Depth::Light });
+        if let Some(pid) = self.only {
+            self.tree = ProcessTree::take(Path::new("/"), pid);
+            let tree = &self.tree;
+            let told = [
+                (TREE_CPU, tree.cpu_us),
+                (TREE_MEMORY, tree.rss_bytes),
+                (TREE_PROCESSES, tree.pids.len() as f64),
+            ];
+            counters.values.extend(told.map(|(name, value)| (name.to_owned(), value)));
+        }
         Moment {
             at_unix_ms: u64::try_from(at_unix_ms).unwrap_or(u64::MAX),
             counters,
@@ -123,7 +141,7 @@ impl Target {
         let (before, since) = self.processes.replace((snapshot, began))?;
         let (now, _) = self.processes.as_ref()?;
         let seconds = (began - since).as_secs_f64().max(1e-3);
-        let wanted = |pid: u32| self.only.is_none_or(|only| only == pid);
+        let wanted = |pid: u32| self.only.is_none() || self.tree.pids.contains(&pid);
         let used = before.others(now, &[]).into_iter().filter(|it| wanted(it.pid)).take(MOST_PROCESSES);
         Some(
             used.map(|it| ProcessUse { pid: it.pid, name: it.name, cpus: it.cpu_us / 1e6 / seconds })
@@ -145,18 +163,13 @@ fn is_other_namespace(process: &Path) -> bool {
     link(process).is_some_and(|its| Some(its) != link(Path::new("/proc/self")))
 }
 
-/// The control group of a process: that of version 2, or of the controller `cpu` of version 1.
-fn group_of(pid: u32) -> Option<PathBuf> {
-    let lines = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+/// The control group of a process: that of version 2, or those of the hierarchies of version 1.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    let lines = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let base = Path::new(observe::GROUPS);
-    let mut groups = lines.lines().filter_map(|line| {
+    let folder = |line: &str| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        let path = path.strip_prefix('/')?;
-        Some(match controllers {
-            "" => base.join(path),
-            _ if controllers.split(',').any(|it| it == "cpu") => base.join(controllers).join(path),
-            _ => return None,
-        })
-    });
-    groups.rfind(|group| group.join("cpu.stat").exists())
+        Some(base.join(controllers).join(path.strip_prefix('/')?))
+    };
+    lines.lines().filter_map(folder).filter(|group| group.join("cgroup.procs").exists()).collect()
 }
