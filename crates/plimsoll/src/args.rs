@@ -1,5 +1,6 @@
 //! The command line's arguments. Their documentation here is what `--help` and the reference show.
 
+mod completing;
 mod defaults;
 mod environment;
 mod import;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
+use clap_complete::{ArgValueCompleter, Shell};
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::units::Span;
 use serde::{Deserialize, Serialize};
@@ -194,6 +195,7 @@ pub struct RunArgs {
     pub seed: Option<u64>,
     /// Go on with a run that was interrupted: its id, or `latest`.
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "experiment")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub resume: Option<String>,
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
     #[arg(long, value_name = "DEVICE")]
@@ -219,6 +221,7 @@ pub struct RunArgs {
     /// Compare the run with this one when it is over: a baseline by its name, or a run by its id. The exit status is then that of both the
     /// claims and the comparison.
     #[arg(long, value_name = "RUN")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub against: Option<String>,
     /// How to print the results.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
@@ -325,6 +328,7 @@ pub struct CheckArgs {
 pub struct ShowArgs {
     /// The run: its id, the start of its id, or `latest`.
     #[arg(default_value = "latest")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub run: String,
     /// How to print it.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]
@@ -339,6 +343,7 @@ pub struct ShowArgs {
 pub struct ExplainArgs {
     /// One run, or two: ids, starts of ids, or `latest`.
     #[arg(default_value = "latest", num_args = 1..=2, value_name = "RUN")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
     /// Instead of runs: what vmstat, sar or `perf script` wrote while all was well. May be given several times, once for each program.
     #[arg(long, value_name = "FILE", requires = "after", conflicts_with = "runs")]
@@ -383,6 +388,7 @@ fn positive(text: &str) -> Result<f64, String> {
 pub struct GateArgs {
     /// The run: its id, the start of its id, or `latest`.
     #[arg(default_value = "latest")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub run: String,
     /// How to print the verdicts.
     #[arg(long, value_enum, default_value_t = Format::Markdown, env = "PLIMSOLL_FORMAT")]

@@ -23,6 +23,7 @@ mod other_processes;
 mod output;
 mod own_fields;
 mod page;
+mod place;
 mod profiler;
 mod progress;
 mod shipped;
@@ -32,9 +33,11 @@ mod width;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+use clap_complete::CompleteEnv;
 use plimsoll_report::escape::terminal;
 
-use args::Command;
+use args::{Args, Command};
 use exit::Exit;
 
 /// Runs the program with the arguments of the process.
@@ -48,6 +51,8 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|word| word == "agent") {
         return command::agent::run(&args[2..]);
     }
+    // A shell asks for what fits, and nothing else is done then.
+    CompleteEnv::with_factory(Args::command).complete();
     let args = match args::parse(args.clone()) {
         Ok(args) => args,
         Err(error) => return refused(&error, &args),

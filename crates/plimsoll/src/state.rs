@@ -12,15 +12,14 @@ use plimsoll_store::{RunEntry, ShortOutcome, Store};
 
 use crate::failure::Failure;
 use crate::page::Page;
+use crate::place;
 
 /// The file of runs: the one that was named, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
 pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         return Ok(path.to_owned());
     }
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("plimsoll/runs.sqlite")).ok_or_else(|| {
+    place::of_runs().ok_or_else(|| {
         Failure::Usage(
             "neither XDG_STATE_HOME nor HOME says where runs are kept; name a file with --store".into(),
         )

@@ -1,5 +1,6 @@
 //! Arguments of `import` and `export`.
 
+use clap_complete::ArgValueCompleter;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -7,7 +8,7 @@ use clap::builder::FalseyValueParser;
 use serde::{Deserialize, Serialize};
 
 use super::life::label;
-use super::{Decimal, PageFormat, StoreArgs};
+use super::{Decimal, PageFormat, StoreArgs, completing};
 
 /// Arguments of `import`.
 #[derive(Debug, clap::Args)]
@@ -108,6 +109,7 @@ fn margin(text: &str) -> Result<f64, String> {
 pub struct ExportArgs {
     /// The run: its id, the start of its id, or `latest`.
     #[arg(default_value = "latest")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub run: String,
     /// What to write.
     #[arg(long, value_enum, default_value_t, env = "PLIMSOLL_FORMAT")]

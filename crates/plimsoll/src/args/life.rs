@@ -1,9 +1,10 @@
 //! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `rm`, `prune`.
 
 use clap::Subcommand;
+use clap_complete::ArgValueCompleter;
 use plimsoll_model::units::Span;
 
-use super::{PlainFormat, StoreArgs};
+use super::{PlainFormat, StoreArgs, completing};
 
 /// Arguments of `history`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +32,7 @@ pub struct HistoryArgs {
 #[derive(Debug, clap::Args)]
 pub struct TagArgs {
     /// The run: its id, the start of its id, the name of a baseline, or `latest`.
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub run: String,
     /// Tags to add: words to find the run by.
     #[arg(required_unless_present_any = ["remove", "note"], value_parser = label)]
@@ -63,6 +65,7 @@ pub enum BaselineCommand {
     /// Make a run the baseline of a name: the name then stands for the run in every command.
     Set {
         /// The run: its id, the start of its id, or `latest`.
+        #[arg(add = ArgValueCompleter::new(completing::runs))]
         run: String,
         /// The name. A baseline that has it already is replaced; its run stays.
         #[arg(value_parser = label)]
@@ -86,6 +89,7 @@ pub enum BaselineCommand {
 pub struct RmArgs {
     /// The runs: ids, starts of ids, or `latest`.
     #[arg(required = true, value_name = "RUN")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
     /// Only tell what would be removed.
     #[arg(long)]

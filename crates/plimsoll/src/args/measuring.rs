@@ -1,9 +1,10 @@
 //! Arguments about commands that are measured.
 
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use plimsoll_model::units::Share;
 
-use super::{PlainFormat, StoreArgs, Way};
+use super::{PlainFormat, StoreArgs, Way, completing};
 
 /// What the kernel measures of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -46,6 +47,7 @@ pub struct FigureArgs {
 pub struct CompareArgs {
     /// Two stored runs instead of commands: ids, starts of ids, or `latest`. Either may be an imported run, or a file that another tool wrote.
     #[arg(value_name = "RUN", num_args = 2)]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub runs: Vec<String>,
     /// Which figure of imported runs and files to compare: a metric, and labels that it must have (latency,percentile=99). Given twice, one for each side
     /// [default: the main one of the tool].

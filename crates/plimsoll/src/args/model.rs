@@ -1,16 +1,18 @@
 //! Arguments of `model`.
 
+use clap_complete::ArgValueCompleter;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use plimsoll_model::units::{Share, Span};
 
-use super::{PlainFormat, StoreArgs};
+use super::{PlainFormat, StoreArgs, completing};
 
 /// Arguments of `model`.
 #[derive(Debug, clap::Args)]
 pub struct ModelArgs {
     /// Take service times from this stored run (an id, or `latest`), and show what the model makes of its other phases beside what was measured.
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub run: Option<String>,
     /// The phase of the run that was loaded so lightly that nothing waited [default: the one with the shortest mean response].
     #[arg(long, value_name = "PHASE", requires = "run")]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 use clap_mangen::Man;
 
 use crate::args::Args;
@@ -11,10 +12,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// Prints the completions of a shell.
+/// The variable by which a shell asks the program itself what fits.
+const ASKS: &str = "COMPLETE";
+const NAME: &str = "plimsoll";
+
+/// Prints what makes a shell ask the program for completions: so it knows of runs, too.
 pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "plimsoll", &mut script);
+    let known = Shells::builtins();
+    let written = known
+        .completer(&shell.to_string())
+        .ok_or_else(|| io::Error::other(format!("{shell} has no completions")))
+        .and_then(|it| it.write_registration(ASKS, NAME, NAME, NAME, &mut script));
+    written.map_err(|error| Failure::could_not(format!("the completions cannot be written: {error}")))?;
     output::document(|out| out.write_all(&script))?;
     Ok(Exit::Holds)
 }

@@ -1,7 +1,5 @@
 //! What becomes of stored runs: tags, notes, baselines, and runs that go.
 
-use std::process::Command;
-
 use crate::lab::{Lab, Told};
 use crate::stores::SHORT;
 
@@ -105,11 +103,30 @@ fn a_run_that_goes_takes_its_page_along_and_leaves_the_others() {
 fn shells_and_manuals_get_what_they_read() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish"] {
-        lab.plimsoll(&["completions", shell]).exits(0).prints("audit-probes").says_nothing();
+        lab.plimsoll(&["completions", shell]).exits(0).prints("COMPLETE=").says_nothing();
     }
-    let script = lab.file("completions", &lab.plimsoll(&["completions", "bash"]).stdout);
-    let read = Command::new("bash").args(["-n", &script]).status().expect("bash starts");
-    assert!(read.success(), "bash reads its completions");
+    let file = experiment(&lab);
+    let id = id_of(&lab.plimsoll(&["run", &file, "--format", "json"]).exits(0));
+    lab.plimsoll(&["baseline", "set", &id, "release"]).exits(0);
+    let completions = lab.file("completions", &lab.plimsoll(&["completions", "bash"]).stdout);
+    // As bash does it at a tab: the last word is the one that was begun.
+    let offered = |words: &[&str]| {
+        let script = format!(
+            "PATH=\"$(dirname \"$PLIMSOLL\"):$PATH\"; source {completions}; COMP_WORDS=(plimsoll {}); COMP_CWORD={}; COMP_TYPE=9; \
+             COMP_LINE=\"${{COMP_WORDS[*]}}\"; COMP_POINT=${{#COMP_LINE}}; \
+             $(complete -p plimsoll | sed 's/.*-F \\([^ ]*\\).*/\\1/') plimsoll '' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len()
+        );
+        let file = lab.file("complete.sh", &script);
+        lab.script(&format!("bash {file}")).exits(0).stdout
+    };
+    assert!(offered(&["run", "--audit"]).contains("--audit-probes"));
+    let runs = offered(&["show", "''"]);
+    assert!(runs.lines().any(|line| line == id), "{runs}");
+    assert!(runs.contains("latest") && runs.contains("release"), "{runs}");
+    assert_eq!(offered(&["gate", &id[..5]]).trim(), id);
+    assert_eq!(offered(&["run", "--against", "rel"]).trim(), "release");
     lab.plimsoll(&["man"]).exits(0).prints(".TH plimsoll 1").prints(".SH RUN").says_nothing();
 }
 
