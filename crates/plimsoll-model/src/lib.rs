@@ -23,6 +23,7 @@ pub mod reader;
 pub mod recovery;
 pub mod report;
 pub mod trace;
+pub mod under_way;
 pub mod units;
 pub mod verdict;
 pub mod weeks;

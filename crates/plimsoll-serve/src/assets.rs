@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use plimsoll_report::html::{bundle, served};
 
 const STYLE: &str = include_str!("../assets/site.css");
+const LIVE: &str = include_str!("../assets/live.js");
 /// These change with the program, whose version is not in their names.
 const BRIEFLY: &str = "max-age=60";
 /// The bundle's version is in its name.
@@ -16,6 +17,11 @@ pub(crate) async fn style() -> Response {
 
 pub(crate) async fn charts() -> Response {
     text("text/javascript; charset=utf-8", served::charts().to_owned())
+}
+
+/// What lets the page of a run under way go on.
+pub(crate) async fn live() -> Response {
+    text("text/javascript; charset=utf-8", LIVE.to_owned())
 }
 
 /// As gzip, which every browser of today unpacks.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod assets;
+mod events;
 mod guard;
 mod link;
 mod pages;

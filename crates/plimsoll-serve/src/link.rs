@@ -10,6 +10,16 @@ pub(crate) fn run(id: &str) -> String {
     format!("/runs/{}", utf8_percent_encode(id, PATH))
 }
 
+/// A run that goes on.
+pub(crate) fn live(id: &str) -> String {
+    format!("{}/live", run(id))
+}
+
+/// How it goes on, as it comes.
+pub(crate) fn events(id: &str) -> String {
+    format!("{}/events", run(id))
+}
+
 pub(crate) fn experiment(name: &str) -> String {
     format!("/experiments/{}", utf8_percent_encode(name, PATH))
 }

@@ -12,6 +12,7 @@ use axum::routing::get;
 use plimsoll_report::html::served;
 
 use crate::assets;
+use crate::events;
 use crate::guard::{self, Guard};
 use crate::pages::{self, Answer, Here, Trouble};
 use crate::site::Site;
@@ -20,6 +21,8 @@ pub(crate) fn all(site: Site, guard: Guard) -> Router {
     Router::new()
         .route("/", get(runs))
         .route("/runs/{id}", get(run))
+        .route("/runs/{id}/live", get(live))
+        .route("/runs/{id}/events", get(events::of_run))
         .route("/compare", get(compare))
         .route("/experiments", get(experiments))
         .route("/experiments/{*name}", get(experiment))
@@ -29,6 +32,7 @@ pub(crate) fn all(site: Site, guard: Guard) -> Router {
         .route("/favicon.ico", get(assets::icon))
         .route(served::STYLE, get(assets::style))
         .route(served::CHARTS, get(assets::charts))
+        .route("/assets/live.js", get(assets::live))
         .route(&served::bundle(), get(assets::bundle))
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
@@ -41,6 +45,10 @@ async fn runs(State(site): State<Site>, Query(asked): Query<pages::runs::Asked>)
 
 async fn run(State(site): State<Site>, Path(id): Path<String>) -> Response {
     made(Here::Runs, site, move |site| pages::run::page(site, &id)).await
+}
+
+async fn live(State(site): State<Site>, Path(id): Path<String>) -> Response {
+    made(Here::Runs, site, move |site| pages::live::page(site, &id)).await
 }
 
 async fn compare(State(site): State<Site>, Query(asked): Query<pages::compare::Asked>) -> Response {

@@ -39,6 +39,9 @@ pub trait Runs: Send + Sync + 'static {
     /// Why it cannot be read, in a sentence.
     fn load(&self, store: &Store, run: &str) -> Result<Loaded, String>;
 
+    /// The page that a run wrote to a file when it ended; nothing where there is none.
+    fn page_file(&self, store: &Store, run: &str) -> Option<String>;
+
     /// The page of a run that was imported, with this above it; nothing where the run was measured.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod remove;
 mod schema;
 mod search;
 mod times;
+mod under_way;
 pub mod weeks;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ pub use imported::{ImportedText, Packing};
 pub use labels::{Baseline, Labels, ShortOutcome};
 pub use search::{Experiment, Listed, Search};
 pub use times::Times;
+pub use under_way::UnderWayFile;
 
 use error::failed;
 
@@ -132,6 +134,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Going`] when another process has claimed it.
     pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
+        self.clear_under_way();
         Claim::of(&self.claims(), run)
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod history;
+pub(crate) mod live;
 pub(crate) mod machine;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use maud::{Markup, html};
+use plimsoll_model::report::RunStatus;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_report::html::{Drawn, served};
 use plimsoll_store::{Labels, RunEntry, Store};
@@ -29,6 +30,12 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
         let page: Arc<str> = page.into_string().into();
         site.keep(from, &page);
         return Ok(Answer::Page(page));
+    }
+    // Judging a run anew takes longer than anybody wants to wait. What it wrote at its end is the same, unless an intervention has confirmed a cause.
+    let is_settled = entry.status == RunStatus::Complete && interventions.is_empty();
+    let file = is_settled.then(|| site.runs.page_file(&store, &entry.id)).flatten();
+    if let Some(page) = file.and_then(|file| served::from_file(&above, &file)) {
+        return Ok(page.into());
     }
     let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(Trouble::Failed)?;
     let folder = store.path().parent().unwrap_or(Path::new(""));
@@ -57,6 +64,7 @@ fn said(entry: &RunEntry, labels: &Labels) -> Markup {
     html! {
         aside .said aria-label="What is said of the run" {
             p { "Run " code { (entry.id) } " of " a href=(link::experiment(&entry.experiment)) { (entry.experiment) } " " (tags(labels)) }
+            @if entry.status == RunStatus::Running { p { "It goes on: " a href=(link::live(&entry.id)) { "see it live" } "." } }
             @if let Some(remark) = &labels.remark { p { (remark) } }
         }
     }

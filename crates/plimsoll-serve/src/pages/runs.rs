@@ -7,7 +7,7 @@ use plimsoll_report::moment;
 use plimsoll_store::{Listed, Search};
 use serde::Deserialize;
 
-use super::{Answer, Here, Trouble, outcomes, plain, tags};
+use super::{Answer, Here, Trouble, live, outcomes, plain, tags};
 use crate::link;
 use crate::site::Site;
 
@@ -56,7 +56,9 @@ pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
     let (found, count) = (store.search(&search, skipped, A_PAGE)?, store.count(&search)?);
     let going = |run: &Listed| run.status == RunStatus::Interrupted && store.is_going_on(&run.id);
     let (experiments, tags) = (store.experiments()?, store.tags()?);
+    let under_way = if number == 1 { store.under_way() } else { Vec::new() };
     let content = html! {
+        (live::list(&under_way))
         form .search role="search" action="/" {
             label { "Search" input type="search" name="q" value=(asked.q) size="24"; }
             label { "Experiment"
@@ -114,7 +116,7 @@ fn list(runs: &[Listed], going: &dyn Fn(&Listed) -> bool) -> Markup {
                     @if let Some(remark) = &run.labels.remark { span .note { (remark) } }
                 }
                 td {
-                    @if going(run) { strong { "under way" } }
+                    @if going(run) { a href=(link::live(&run.id)) { "under way" } }
                     @else if run.status != RunStatus::Complete { (status(run.status)) " " }
                     (outcomes(&run.labels))
                 }

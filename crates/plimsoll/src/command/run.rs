@@ -137,7 +137,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         messages::note(Estimate::of(plan, earlier.as_ref()));
     }
     let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
-    let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends);
+    let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends, store.under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
     let mut others = OtherProcesses::behind(&mut written);
@@ -154,7 +154,10 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
     progress.clear();
-    finish(args, plan, store, (&path, &page), ended, lines)
+    // Whoever looks at it from elsewhere is sent to its page, which is there only now.
+    let told = finish(args, plan, store, (&path, &page), ended, lines);
+    drop(progress);
+    told
 }
 
 /// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.

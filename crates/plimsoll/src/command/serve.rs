@@ -93,6 +93,10 @@ impl Runs for Stored {
         show::load(store, run).map_err(|failure| failure.to_string())
     }
 
+    fn page_file(&self, store: &Store, run: &str) -> Option<String> {
+        fs::read_to_string(state::page_path(store, run)).ok()
+    }
+
     fn imported(&self, store: &Store, entry: &RunEntry, above: &Markup) -> Result<Option<Markup>, String> {
         let import = import::stored::get(store, entry).map_err(|failure| failure.to_string())?;
         Ok(import.map(|import| page::told(&import, |told| served::judged(above, told))))

@@ -4,6 +4,7 @@ pub(crate) mod forecast;
 mod heartbeat;
 pub(crate) mod lines;
 mod live;
+mod shared;
 mod spark;
 mod view;
 
@@ -14,13 +15,14 @@ use std::time::Duration;
 
 use plimsoll_model::plan::Plan;
 use plimsoll_run::{Event, Observer};
-use plimsoll_store::{RunEntry, Times};
+use plimsoll_store::{RunEntry, Times, UnderWayFile};
 
 use crate::messages;
 use crate::output::LiveLine;
 
 use heartbeat::Heartbeat;
 use live::Screen;
+use shared::Shared;
 pub(crate) use spark::spark;
 use view::View;
 
@@ -52,6 +54,7 @@ enum Outlet {
 pub(crate) struct Progress {
     view: Arc<Mutex<View>>,
     outlet: Outlet,
+    _shared: Shared,
 }
 
 impl Progress {
@@ -61,8 +64,10 @@ impl Progress {
         earlier: Option<Times>,
         telling: &Telling,
         ends: &Ends,
+        file: UnderWayFile,
     ) -> Self {
         let view = Arc::new(Mutex::new(View::new(plan, entry, earlier)));
+        let shared = Shared::start(&view, file);
         let outlet = if messages::is_quiet() {
             Outlet::Nobody
         } else if let Some(screen) = telling.live.then(|| Screen::open(&view, ends)).flatten() {
@@ -74,7 +79,7 @@ impl Progress {
         } else {
             telling.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
         };
-        Self { view, outlet }
+        Self { view, outlet, _shared: shared }
     }
 
     /// Takes away what was drawn. What went wrong meanwhile is said again where it would be gone with the screen.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::lab::{Lab, wait_until};
 
 /// An experiment with a control that goes on for some seconds.
-const SECONDS: &str = r#"
+pub(crate) const SECONDS: &str = r#"
 question = "What does a terminal show?"
 [hosts.client]
 [hosts.server]

@@ -45,6 +45,7 @@ mod programs_as_loads;
 mod scarce;
 mod secure;
 mod served;
+mod served_live;
 mod settings;
 mod steps;
 mod storage;

@@ -10,18 +10,18 @@ use crate::lab::{Lab, Running, wait_until};
 use crate::stores::version_1;
 
 /// A server that runs, and the runs that it has.
-struct Server {
-    lab: Lab,
+pub(crate) struct Server {
+    pub(crate) lab: Lab,
     _running: Running,
     /// Its address, and the token where it asks for one.
-    host: String,
+    pub(crate) host: String,
     token: Option<String>,
 }
 
 /// A status and a whole answer, head and body.
-struct Answer {
-    status: u16,
-    text: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
 }
 
 impl Server {
@@ -39,9 +39,13 @@ impl Server {
             &store,
         ])
         .exits(0);
+        Self::of(lab, &format!("--store {store} {}", options.join(" ")))
+    }
+
+    /// With the runs of a lab.
+    pub(crate) fn of(lab: Lab, words: &str) -> Self {
         let told = lab.path("address").display().to_string();
-        let words = options.join(" ");
-        let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 --store {store} {words} >{told}");
+        let script = format!("exec \"$0\" serve --listen 127.0.0.1:0 {words} >{told}");
         let running = lab.start_script(&script);
         let mut address = String::new();
         wait_until("the address is told", || {
@@ -74,7 +78,7 @@ impl Server {
         rest.split(';').next().expect("an id").to_owned()
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host))
     }
 }
@@ -193,7 +197,7 @@ const PACKAGES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/npm/node_modules")
 const LOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/look.cjs");
 
 /// What `look.cjs` finds on pages, as it prints it: `{}` where nothing is wrong.
-fn seen_in_chromium(addresses: &[String]) -> String {
+pub(crate) fn seen_in_chromium(addresses: &[String]) -> String {
     let mut node = Command::new("node");
     node.arg(LOOK).args(["/usr/bin/chromium", "-"]).args(addresses).env("NODE_PATH", PACKAGES);
     let output = node.output().expect("node starts");

@@ -1,0 +1,129 @@
+//! How far a run is, for other processes: each second, in a file beside the file of runs.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use plimsoll_model::under_way::{CpusUnderWay, LineUnderWay, PhaseUnderWay, RigUnderWay, Stage, UnderWay};
+use plimsoll_store::UnderWayFile;
+
+use super::lock;
+use super::view::{CPU_KINDS, View};
+
+const EVERY: Duration = Duration::from_secs(1);
+/// So many of the newest values and lines are written.
+const VALUES: usize = 120;
+const LINES: usize = 30;
+
+/// Writes for as long as it is there; the file goes with it.
+pub(super) struct Shared {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Shared {
+    pub(super) fn start(view: &Arc<Mutex<View>>, file: UnderWayFile) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let view = Arc::clone(view);
+        let write = move || {
+            let mut told = false;
+            loop {
+                let state = state(&lock(&view));
+                if let Err(error) = file.write(&state)
+                    && !std::mem::replace(&mut told, true)
+                {
+                    tracing::warn!("`plimsoll serve` cannot show this run while it goes on: {error}");
+                }
+                if stopped.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+            }
+        };
+        // Without a thread nobody sees it from elsewhere, which no run depends on.
+        let thread = thread::Builder::new().name("shared".into()).spawn(write).ok();
+        Self { stop: Some(stop), thread }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+fn state(view: &View) -> UnderWay {
+    let written = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = |time: Duration| time.as_millis() as f64 / 1e3;
+    UnderWay {
+        run: view.run.clone(),
+        experiment: view.experiment.clone(),
+        question: view.question.clone(),
+        written_unix_s: written.as_secs(),
+        elapsed_s: seconds(view.since.elapsed()),
+        trial: view.trial,
+        trials_done: view.trials_done,
+        remaining_s: view.remaining().map(|(least, most)| (seconds(least), seconds(most))),
+        phases: phases(view),
+        rigs: view
+            .rigs
+            .iter()
+            .map(|(arm, rig)| RigUnderWay {
+                arm: *arm,
+                per_second: newest(rig.rate.iter().copied()),
+                p99_ms: newest(rig.latency.iter().copied()),
+                errors: rig.errors,
+            })
+            .collect(),
+        cpus: view
+            .cpus
+            .iter()
+            .filter(|(_, cpu)| !cpu.busy.is_empty())
+            .map(|(host, cpu)| CpusUnderWay {
+                host: host.clone(),
+                busy: newest(cpu.busy.iter().copied()),
+                kinds: CPU_KINDS.map(ToOwned::to_owned).into_iter().zip(cpu.now).collect(),
+            })
+            .collect(),
+        verdicts: view.verdicts.clone(),
+        so_far: view.so_far.clone(),
+        lines: view
+            .lines
+            .iter()
+            .skip(view.lines.len().saturating_sub(LINES))
+            .map(|line| LineUnderWay {
+                at_s: seconds(line.at),
+                text: line.text.clone(),
+                matters: line.matters,
+            })
+            .collect(),
+    }
+}
+
+fn newest(values: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
+    let skipped = values.len().saturating_sub(VALUES);
+    // JSON has no numbers that are none.
+    values.skip(skipped).filter(|value| value.is_finite()).collect()
+}
+
+fn phases(view: &View) -> Vec<PhaseUnderWay> {
+    let done = view.forecast.done;
+    let phase = |(index, coming): (usize, &super::forecast::Coming)| {
+        let running = view.phase.as_ref().filter(|_| index == done);
+        let (stage, took) = match running {
+            _ if index < done => (Stage::Over, view.over.get(index).copied()),
+            Some(running) => (Stage::Now, Some(running.since.elapsed())),
+            None => (Stage::Coming, None),
+        };
+        PhaseUnderWay {
+            name: running.map_or_else(|| coming.name.clone(), super::view::Running::title),
+            stage,
+            took_s: took.map(|took| took.as_secs_f64()),
+            usually_s: view.forecast.takes(coming).map(|takes| takes.as_secs_f64()),
+        }
+    };
+    view.forecast.all.iter().enumerate().map(phase).collect()
+}
