@@ -1,7 +1,7 @@
 //! The files of a control group that somebody has named, of version 2 or of the hierarchies of version 1 (Documentation/admin-guide/cgroup-v1 in the
 //! kernel). What both versions count has one name: that of version 2.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::machine;
 use super::network;
@@ -14,10 +14,10 @@ const NS: f64 = 1000.0;
 
 /// What is read of a group with these folders: one, or one in each hierarchy.
 pub(super) fn sources(folders: &[PathBuf]) -> Vec<Source> {
-    folders.iter().flat_map(of_folder).collect()
+    folders.iter().flat_map(|folder| of_folder(folder)).collect()
 }
 
-fn of_folder(folder: &PathBuf) -> Vec<Source> {
+fn of_folder(folder: &Path) -> Vec<Source> {
     let files: [(&str, Parser); 10] = [
         ("cpu.stat", Box::new(machine::pairs("cgroup.cpu."))),
         ("cpuacct.usage", Box::new(cpuacct)),
