@@ -114,7 +114,7 @@ fn drawn_line(
         points.iter().map(|(_, group)| drawn(middle(group))).collect(),
     )
     .name(safe(&shortened(name, LABEL_LENGTH)))
-    .legend_group(line.to_owned())
+    .legend_group(line)
     .mode(Mode::LinesMarkers)
     .line(Line::new().color(*color).width(2.0).dash(dash.clone()))
     .marker(Marker::new().color(*color).symbol(symbol.clone()).size(10))
@@ -123,7 +123,7 @@ fn drawn_line(
     let each = points.iter().flat_map(|(x, group)| group.values.iter().map(|value| (*x, *value)));
     let (xs, ys): (Vec<f64>, Vec<f64>) = each.map(|(x, y)| (drawn(x), drawn(y))).unzip();
     let trials = Scatter::new(xs, ys)
-        .legend_group(line.to_owned())
+        .legend_group(line)
         .show_legend(false)
         .mode(Mode::Markers)
         .marker(Marker::new().color(*color).symbol(symbol.clone()).size(5).opacity(0.5))
