@@ -62,7 +62,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         cause(ID, 0.8, evidence.collect())
     });
     let limited = LIMITED.iter().filter_map(|it| by_counters::named(ID, it, known.evidence));
-    by_functions::named(ID, &FUNCTIONS, known).into_iter().chain(slept).chain(limited).chain(columns).collect()
+    by_functions::named(ID, &FUNCTIONS, known)
+        .into_iter()
+        .chain(slept)
+        .chain(limited)
+        .chain(columns)
+        .collect()
 }
 
 fn change(experiment: &Experiment) -> Option<Change> {
