@@ -49,8 +49,10 @@
     });
   };
 
-  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough.
-  const sparse = (chart) => {
+  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough. Nor does it see that a time with its date, as there is one at
+  // midnight, is wider than a time alone.
+  const sparse = (chart, narrow) => {
+    if (narrow && chart._fullLayout.xaxis?.type === "date") Plotly.relayout(chart, { "xaxis.nticks": 3 });
     const axes = ["xaxis", "yaxis"].filter((name) => chart._fullLayout[name]?.dtick === "D1");
     if (axes.length) Plotly.relayout(chart, Object.fromEntries(axes.map((name) => [`${name}.dtick`, "D2"])));
   };
@@ -69,7 +71,7 @@
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });
-    sparse(chart);
+    sparse(chart, narrow);
   };
 
   const charts = [...document.querySelectorAll(".chart")];

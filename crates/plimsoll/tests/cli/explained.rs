@@ -118,7 +118,10 @@ fn rules_that_a_strangers_program_has_loaded_are_named_from_the_profile() {
     let lab = Lab::new();
     let file = lab.file("filtered.toml", &format!("{TWO_HOSTS}{FILTERED}"));
     let few = "loads.visitors.http.concurrency=8";
-    let told = lab.plimsoll_until_decided(&["run", &file, "--yes", "--set", few, "--format", "json"]);
+    // Longer, and more often than elsewhere: few connections at a time leave more to whoever else uses the CPUs.
+    let (long, often) = ("loads.visitors.http.duration=1500ms", "run.max_trials=16");
+    let args = ["run", &file, "--yes", "--set", few, "--set", long, "--set", often, "--format", "json"];
+    let told = lab.plimsoll_until_decided(&args);
     let report = told.exits(0).json();
     let cause = &report["causes"][0];
     assert_eq!(cause["id"], "net.rule_chain", "{}", report["profile"]);
@@ -293,9 +296,9 @@ fn a_stranger_beside_a_command_is_named_with_what_it_takes() {
     // What else holds the machine back, as another test may, is told as well.
     let causes = told["causes"].as_array().expect("a list");
     let contended = causes.iter().find(|cause| cause["id"] == "cpu.contended");
-    let metric = contended.map(|cause| &cause["evidence"][0]["metric"]);
-    let expected = &Value::from("CPUs that host/sha256sum used");
-    assert_eq!(metric, Some(expected), "{} {}", told["causes"], told["profile"]["cpu_use"]);
+    let evidence = contended.and_then(|cause| cause["evidence"].as_array()).map_or(&[][..], Vec::as_slice);
+    let stranger = evidence.iter().any(|it| it["metric"] == "CPUs that host/sha256sum used");
+    assert!(stranger, "{} {}", told["causes"], told["profile"]["cpu_use"]);
     let args = ["compare", "--explain", "--a", "true", "--b", "true", "--observe"];
     for (what, says) in [("all", "expected host"), ("cgroup=/no/such", "expected a control group")] {
         lab.plimsoll(&[&args[..], &[what]].concat()).exits(2).says(says);

@@ -114,7 +114,7 @@ fn shells_and_manuals_get_what_they_read() {
         let script = format!(
             "PATH=\"$(dirname \"$PLIMSOLL\"):$PATH\"; source {completions}; COMP_WORDS=(plimsoll {}); COMP_CWORD={}; COMP_TYPE=9; \
              COMP_LINE=\"${{COMP_WORDS[*]}}\"; COMP_POINT=${{#COMP_LINE}}; \
-             $(complete -p plimsoll | sed 's/.*-F \\([^ ]*\\).*/\\1/') plimsoll '' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+             $(complete -p plimsoll | sed 's/.*-F \\([^ ]*\\).*/\\1/') plimsoll \"${{COMP_WORDS[COMP_CWORD]}}\" ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
             words.join(" "),
             words.len()
         );

@@ -101,7 +101,7 @@ web = {{ model = "event_loop", tls = true, http2 = true }}
 [loads.h2spec]
 from = "client"
 to = "web"
-exec = ["{}", "--tls", "--insecure", "--timeout", "5", "--host", "{{to.address}}", "--port", "{{to.port}}"]
+exec = ["{}", "--tls", "--insecure", "--timeout", "30", "--host", "{{to.address}}", "--port", "{{to.port}}"]
 metrics = {{ passed = {{ regex = "([0-9]+) passed" }} }}
 [[phases]]
 name = "spec"
