@@ -76,6 +76,16 @@ mod tests {
     const SYN_RETRANS: &str = "netstat.TcpExt.TCPSynRetrans";
 
     #[test]
+    fn a_control_group_at_its_limit_whose_pages_are_read_again_lacks_memory() {
+        let refault = moved("machine", "machine.vmstat.workingset_refault_file", 0.0, 0.24);
+        for counter in ["cgroup.memory.max", "cgroup.memory.failcnt"] {
+            let at_limit = moved("server", counter, 0.0, 0.5);
+            assert_eq!(ids(&[at_limit.clone(), refault.clone()]), ["memory.reclaim"]);
+            assert!(ids(&[at_limit]).is_empty(), "nothing had to be read again");
+        }
+    }
+
+    #[test]
     fn overflows_with_syns_that_are_sent_again_are_a_listen_queue() {
         let evidence = [moved("server", OVERFLOWS, 0.0, 0.1), moved("client", SYN_RETRANS, 0.0, 0.02)];
         assert_eq!(ids(&evidence), ["net.listen_overflow"]);

@@ -3,6 +3,8 @@
   "use strict";
   const PRINT_WIDTH = 680;
   const NARROW = 600;
+  // What a time with its date takes of an axis, with the air around it, in px.
+  const DATED = 130;
   const FRAME = 80;
   const LINE = 12;
   const CHARACTER = 5.6;
@@ -51,8 +53,9 @@
 
   // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough. Nor does it see that a time with its date, as there is one at
   // midnight, is wider than a time alone.
-  const sparse = (chart, narrow) => {
-    if (narrow && chart._fullLayout.xaxis?.type === "date") Plotly.relayout(chart, { "xaxis.nticks": 3 });
+  const sparse = (chart) => {
+    const { xaxis, width } = chart._fullLayout;
+    if (xaxis?.type === "date") Plotly.relayout(chart, { "xaxis.nticks": Math.max(2, Math.floor(width / DATED)) });
     const axes = ["xaxis", "yaxis"].filter((name) => chart._fullLayout[name]?.dtick === "D1");
     if (axes.length) Plotly.relayout(chart, Object.fromEntries(axes.map((name) => [`${name}.dtick`, "D2"])));
   };
@@ -71,7 +74,7 @@
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });
-    sparse(chart, narrow);
+    sparse(chart);
   };
 
   const charts = [...document.querySelectorAll(".chart")];
