@@ -244,6 +244,11 @@ fn worst(modes: usize, metric: Metric) -> Option<usize> {
     (modes > 1).then(|| if metric.lower_is_better() { modes - 1 } else { 0 })
 }
 
+/// Where the worse of two modes stands.
+fn worse(metric: Metric) -> &'static str {
+    if metric.lower_is_better() { "higher" } else { "lower" }
+}
+
 /// The share of its time that a load's threads were ready and had no CPU.
 fn waited(slice: &Slice) -> Option<f64> {
     let LoadResult { waited_us, elapsed_ns, threads, .. } = &slice.result;
@@ -261,7 +266,7 @@ struct WaitsForCpu {
 
 impl WaitsForCpu {
     fn sentence(&self, metric: Metric) -> String {
-        let worse = if metric.lower_is_better() { "higher" } else { "lower" };
+        let worse = worse(metric);
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         format!(
             "the {worse} one is where something else had the CPUs: there the load waited for one for {} of its time, otherwise for {}; measure again \
@@ -296,7 +301,7 @@ struct Guilty<'d> {
 
 impl Guilty<'_> {
     fn sentence(&self, metric: Metric) -> String {
-        let worse = if metric.lower_is_better() { "higher" } else { "lower" };
+        let worse = worse(metric);
         let Agreement { on_in, on, off_in, off, .. } = self.agreement;
         format!(
             "the {worse} one is the background load `{}`'s doing: it held in {on_in} of {on} measurements beside it, and in {off_in} of {off} \
