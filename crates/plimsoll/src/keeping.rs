@@ -105,11 +105,21 @@ impl Keeper {
     fn look(&self, hour: u64) -> Result<Vec<Found>, StoreError> {
         let first = hour.saturating_sub(LOOKED_AT as u64);
         let mut found = Vec::new();
+        let mut notices = None;
         for series in self.weeks.series()? {
             let hours = hours_of(&self.weeks, &series.name, first, hour)?;
             let before = self.weeks.state(&series.name)?;
-            let mut remembered: Remembered =
-                before.and_then(|state| serde_json::from_value(state).ok()).unwrap_or_default();
+            let mut remembered: Remembered = match before.and_then(|state| serde_json::from_value(state).ok())
+            {
+                Some(remembered) => remembered,
+                None => {
+                    let all = match &notices {
+                        Some(all) => all,
+                        None => notices.insert(self.weeks.notices()?),
+                    };
+                    Remembered::from_told(&told_of(all, &series.name))
+                }
+            };
             // What is no number was not measured, and is left out of the hours.
             let Ok(news) = remembered.look(&hours, first) else { continue };
             if news.is_empty() {
@@ -129,6 +139,13 @@ impl Keeper {
         }
         Ok(found)
     }
+}
+
+/// What was told of a series, the oldest first.
+fn told_of(notices: &[Notice], series: &str) -> Vec<News> {
+    let mut of_series: Vec<&Notice> = notices.iter().filter(|notice| notice.series == series).collect();
+    of_series.sort_by_key(|notice| notice.found_unix_s);
+    of_series.iter().filter_map(|notice| serde_json::from_value(notice.notice.clone()).ok()).collect()
 }
 
 fn hours_of(kept: &Weeks, series: &str, first: u64, end: u64) -> Result<Vec<Option<f64>>, StoreError> {
@@ -200,5 +217,12 @@ mod tests {
         // 20 GB at 432 MB a day are gone after 46 days.
         assert!(lines[1].starts_with("/var is full on 16 April 2027, 90 %:"), "{lines:?}");
         assert_eq!(keeper.weeks().notices().unwrap().len(), found.len());
+        // What an older version remembered cannot be read: what was told is not told again for all that.
+        let hour = start / HOUR + days * 24;
+        keeper
+            .weeks()
+            .put_state("cpu.busy", &serde_json::json!({ "told": [hour - 48], "drifts": [] }))
+            .unwrap();
+        assert!(keeper.look(hour).unwrap().iter().all(|found| found.series != "cpu.busy"));
     }
 }

@@ -71,6 +71,27 @@ struct Told {
 }
 
 impl Remembered {
+    /// What is remembered of a series of which this was told, the oldest first: for where nothing else is known of it, as after a version that remembered it in
+    /// another form.
+    #[must_use]
+    pub fn from_told(news: &[News]) -> Self {
+        let mut remembered = Self::default();
+        for news in news {
+            match (*news, &mut remembered.moving) {
+                (News::Change { hour, .. }, Some(moving)) => moving.came_back_at(hour),
+                (News::Change { hour, before, after, .. }, None) => {
+                    remembered.told.push(Told { hour, rose: after > before });
+                }
+                (News::Drift(drift), _) if drift.per_hour == 0.0 => {
+                    remembered = Self { since_hour: drift.since_hour, ..Self::default() };
+                }
+                (News::Drift(drift), Some(moving)) => moving.drift = drift,
+                (News::Drift(drift), None) => remembered.moving = Some(Moving::new(drift)),
+            }
+        }
+        remembered
+    }
+
     /// The drift that is going on.
     #[must_use]
     pub fn drift(&self) -> Option<Drift> {

@@ -58,11 +58,16 @@ impl Moving {
         Self { drift, still: drift.since_hour, came_back: false }
     }
 
+    /// In this hour the level came to another place at once.
+    pub(super) fn came_back_at(&mut self, hour: u64) {
+        (self.still, self.came_back) = (hour, true);
+    }
+
     /// Looks at hours, of which the first is `first_hour`.
     pub(super) fn look(&mut self, hours: &[Option<f64>], first_hour: u64) -> Said {
         let against = Against { hours, first_hour };
         if let Some((hour, news)) = self.jump(&against) {
-            (self.still, self.came_back) = (hour, true);
+            self.came_back_at(hour);
             return Said::News(news);
         }
         let now = first_hour + hours.len() as u64;

@@ -80,3 +80,26 @@ fn gaps_and_few_hours_are_no_trouble() {
     assert_eq!(remembered.look(&[None; 1000], 0).unwrap(), []);
     assert_eq!(remembered.look(&series[..100], 0).unwrap(), []);
 }
+
+#[test]
+fn what_was_told_is_enough_to_go_on() {
+    // A leak that ends when its owner is started again, and a step.
+    let (leak, out) = (40 * DAY + 11, 60 * DAY);
+    let leaking = hours(1, 100, 0.2, |hour| match hour {
+        hour if (leak..out).contains(&hour) => 1.0 - 0.000_7 * (hour - leak) as f64,
+        _ => 1.0,
+    });
+    let stepping = hours(2, 60, 0.8, |hour| if hour < leak { 1.0 } else { 1.05 });
+    for hours in [leaking, stepping] {
+        let all = told(&hours, 3);
+        let mut again: Vec<(usize, News)> = Vec::new();
+        for now in (LEAST..=hours.len()).step_by(3) {
+            let from = now.saturating_sub(LOOKED_AT);
+            let known: Vec<News> = again.iter().map(|(_, news)| *news).collect();
+            let news = Remembered::from_told(&known).look(&hours[from..now], from as u64).unwrap();
+            again.extend(news.into_iter().map(|news| (now, news)));
+        }
+        assert_eq!(again, all);
+        assert!(!all.is_empty());
+    }
+}
