@@ -51,11 +51,8 @@
     });
   };
 
-  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough. Nor does it see that a time with its date, as there is one at
-  // midnight, is wider than a time alone.
+  // Plotly names every digit of a logarithmic axis, and lets the names touch; 1, 2 and 5 are enough. Which axes it names so is known once it has drawn.
   const sparse = (chart) => {
-    const { xaxis, width } = chart._fullLayout;
-    if (xaxis?.type === "date") Plotly.relayout(chart, { "xaxis.nticks": Math.max(2, Math.floor(width / DATED)) });
     const axes = ["xaxis", "yaxis"].filter((name) => chart._fullLayout[name]?.dtick === "D1");
     if (axes.length) Plotly.relayout(chart, Object.fromEntries(axes.map((name) => [`${name}.dtick`, "D2"])));
   };
@@ -71,6 +68,8 @@
       if (layout.xaxis?.ticktext) layout.xaxis.tickangle = -90;
     }
     layout.annotations = apart(layout);
+    // Plotly does not see that a time with its date, as there is one at midnight, is wider than a time alone.
+    if (layout.xaxis?.type === "date") layout.xaxis.nticks = Math.max(2, Math.floor(layout.width / DATED));
     // On a touch screen a finger scrolls the page; the buttons still zoom.
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false;
     Plotly.react(chart, data, layout, { ...config, displayModeBar: narrow ? false : "hover" });

@@ -1,10 +1,11 @@
 //! Request time over the time of a trial, as a heat map (Gregg 2010, *Visualizing system latency*, Communications of the ACM 53): a column for each slice of
-//! a load, and in it the share of its requests that took so long.
+//! a load, and in it the share of its requests that took so long. How many took how long is known of a slice as a whole; the mean also of the intervals in which
+//! a load counts, and goes through its column as a line, since a slice may be long.
 
 use plimsoll_model::observation::{Arm, Histogram, TrialRecord};
-use plotly::common::{ColorScale, ColorScaleElement};
+use plotly::common::{ColorScale, ColorScaleElement, Line, LineShape, Mode};
 use plotly::layout::AxisType;
-use plotly::{HeatMap, Trace};
+use plotly::{HeatMap, Scatter, Trace};
 
 use super::{Drawing, Figure, Plot, axis, drawn, drawn_s, spans};
 use crate::html::TRIAL_PICKER;
@@ -14,6 +15,8 @@ use crate::summary;
 const HEIGHT: usize = 420;
 /// How many cells there are at most over all trials, which keeps the page small.
 const CELLS: usize = 60_000;
+/// Points of the means of one rig of one trial.
+const MEANS: usize = 300;
 /// Columns of one rig of one trial.
 const COLUMNS: (usize, usize) = (20, 300);
 /// Rows for each tenfold time.
@@ -59,7 +62,7 @@ pub(in crate::html) fn chart(trials: &[&TrialRecord]) -> Option<Figure> {
         ),
         caption: format!(
             "A column is a slice of a load{rigs}; the darker a field, the larger the share of its requests that took so long, from under 1 % to all. The \
-             scale is logarithmic. Two bands in a column are two ways that requests take."
+             scale is logarithmic. Two bands in a column are two ways that requests take. The line is the mean over time, where a slice is long enough to have one."
         ),
         height: HEIGHT,
         drawing: Drawing::Picked { picker: TRIAL_PICKER, plots: plots.collect() },
@@ -118,6 +121,10 @@ fn plot(trial: &TrialRecord, rows: &Rows, most: usize, with_control: bool) -> Pl
         if !columns.is_empty() {
             traces.push(trace(&columns, rows, name, y_axis));
         }
+        let means = means(trial, arm, MEANS);
+        if !means.is_empty() {
+            traces.push(line(&means, name, y_axis));
+        }
     }
     layout = layout.show_legend(false);
     Plot::new(traces, layout)
@@ -141,6 +148,64 @@ fn columns(trial: &TrialRecord, arm: Arm) -> Vec<Column> {
         }
     }
     columns
+}
+
+/// The mean of a stretch of a slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Mean {
+    /// When it begins and ends, in seconds.
+    start: f64,
+    end: f64,
+    ms: f64,
+    /// Whether the slice goes on after it.
+    goes_on: bool,
+}
+
+/// The mean request time over the intervals of each slice of a rig that counts in several; neighbours in a slice are put together until they are about so many.
+fn means(trial: &TrialRecord, arm: Arm, most: usize) -> Vec<Mean> {
+    let slices = trial.phases.iter().flat_map(|phase| &phase.slices).filter(|slice| slice.arm == arm);
+    let slices: Vec<_> = slices
+        .filter(|slice| slice.result.intervals.iter().filter(|it| it.latency_us > 0).count() > 1)
+        .collect();
+    let all: usize = slices.iter().map(|slice| slice.result.intervals.len()).sum();
+    let together = all.div_ceil(most.max(1)).max(1);
+    let mut means = Vec::new();
+    for slice in slices {
+        let begins = slice.at_ns as f64 / 1e9;
+        let (mut start, intervals) = (begins, &slice.result.intervals);
+        for (place, part) in intervals.chunks(together).enumerate() {
+            let end = begins + part.last().map_or(0, |it| it.end_ns) as f64 / 1e9;
+            let us = part.iter().map(|it| it.latency_us).sum::<u64>() as f64;
+            let requests = part.iter().map(|it| it.requests).sum::<u64>() as f64;
+            if us > 0.0 && requests > 0.0 {
+                let goes_on = (place + 1) * together < intervals.len();
+                means.push(Mean { start, end, ms: us / requests / 1e3, goes_on });
+            }
+            start = end;
+        }
+    }
+    means.sort_by(|a, b| a.start.total_cmp(&b.start));
+    means
+}
+
+fn line(means: &[Mean], name: &'static str, y_axis: &'static str) -> Box<dyn Trace> {
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for mean in means {
+        xs.push(drawn_s(mean.start));
+        ys.push(Some(drawn(mean.ms)));
+        if !mean.goes_on {
+            let end = drawn_s(mean.end);
+            xs.extend([end, end]);
+            ys.extend([Some(drawn(mean.ms)), None]);
+        }
+    }
+    Scatter::new(xs, ys)
+        .name(name)
+        .mode(Mode::Lines)
+        .y_axis(y_axis)
+        .line(Line::new().color("var(--treatment)").width(1.2).shape(LineShape::Hv))
+        .connect_gaps(false)
+        .hover_template("mean %{y} ms")
 }
 
 /// No more than so many columns: neighbours are put together, but not over a pause that is longer than they are.
@@ -193,6 +258,10 @@ fn trace(columns: &[Column], rows: &Rows, name: &'static str, y_axis: &'static s
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use plimsoll_model::observation::{Interval, LoadResult, PhaseKind, PhaseRecord, Slice};
+
     use super::*;
 
     #[test]
@@ -212,5 +281,48 @@ mod tests {
         let put = together([0.0, 1.0, 2.0, 3.0, 40.0].map(column).into_iter().collect(), 2);
         let ends: Vec<(f64, f64, u64)> = put.iter().map(|it| (it.start, it.end, it.times.len())).collect();
         assert_eq!(ends, [(0.0, 3.0, 3), (3.0, 4.0, 1), (40.0, 41.0, 1)]);
+    }
+
+    #[test]
+    fn a_long_slice_has_its_means_over_time_and_a_short_one_none() {
+        let slice = |at_s: u64, means_us: &[u64]| {
+            let intervals = means_us.iter().zip(1..).map(|(us, n)| Interval {
+                end_ns: n * 100_000_000,
+                requests: 10,
+                latency_us: 10 * us,
+                ..Interval::default()
+            });
+            Slice {
+                arm: Arm::Treatment,
+                number: 0,
+                at_ns: at_s * 1_000_000_000,
+                load: String::new(),
+                result: LoadResult { intervals: intervals.collect(), ..LoadResult::default() },
+                counters: BTreeMap::new(),
+                background: Vec::new(),
+                flushes: BTreeMap::new(),
+            }
+        };
+        let phase = PhaseRecord {
+            name: "flood".into(),
+            kind: PhaseKind::Measure,
+            cycle: 0,
+            rung: None,
+            start_ns: 0,
+            end_ns: 0,
+            slices: vec![slice(1, &[1000, 3000, 2000, 4000, 9000]), slice(5, &[700])],
+            events: Vec::new(),
+            notes: Vec::new(),
+            captures: Vec::new(),
+            profiles: Vec::new(),
+        };
+        let trial = TrialRecord { phases: vec![phase], ..TrialRecord::default() };
+        let told = |most| {
+            let means = means(&trial, Arm::Treatment, most);
+            means.iter().map(|it| (drawn_s(it.start), drawn_s(it.end), it.ms, it.goes_on)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(3), [(1.0, 1.2, 2.0, true), (1.2, 1.4, 3.0, true), (1.4, 1.5, 9.0, false)]);
+        assert_eq!(told(100).len(), 5);
+        assert_eq!(means(&trial, Arm::Control, 3), []);
     }
 }
