@@ -19,6 +19,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::args::{PlainFormat, WatchArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::messages;
 use crate::output::full_screen;
 
 use recording::Recording;
@@ -86,6 +87,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
                     }
                 }
             }
+            live.tell_cost();
         }
     }
     Ok(if stop.load(Ordering::Acquire) { Exit::Interrupted } else { Exit::Holds })
@@ -118,6 +120,12 @@ impl Live {
                 left => thread::sleep(left.min(NOTICED)),
             }
         }
+    }
+
+    /// Tells what looking took, for who wants to know what it adds to the machine.
+    fn tell_cost(&self) {
+        let (share, seconds) = (self.target.own_cost(), self.target.watched_for().as_secs_f64());
+        messages::note(format_args!("watching took {:.2} % of a CPU in {seconds:.0} s", 100.0 * share));
     }
 
     /// Looks, and tells how the host is; nothing at the first time.

@@ -107,6 +107,11 @@ impl Target {
         own_cpu().as_secs_f64() / self.started.elapsed().as_secs_f64().max(1e-3)
     }
 
+    /// How long ago that was.
+    pub(super) fn watched_for(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     pub(super) fn read(&mut self, deep: bool) -> Moment {
         let at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let mut counters = self.counters.read(if deep { Depth::Deep } else { Depth::Light });

@@ -40,7 +40,9 @@ pub(super) fn run(args: &WatchArgs, hours: Duration, stop: &AtomicBool) -> Resul
         output::text(|out| found.iter().try_for_each(|found| writeln!(out, "{}", found.told)))?;
         left = left.map(|left| left - 1);
     }
-    Ok(keeper.end()?)
+    keeper.end()?;
+    live.tell_cost();
+    Ok(())
 }
 
 /// Where a machine's weeks are kept when it is not said: beside the file of runs.
