@@ -246,9 +246,17 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
                 "see what stopped the run (a suspended machine, a stopped process), and run it again"
             }
             FaultKind::StepMissed => "an earlier `at` of the step, or a longer load",
+            FaultKind::Skipped => {
+                "let the phase come to its end; a shorter one is a matter of the file (`--set`)"
+            }
+        };
+        let became = match kind {
+            FaultKind::Skipped if count == 1 => "is not counted",
+            FaultKind::Skipped => "are not counted",
+            _ => "came to no end",
         };
         let trouble = Trouble {
-            what: format!("{count} of {} trials came to no end: in {place}, {what}", trials.len()),
+            what: format!("{count} of {} trials {became}: in {place}, {what}", trials.len()),
             place,
             spoils: all_faulty || kind == FaultKind::ServiceDied,
             first_error: None,

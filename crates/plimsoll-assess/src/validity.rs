@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{ErrorKind, LoadResult, Offer, PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{ErrorKind, FaultKind, LoadResult, Offer, PhaseKind, Slice, TrialRecord};
 
 use super::pooled;
 
@@ -57,7 +57,11 @@ fn faulty(trials: &[&TrialRecord]) -> Option<String> {
     let all = !trials.is_empty() && trials.iter().all(|trial| !trial.faults.is_empty());
     all.then(|| {
         let fault = &trials[0].faults[0];
-        format!("no trial came to its end: in `{}`, {}", fault.phase, fault.what)
+        let none = match fault.kind {
+            FaultKind::Skipped => "no trial is counted",
+            _ => "no trial came to its end",
+        };
+        format!("{none}: in `{}`, {}", fault.phase, fault.what)
     })
 }
 

@@ -541,4 +541,6 @@ pub enum FaultKind {
     StoodStill,
     /// The load of a phase ended before all was done that is done while it runs.
     StepMissed,
+    /// Who ran it ended a phase before its end.
+    Skipped,
 }

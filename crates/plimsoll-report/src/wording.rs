@@ -128,6 +128,7 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
         FaultKind::LinkSaturated => "a link could not carry what came",
         FaultKind::StoodStill => "the run stood still",
         FaultKind::StepMissed => "a step came too late",
+        FaultKind::Skipped => "a phase was skipped",
     }
 }
 
@@ -200,8 +201,13 @@ pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
 fn faults(report: &RunReport) -> Vec<String> {
     let each =
         report.trials.iter().flat_map(|trial| trial.faults.iter().map(move |fault| (trial.number, fault)));
-    each.map(|(number, fault)| {
-        format!("Trial {number} is worthless: {} in {}: {}", fault_kind(fault.kind), fault.phase, fault.what)
+    each.map(|(number, fault)| match fault.kind {
+        FaultKind::Skipped => {
+            format!("Trial {number} is not counted: of its phase {}, {}", fault.phase, fault.what)
+        }
+        kind => {
+            format!("Trial {number} is worthless: {} in {}: {}", fault_kind(kind), fault.phase, fault.what)
+        }
     })
     .collect()
 }

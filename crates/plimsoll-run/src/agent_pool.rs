@@ -77,6 +77,9 @@ pub(crate) struct AgentPool<'i> {
     interrupt: &'i AtomicBool,
     /// Whether a wait ends when the user wants the run to end.
     interruptible: bool,
+    skip: &'i AtomicBool,
+    /// Whether a wait ends when the user wants the phase to end.
+    skippable: bool,
     next_id: Id,
     lives: u32,
     /// Answers that are waited for, by agent and id.
@@ -94,7 +97,7 @@ pub(crate) struct AgentPool<'i> {
 }
 
 impl<'i> AgentPool<'i> {
-    pub(crate) fn new(interrupt: &'i AtomicBool) -> Self {
+    pub(crate) fn new(interrupt: &'i AtomicBool, skip: &'i AtomicBool) -> Self {
         let (sender, queue) = mpsc::channel();
         Self {
             agents: BTreeMap::new(),
@@ -102,6 +105,8 @@ impl<'i> AgentPool<'i> {
             sender,
             interrupt,
             interruptible: true,
+            skip,
+            skippable: false,
             next_id: 1,
             lives: 0,
             awaited: BTreeMap::new(),
@@ -196,6 +201,16 @@ impl<'i> AgentPool<'i> {
         std::mem::replace(&mut self.interruptible, may)
     }
 
+    /// Whether waits end from now on when the user wants the phase to end; what it was before.
+    pub(crate) fn may_be_skipped(&mut self, may: bool) -> bool {
+        std::mem::replace(&mut self.skippable, may)
+    }
+
+    /// Whether the user wants the phase to end; from now on no longer.
+    pub(crate) fn skips(&mut self) -> bool {
+        self.skip.swap(false, Ordering::AcqRel)
+    }
+
     /// A service whose death from now on makes the trial worthless.
     pub(crate) fn depend_on(&mut self, key: &Key, id: Id, service: &str) {
         self.services.insert((key.clone(), id), service.to_owned());
@@ -207,6 +222,19 @@ impl<'i> AgentPool<'i> {
         self.unattended.insert((key.clone(), id), name.to_owned());
         self.send(key, &ToAgent::Run { id, load })?;
         Ok(id)
+    }
+
+    /// Ends loads that are waited for, and waits until they have. What they tell is of no use any more.
+    pub(crate) fn cut_short(&mut self, asked: &Asked) -> Result<(), TrialStop> {
+        for (key, id) in &asked.0 {
+            if matches!(self.awaited.get(&(key.clone(), *id)), Some(None)) {
+                self.send(key, &ToAgent::End { id: *id })?;
+            }
+        }
+        match self.collect(asked, Instant::now() + PATIENCE, &mut |_, _| {})? {
+            Some(_) => Ok(()),
+            None => Err(too_long(&self.silent(asked))),
+        }
     }
 
     /// Ends such a load, and waits until it has.
@@ -231,9 +259,14 @@ impl<'i> AgentPool<'i> {
         on_heard: OnHeard<'_>,
     ) -> Result<Vec<FromAgent>, TrialStop> {
         let asked = self.begin(requests)?;
-        match self.collect(&asked, deadline, on_heard)? {
-            Some(answers) => Ok(answers),
-            None => Err(too_long(&self.silent(&asked))),
+        match self.collect(&asked, deadline, on_heard) {
+            Ok(Some(answers)) => Ok(answers),
+            Ok(None) => Err(too_long(&self.silent(&asked))),
+            Err(stop) => {
+                // Nobody wants to know any more.
+                asked.0.iter().for_each(|one| drop(self.awaited.remove(one)));
+                Err(stop)
+            }
         }
     }
 
@@ -355,6 +388,9 @@ impl<'i> AgentPool<'i> {
         loop {
             if self.interruptible && self.interrupt.load(Ordering::Acquire) {
                 return Err(TrialStop::Interrupted);
+            }
+            if self.skippable && self.skip.load(Ordering::Acquire) {
+                return Err(TrialStop::Skipped);
             }
             let left = deadline.saturating_duration_since(Instant::now());
             let incoming = match self.queue.recv_timeout(left.min(INTERRUPT_POLL)) {

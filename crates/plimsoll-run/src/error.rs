@@ -88,6 +88,9 @@ pub enum TrialStop {
     /// The user wants it to end.
     #[error("interrupted")]
     Interrupted,
+    /// The user wants the phase to end that is under way; the trial goes on.
+    #[error("skipped")]
+    Skipped,
     /// Something happened that makes the trial worthless; the next may be better.
     #[error("{}", .0.what)]
     Fault(Fault),

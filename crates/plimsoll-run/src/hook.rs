@@ -17,7 +17,10 @@ impl<'t> Trial<'t> {
             self.hooks_of_hosts(HookMoment::BeforeEach)?;
         }
         let prepared = self.hooks_of_phase(phase, HookMoment::Prepare, None);
-        let done = prepared.and_then(|()| self.phase(phase));
+        let done = prepared.and_then(|()| {
+            let done = self.phase(phase);
+            self.unless_skipped(done)
+        });
         let cleaned = self.cleaning_up(|trial| trial.hooks_of_phase(phase, HookMoment::Cleanup, None));
         done.and(cleaned)?;
         if runs_load { self.hooks_of_hosts(HookMoment::AfterEach) } else { Ok(()) }

@@ -28,22 +28,33 @@ impl<'t> Trial<'t> {
         for &rung in &remedies.ladder {
             self.observer.on(&Event::Remedy { rung });
             self.begin(rung.name(), PhaseKind::Remedy, Some(rung));
-            if let Some(note) = self.apply(rung, remedies)? {
-                self.current().notes.push(note);
-                self.end()?;
-                continue;
-            }
-            let limit = Instant::now() + PHASE_LIMIT;
-            // What was just started or made anew warms up first, in a slice that is not kept.
-            self.slices(&loads, &Extent::just(1), limit)?;
-            self.current().slices.clear();
-            self.slices(&loads, &extent, limit)?;
-            self.end()?;
-            if self.judge.last_rung_restored(self.plan, &self.record) {
+            let climbed = self.rung(rung, remedies, &loads, &extent);
+            self.unless_skipped(climbed)?;
+            let counts = self.record.faults.is_empty();
+            if !counts || self.judge.last_rung_restored(self.plan, &self.record) {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn rung(
+        &mut self,
+        rung: Rung,
+        remedies: &Remedies,
+        loads: &[String],
+        extent: &Extent,
+    ) -> Result<(), TrialStop> {
+        if let Some(note) = self.apply(rung, remedies)? {
+            self.current().notes.push(note);
+            return self.end();
+        }
+        let limit = Instant::now() + PHASE_LIMIT;
+        // What was just started or made anew warms up first, in a slice that is not kept.
+        self.slices(loads, &Extent::just(1), limit)?;
+        self.current().slices.clear();
+        self.slices(loads, extent, limit)?;
+        self.end()
     }
 
     /// Does what a rung says; a note where it cannot be done here.
@@ -51,7 +62,9 @@ impl<'t> Trial<'t> {
         let experiment = self.experiment;
         let host = &experiment.services[&remedies.service].on;
         match rung {
-            Rung::WaitLonger => self.agents.idle(Instant::now() + remedies.wait.0)?,
+            Rung::WaitLonger => {
+                self.skippable(|trial| trial.agents.idle(Instant::now() + remedies.wait.0))?
+            }
             Rung::RestartService => {
                 for arm in self.arms() {
                     let (deployment, agents) = self.deployment_and_agents(arm);

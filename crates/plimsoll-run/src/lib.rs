@@ -22,6 +22,7 @@ mod phase;
 mod recorded;
 mod run;
 mod schedule;
+mod skip;
 mod standstill;
 mod step;
 mod trial;

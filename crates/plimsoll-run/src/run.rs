@@ -53,6 +53,8 @@ pub struct Run<'r> {
     pub interrupt: &'r AtomicBool,
     /// Set when the user wants it to end after the trial that is under way.
     pub last_trial: &'r AtomicBool,
+    /// Set when the user wants the phase that is under way to end now. The trial goes on, and is not counted.
+    pub skip: &'r AtomicBool,
     /// When to end.
     pub limits: Limits,
 }
@@ -81,7 +83,7 @@ impl Run<'_> {
         entry.elapsed = before + start.elapsed();
         let (status, error) = match stop {
             Ok(()) => (RunStatus::Complete, None),
-            Err(TrialStop::Interrupted) => (RunStatus::Interrupted, None),
+            Err(TrialStop::Interrupted | TrialStop::Skipped) => (RunStatus::Interrupted, None),
             Err(TrialStop::Fault(_)) => (RunStatus::Failed, None),
             Err(TrialStop::Error(error)) => (RunStatus::Failed, Some(error)),
         };
@@ -135,6 +137,7 @@ impl Run<'_> {
                 store: self.store,
                 run: &entry.id,
                 interrupt: self.interrupt,
+                skip: self.skip,
                 observer,
             };
             let over = trial::carry_out(&mut around, &self.plan.cells[cell], place);

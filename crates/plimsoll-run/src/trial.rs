@@ -30,6 +30,7 @@ pub(crate) struct Surroundings<'r> {
     pub(crate) store: &'r Store,
     pub(crate) run: &'r str,
     pub(crate) interrupt: &'r AtomicBool,
+    pub(crate) skip: &'r AtomicBool,
     pub(crate) observer: &'r mut dyn Observer,
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn carry_out(around: &mut Surroundings<'_>, cell: &Cell, place: Place
         run: around.run,
         observer: &mut *around.observer,
         random: place.random,
-        agents: AgentPool::new(around.interrupt),
+        agents: AgentPool::new(around.interrupt, around.skip),
         deployments: Vec::new(),
         settings: None,
         record: TrialRecord {
@@ -140,7 +141,12 @@ impl<'t> Trial<'t> {
         self.ask_links()?;
         self.profile_exactly()?;
         self.describe_guests()?;
-        if remedies && experiment.remedies.is_some() && self.judge.calls_for_remedies(self.plan, &self.record)
+        // Of a trial that is not counted nobody can tell whether the figure came back.
+        let counts = self.record.faults.is_empty();
+        if remedies
+            && counts
+            && experiment.remedies.is_some()
+            && self.judge.calls_for_remedies(self.plan, &self.record)
         {
             self.climb()?;
         }
@@ -258,6 +264,8 @@ impl<'t> Trial<'t> {
     }
 
     pub(crate) fn begin(&mut self, name: &str, kind: PhaseKind, rung: Option<Rung>) {
+        // What was asked before is of no phase that is to come.
+        self.agents.skips();
         self.observer.on(&Event::PhaseStarted { name, kind, cycle: self.cycle, cycles: self.cycles });
         let start_ns = self.now_ns();
         self.record.phases.push(PhaseRecord {

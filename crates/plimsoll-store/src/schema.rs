@@ -262,10 +262,13 @@ pub(crate) const LIKE: &str = "
 select id from runs where experiment = ?1 and status = 'complete'
 order by source = ?2 and settings = ?3 desc, started_unix_s desc, rowid desc limit 1";
 
-/// How long the phases of a run took, in nanoseconds: those of all trials, in order.
+/// How long the phases of a run took, in nanoseconds: those of all trials that went as they should, in order.
 pub(crate) const PHASE_TIMES: &str = "
 select name, json_extract(record, '$.kind'), json_extract(record, '$.end_ns') - json_extract(record, '$.start_ns')
-from phases where run = ?1 order by trial, ordinal";
+from phases where run = ?1 and not exists (
+    select 1 from trials
+    where trials.run = phases.run and trials.number = phases.trial and json_array_length(trials.record, '$.faults') > 0
+) order by trial, ordinal";
 
 /// How long the set-up and the teardown of a trial took in a run, in microseconds.
 pub(crate) const AROUND: &str = "

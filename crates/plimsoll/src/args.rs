@@ -175,8 +175,21 @@ pub struct PlanArgs {
     pub files: BTreeMap<String, String>,
 }
 
+/// What keys do while a run uses the whole screen.
+const KEYS: &str = "\
+Keys while it uses the whole screen of a terminal:
+  q    end the run now; --resume goes on with it. Ctrl-C does the same
+  e    end it after the trial that is under way; again: do not
+  s s  skip the phase that is under way. The trial goes on, so that its other phases can be
+       seen, and is not counted: what it measured is not what was asked for
+  o    open the report of the trials so far after this one, with $BROWSER or xdg-open; over
+       ssh, under sudo and without a desktop its path is shown. Again: now, which may disturb
+       what is being measured
+  ?    show the keys";
+
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = KEYS)]
 pub struct RunArgs {
     /// An experiment file, or the name of a shipped one.
     #[arg(required_unless_present = "resume")]

@@ -45,6 +45,11 @@ impl Page {
         Ok(page)
     }
 
+    /// Whether it is a pipe or a device, which takes what is written and gives nothing back.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.is_stream
+    }
+
     /// Writes the page, all of it or nothing.
     pub(crate) fn write(
         &self,

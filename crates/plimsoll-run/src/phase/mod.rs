@@ -56,6 +56,10 @@ impl<'t> Trial<'t> {
         let extent = Extent::of(phase, self.experiment);
         self.schedule(phase, self.taking_part(phase));
         let measured = self.slices(loads, &extent, deadline(phase)).and_then(|()| self.schedule_is_over());
+        if matches!(measured, Err(TrialStop::Skipped)) {
+            self.end_capture(captures)?;
+            return measured;
+        }
         self.stop_background(measured)?;
         self.end_capture(captures)?;
         self.deep(&phase.name)?;
@@ -179,10 +183,19 @@ impl<'t> Trial<'t> {
         if let Some(profiler) = profiler {
             profiler.stop(arm);
         }
+        if matches!(answers, Err(TrialStop::Skipped))
+            && let Some(phase) = phase
+        {
+            self.hooks_of_phase(phase, HookMoment::AfterEach, Some(arm))?;
+        }
         let mut results = results(loads, &requests, answers?)?;
-        if let Some(sink) = phase.and_then(|phase| phase.until_delivered.as_ref()) {
+        if let Some((phase, sink)) = phase.and_then(|phase| Some((phase, phase.until_delivered.as_ref()?))) {
             for result in &mut results {
-                self.deliver(arm, sink, result, deadline)?;
+                let delivered = self.skippable(|trial| trial.deliver(arm, sink, result, deadline));
+                if matches!(delivered, Err(TrialStop::Skipped)) {
+                    self.hooks_of_phase(phase, HookMoment::AfterEach, Some(arm))?;
+                }
+                delivered?;
             }
         }
         let after = self.snapshots(&hosts, false)?;

@@ -21,7 +21,7 @@ impl Trial<'_> {
             let Some(probe) = next.and_then(|rate| whole.at_rate(rate)) else { break };
             let slices = self.slice(Arm::Treatment, number, &[(search.load.clone(), probe)], limit)?;
             self.current().slices.extend(slices);
-            self.agents.idle(Instant::now() + search.rest.0)?;
+            self.skippable(|trial| trial.agents.idle(Instant::now() + search.rest.0))?;
         }
         self.end()
     }

@@ -15,13 +15,13 @@ impl Trial<'_> {
     /// Waits until the hosts have come to rest.
     pub(crate) fn settle(&mut self, phase: &Phase, settle: &Settle) -> Result<(), TrialStop> {
         self.begin(&phase.name, PhaseKind::Settle, None);
-        self.agents.idle(Instant::now() + settle.at_least.0)?;
+        self.skippable(|trial| trial.agents.idle(Instant::now() + settle.at_least.0))?;
         let limit = phase.at_most.map_or(PHASE_LIMIT, |most| most.0);
         if let Some(sink) = &settle.delivered {
-            self.wait_for_mail(sink, limit)?;
+            self.skippable(|trial| trial.wait_for_mail(sink, limit))?;
         }
         if let Some(host) = &settle.drained {
-            self.drain(host, settle.time_wait, limit)?;
+            self.skippable(|trial| trial.drain(host, settle.time_wait, limit))?;
         }
         self.end()
     }

@@ -22,7 +22,7 @@ impl Trial<'_> {
             if in_a_row >= watch.windows || due >= start + watch.give_up.0 {
                 break;
             }
-            self.agents.idle(due)?;
+            self.skippable(|trial| trial.agents.idle(due))?;
             self.round(&[(watch.load.clone(), part.clone())], number, Instant::now() + PHASE_LIMIT)?;
             in_a_row = if self.window_passes(number, &baseline) { in_a_row + 1 } else { 0 };
         }

@@ -26,6 +26,10 @@ impl<'t> Trial<'t> {
         self.begin(&phase.name, PhaseKind::Act, None);
         let deadline = deadline(phase);
         for action in actions.iter().filter(|action| !action.skip) {
+            // A step is not left half done.
+            if self.agents.skips() {
+                return Err(TrialStop::Skipped);
+            }
             self.carry_out(action, &self.taking_part(phase), deadline)?;
         }
         self.end()
@@ -106,8 +110,17 @@ impl<'t> Trial<'t> {
                     observer.on(&Event::Sampled { arm: key.arm, host: &key.host, samples });
                 }
             };
-            if let Some(answers) = self.agents.collect(&asked, until, &mut tell)? {
-                return Ok(answers);
+            let before = self.agents.may_be_skipped(true);
+            let collected = self.agents.collect(&asked, until, &mut tell);
+            self.agents.may_be_skipped(before);
+            match collected {
+                Ok(Some(answers)) => return Ok(answers),
+                Err(TrialStop::Skipped) => {
+                    self.agents.cut_short(&asked)?;
+                    return Err(TrialStop::Skipped);
+                }
+                Err(stop) => return Err(stop),
+                Ok(None) => {}
             }
             match due {
                 Some(due) if due <= deadline => self.next_step()?,

@@ -23,6 +23,8 @@ pub(crate) struct FakeProvider {
     rigs: Arc<Mutex<usize>>,
     /// The service dies when a load of this name is to run.
     pub(crate) dies_at: Option<&'static str>,
+    /// A load of this name goes on until it is told to end.
+    pub(crate) lasting: Option<&'static str>,
 }
 
 impl FakeProvider {
@@ -148,6 +150,9 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                     Some(open) => format!("run {} at {}/s", load.name, open.rate),
                     None => format!("run {} {connections}", load.name),
                 });
+                if provider.lasting == Some(load.name.as_str()) {
+                    continue;
+                }
                 if provider.dies_at == Some(load.name.as_str()) {
                     FromAgent::Died { id: service, how: "exit status 1".into(), stderr: "out of luck".into() }
                 } else {
@@ -189,7 +194,10 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                 say(action.describe());
                 FromAgent::Acted { id, note: "as told".into() }
             }
-            ToAgent::End { id } => FromAgent::Finished { id, result: Box::default() },
+            ToAgent::End { id } => {
+                say("end".into());
+                FromAgent::Finished { id, result: Box::default() }
+            }
             ToAgent::Inventory(id) => FromAgent::Inventory(id, serde_json::json!({})),
             ToAgent::LastWords { id, .. } => FromAgent::LastWords { id, text: "no words".into() },
             ToAgent::FlushCaches { id } | ToAgent::Reach { id, .. } => FromAgent::Done { id },

@@ -1,6 +1,7 @@
 //! How trials are carried out, on hosts that are threads.
 
 mod fake;
+mod skipped;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -164,6 +165,7 @@ struct Lab {
     provider: FakeProvider,
     interrupt: AtomicBool,
     last_trial: AtomicBool,
+    skip: AtomicBool,
 }
 
 impl Lab {
@@ -179,6 +181,7 @@ impl Lab {
             provider: FakeProvider::default(),
             interrupt: AtomicBool::new(false),
             last_trial: AtomicBool::new(false),
+            skip: AtomicBool::new(false),
         }
     }
 
@@ -217,6 +220,7 @@ impl Lab {
             store,
             interrupt,
             last_trial: &self.last_trial,
+            skip: &self.skip,
             limits,
         }
         .carry_out(entry, &mut observer)

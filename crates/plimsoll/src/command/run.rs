@@ -33,7 +33,7 @@ use crate::page::Page;
 use crate::profiler::Profiler;
 use crate::progress::forecast::Estimate;
 use crate::progress::lines::{Lines, Written};
-use crate::progress::{Ends, Progress, Telling};
+use crate::progress::{Ends, Progress, ReportSoFar, Telling};
 use crate::shipped::Source;
 use crate::{captures, command, effects, messages, shipped, state};
 
@@ -122,6 +122,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         store,
         interrupt,
         last_trial: &ends.after_trial,
+        skip: &ends.phase,
         limits,
     };
     let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
@@ -137,7 +138,9 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         messages::note(Estimate::of(plan, earlier.as_ref()));
     }
     let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
-    let mut progress = Progress::begin(plan, &entry, earlier, &telling, &ends, store.under_way_file(&id));
+    let report = report_so_far(store, &id, &path, bundle(args));
+    let mut progress =
+        Progress::begin(plan, &entry, earlier, &telling, &ends, report, store.under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
     let mut others = OtherProcesses::behind(&mut written);
@@ -173,6 +176,31 @@ fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+/// The page as it is while the run goes on. It is written by another thread than the one that carries the run out, which has the file of runs for itself.
+fn report_so_far(store: &Store, run: &str, path: &Path, bundle: Bundle) -> ReportSoFar {
+    let (file, id, place) = (store.path().to_owned(), run.to_owned(), path.to_owned());
+    let write = move || {
+        let store = Store::open_to_read(&file)?;
+        let (plan, report, trials) = show::load(&store, &id)?;
+        if bundle == Bundle::Beside {
+            state::keep_bundle(&place)?;
+        }
+        let failed = |error| Failure::io("write", &place, &error);
+        let page = Page::at(&place).map_err(failed)?;
+        if page.is_stream() {
+            return Ok(false);
+        }
+        page.write(|out| show::page(out, &store, &plan, &report, &trials, bundle)).map_err(failed)?;
+        Ok(true)
+    };
+    ReportSoFar::new(run, path, Box::new(write))
+}
+
+/// A page that was asked for at a place of its own stands alone.
+fn bundle(args: &RunArgs) -> Bundle {
+    if args.html.is_some() { Bundle::Inside } else { Bundle::Beside }
 }
 
 /// How often a line says that the run goes on, where there is no terminal.
@@ -281,7 +309,7 @@ fn tell(
         Some(lines) => lines.end(report),
         None => show::print(args.format, store, plan, report, trials),
     }?;
-    let bundle = if args.html.is_some() { Bundle::Inside } else { Bundle::Beside };
+    let bundle = bundle(args);
     if bundle == Bundle::Beside {
         state::keep_bundle(path)?;
     }

@@ -4,12 +4,13 @@ pub(crate) mod forecast;
 mod heartbeat;
 pub(crate) mod lines;
 mod live;
+mod report;
 mod shared;
 mod spark;
 mod view;
 
 use std::io::{self, IsTerminal};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,17 +23,20 @@ use crate::output::LiveLine;
 
 use heartbeat::Heartbeat;
 use live::Screen;
+pub(crate) use report::ReportSoFar;
 use shared::Shared;
 pub(crate) use spark::spark;
 use view::View;
 
-/// What ends a run before its time.
+/// What ends a run, or a phase of it, before its time.
 #[derive(Clone, Default)]
 pub(crate) struct Ends {
     /// Set when it is to end at once.
     pub(crate) now: Arc<AtomicBool>,
     /// Set when it is to end after the trial that is under way.
     pub(crate) after_trial: Arc<AtomicBool>,
+    /// Set when the phase that is under way is to end at once.
+    pub(crate) phase: Arc<AtomicBool>,
 }
 
 /// How progress is to be told.
@@ -54,6 +58,7 @@ enum Outlet {
 pub(crate) struct Progress {
     view: Arc<Mutex<View>>,
     outlet: Outlet,
+    report: Arc<ReportSoFar>,
     _shared: Shared,
 }
 
@@ -64,13 +69,15 @@ impl Progress {
         earlier: Option<Times>,
         telling: &Telling,
         ends: &Ends,
+        report: ReportSoFar,
         file: UnderWayFile,
     ) -> Self {
         let view = Arc::new(Mutex::new(View::new(plan, entry, earlier)));
+        let report = Arc::new(report);
         let shared = Shared::start(&view, file);
         let outlet = if messages::is_quiet() {
             Outlet::Nobody
-        } else if let Some(screen) = telling.live.then(|| Screen::open(&view, ends)).flatten() {
+        } else if let Some(screen) = telling.live.then(|| Screen::open(&view, ends, &report)).flatten() {
             Outlet::Screen(screen)
         } else if io::stderr().is_terminal() {
             let line = LiveLine::new(Some(Duration::from_millis(200)));
@@ -79,7 +86,7 @@ impl Progress {
         } else {
             telling.heartbeat.map_or(Outlet::Nobody, |every| Outlet::Log(Heartbeat::start(&view, every)))
         };
-        Self { view, outlet, _shared: shared }
+        Self { view, outlet, report, _shared: shared }
     }
 
     /// Takes away what was drawn. What went wrong meanwhile is said again where it would be gone with the screen.
@@ -106,6 +113,12 @@ impl Observer for Progress {
                 line.say(&said);
             }
             line.show(&view.in_a_line());
+        }
+        // Between two trials nothing is measured that it could disturb.
+        if matches!(event, Event::TrialEnded { .. }) && self.report.wanted.swap(false, Ordering::AcqRel) {
+            drop(view);
+            let told = self.report.open();
+            lock(&self.view).say(told, true);
         }
     }
 }

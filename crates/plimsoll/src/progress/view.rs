@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{LoadFacts, Metric, cpus};
-use plimsoll_model::observation::{Arm, PhaseKind, Progress, Sample, Slice};
+use plimsoll_model::observation::{Arm, FaultKind, PhaseKind, Progress, Sample, Slice};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::verdict::Verdict;
 use plimsoll_report::seconds;
@@ -37,6 +37,8 @@ pub(super) struct View {
     pub(super) phase: Option<Running>,
     /// How long the phases took that are over in this trial.
     pub(super) over: Vec<Duration>,
+    /// Whether the phase that is ending was skipped.
+    skipped: bool,
     pub(super) rigs: BTreeMap<Arm, Rig>,
     pub(super) cpus: BTreeMap<String, Cpu>,
     pub(super) verdicts: Vec<Verdict>,
@@ -109,6 +111,7 @@ impl View {
             forecast: Forecast::new(plan, earlier),
             phase: None,
             over: Vec::new(),
+            skipped: false,
             rigs: BTreeMap::new(),
             cpus: BTreeMap::new(),
             verdicts: Vec::new(),
@@ -152,7 +155,9 @@ impl View {
             }
             Event::PhaseEnded { phase } => {
                 let took = Duration::from_nanos(phase.end_ns - phase.start_ns);
-                self.forecast.phase_ended(&phase.name, phase.kind, took);
+                // One that was skipped tells nothing of the next.
+                let whole = (!std::mem::take(&mut self.skipped)).then_some(took);
+                self.forecast.phase_ended(&phase.name, phase.kind, whole);
                 self.over.push(took);
                 self.detail.clear();
             }
@@ -161,6 +166,7 @@ impl View {
                 return Some(self.say(format!("not recovered; trying: {what}"), true));
             }
             Event::Fault { fault } => {
+                self.skipped = fault.kind == FaultKind::Skipped;
                 return Some(self.say(format!("in {}: {}", fault.phase, fault.what), true));
             }
             Event::TrialEnded { trial } => {
@@ -172,7 +178,7 @@ impl View {
         None
     }
 
-    fn say(&mut self, text: String, matters: bool) -> String {
+    pub(super) fn say(&mut self, text: String, matters: bool) -> String {
         if self.lines.len() == LINES {
             self.lines.pop_front();
         }
@@ -303,8 +309,68 @@ fn keep(series: &mut VecDeque<f64>, value: f64) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use plimsoll_model::plan::Settings;
+    use plimsoll_model::report::RunStatus;
+    use plimsoll_model::verdict::{Interval, Outcome};
+
     use super::*;
+
+    /// A run with a phase under way.
+    pub(in crate::progress) fn view() -> View {
+        let source = crate::shipped::find("flood-relay").unwrap();
+        let plan = Plan::read("flood-relay", &source.text, &Settings::default()).unwrap();
+        let entry = RunEntry {
+            id: "abcdefgh".into(),
+            experiment: "flood-relay".into(),
+            source: source.text,
+            settings: serde_json::Value::Null,
+            seed: 1,
+            started_unix_s: 0,
+            elapsed: Duration::ZERO,
+            status: RunStatus::Running,
+            notes: Vec::new(),
+        };
+        let mut view = View::new(&plan, &entry, None);
+        view.take(&Event::TrialStarted { number: 2, of: 9 });
+        view.take(&Event::PhaseStarted { name: "flood", kind: PhaseKind::Drive, cycle: 2, cycles: 4 });
+        for arm in [Arm::Treatment, Arm::Control] {
+            for rate in [2000.0, 12_345_678.0, 8_765.4] {
+                let progress = Progress { done: 500, of: Some(1000), errors: 3, rate };
+                view.take(&Event::Progress { arm, progress: &progress });
+            }
+        }
+        let sample = |s: u64| Sample {
+            at_ns: s * 1_000_000_000,
+            values: BTreeMap::from(
+                [("user", 60.0), ("softirq", 20.0), ("idle", 20.0)]
+                    .map(|(kind, value)| (format!("machine.stat.cpu.{kind}"), value * s as f64)),
+            ),
+        };
+        view.take(&Event::Sampled {
+            arm: Arm::Treatment,
+            host: "server",
+            samples: &[sample(1), sample(2), sample(3)],
+        });
+        let verdict = Verdict {
+            estimate: Some(0.9345),
+            interval: Some(Interval(0.91, 0.96)),
+            ..Verdict::bare(
+                "recovery",
+                "connections_per_second",
+                Outcome::Undecided,
+                3,
+                "the interval holds both",
+            )
+        };
+        view.take(&Event::Judged { verdicts: &[verdict] });
+        view
+    }
+
+    /// Something that happens to a view that is shared.
+    pub(in crate::progress) fn with(view: &std::sync::Mutex<View>, happens: impl FnOnce(&mut View)) {
+        happens(&mut crate::progress::lock(view));
+    }
 
     #[test]
     fn cpu_time_is_told_by_kind_though_samples_hold_only_what_is_new() {

@@ -120,6 +120,9 @@ fn a_terminal_of_any_width_shows_phases_rates_and_cpus_while_they_come() {
         {
             assert!(screen.contains(text), "`{text}` at {columns} columns:\n{screen}");
         }
+        for key in ["q end", "e end after", "s skip", "o ", "? help"] {
+            assert!(screen.contains(key), "no key `{key}` at {columns} columns:\n{screen}");
+        }
         let screen = terminal.wait_for("% CPU");
         assert!(screen.lines().all(|line| line.chars().count() <= columns as usize), "{screen}");
         terminal.press("?");
@@ -142,6 +145,35 @@ fn the_key_e_ends_a_run_after_its_trial_which_is_stored_whole() {
     let store = lab.path("runs.sqlite").display().to_string();
     let report = lab.plimsoll(&["show", "--store", &store, "--format", "json"]).json();
     assert_eq!(report["trials"].as_array().map(Vec::len), Some(1), "{report}");
+}
+
+#[test]
+fn the_key_s_skips_a_phase_whose_trial_is_not_counted_and_o_opens_the_report_after_it() {
+    let lab = Lab::new();
+    let opened = lab.path("opened.html");
+    let browser = format!("env -u SUDO_UID BROWSER='cp %s {}' ", opened.display());
+    let terminal = Terminal::start(&lab, 100, &(browser + &run(&lab, "")));
+    terminal.wait_for("▶ baseline");
+    terminal.press("s");
+    terminal.wait_for("s again skips baseline: this trial will not be counted");
+    terminal.press("s");
+    terminal.wait_for("▶ after");
+    terminal.press("o");
+    terminal.wait_for("report after this trial");
+    assert!(!opened.exists(), "nothing is measured by then");
+    let screen = terminal.wait_for("the report so far was given to cp");
+    assert!(screen.contains("it was skipped by hand after"), "{screen}");
+    let page = std::fs::read_to_string(&opened).expect("a page");
+    assert!(page.contains("is not counted"), "{page}");
+    let screen = terminal.wait_for("exit status");
+    assert!(terminal.is_given_back(), "{screen}");
+    let store = lab.path("runs.sqlite").display().to_string();
+    let report = lab.plimsoll(&["show", "--store", &store, "--format", "json"]).json();
+    let fault = &report["trials"][0]["faults"][0];
+    assert_eq!((&fault["kind"], &fault["phase"]), (&"skipped".into(), &"baseline".into()), "{report}");
+    assert_eq!(report["trials"][1]["faults"], serde_json::json!([]));
+    assert_eq!(report["verdicts"][0]["n"], 1, "{report}");
+    lab.plimsoll(&["show", "--store", &store]).prints("Trial 1 is not counted: of its phase baseline");
 }
 
 #[test]

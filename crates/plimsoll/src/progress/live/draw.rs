@@ -11,14 +11,18 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
-use super::Choice;
+use super::{Choice, Skip};
 use crate::output::full_screen::cut;
 use crate::progress::spark;
 use crate::progress::view::{CPU_KINDS, View};
 
 /// From so many columns on phases stand beside figures.
 const TWO_COLUMNS: u16 = 100;
-const KEYS: &str = "q end now   e end after this trial   ? help";
+/// The keys, in full and where there is little room.
+const KEYS: [&str; 2] = [
+    "q end now   e end after this trial   s skip this phase   o open the report   ? help",
+    "q end  e end after trial  s skip phase  o report  ? help",
+];
 
 struct Styles {
     title: Style,
@@ -58,16 +62,39 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, choice: Choice, colour: b
     body(frame, view, &styles, rows[1]);
     section(frame, "What the judge would say", judge, &styles, rows[2]);
     happened(frame, view, &styles, rows[3]);
-    let keys = match choice {
-        Choice { ending: true, .. } => {
-            "ending: the hosts are taken down; Ctrl-C once more does not wait".to_owned()
-        }
-        Choice { after_trial: true, .. } => format!("ends after this trial (e takes it back)   {KEYS}"),
-        _ => KEYS.to_owned(),
-    };
+    let keys = footer(view, choice, usize::from(area.width));
     frame.render_widget(Paragraph::new(Line::styled(keys, styles.quiet)), rows[4]);
     if choice.help {
         help(frame, area);
+    }
+}
+
+/// What was chosen, else the keys; no key is cut off.
+fn footer(view: &View, choice: Choice, width: usize) -> String {
+    let phase = view.phase.as_ref().map_or("the phase", |phase| phase.name.as_str());
+    let asked = |begin: &str, end: &str| {
+        let room = width.saturating_sub(begin.chars().count() + end.chars().count());
+        format!("{begin}{}{end}", cut(phase, room))
+    };
+    let chosen = match choice {
+        Choice { ending: true, .. } => {
+            return cut("ending: the hosts are taken down; Ctrl-C again does not wait", width);
+        }
+        Choice { skip: Skip::Sure, .. } => return asked("skipping ", "; what it is doing comes to its end"),
+        Choice { skip: Skip::Asked, .. } => {
+            return asked("s again skips ", ": this trial will not be counted");
+        }
+        Choice { report: true, .. } if view.trials_done > 0 => {
+            return cut("report after this trial (o: now, may disturb; Esc: no)", width);
+        }
+        Choice { report: true, .. } => "report after this trial (o: no)   ",
+        Choice { after_trial: true, .. } => "ends after this trial (e takes it back)   ",
+        _ => "",
+    };
+    let fits = |keys: &&&str| chosen.chars().count() + keys.chars().count() <= width;
+    match KEYS.iter().find(fits) {
+        Some(keys) => format!("{chosen}{keys}"),
+        None => cut(chosen.trim_end(), width),
     }
 }
 
@@ -256,13 +283,17 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
         "q       end the run now; what is measured is kept, and",
         "        `plimsoll run --resume` goes on with it",
         "Ctrl-C  the same; pressed twice, wait for nothing",
-        "e       end it after this trial",
+        "e       end it after this trial; again: do not",
+        "s s     skip the phase under way: the trial goes on, and is not",
+        "        counted, since what it measures is not what was asked",
+        "o       open the report of the trials so far after this one;",
+        "        again: now, which may disturb what is being measured",
         "?       this help; Esc closes it",
         "",
         "Bars: the newest value is at the right; a full bar is the",
         "greatest that is shown. ▶ is the phase that is under way.",
     ];
-    let (width, height) = (62.min(area.width), 10.min(area.height));
+    let (width, height) = (66.min(area.width), 14.min(area.height));
     let place =
         Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
@@ -279,66 +310,11 @@ fn told(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use plimsoll_model::observation::{PhaseKind, Progress, Sample};
-    use plimsoll_model::plan::{Plan, Settings};
-    use plimsoll_model::verdict::{Outcome, Verdict};
-    use plimsoll_run::Event;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
     use super::*;
-
-    fn view() -> View {
-        let source = crate::shipped::find("flood-relay").unwrap();
-        let plan = Plan::read("flood-relay", &source.text, &Settings::default()).unwrap();
-        let entry = plimsoll_store::RunEntry {
-            id: "abcdefgh".into(),
-            experiment: "flood-relay".into(),
-            source: source.text,
-            settings: serde_json::Value::Null,
-            seed: 1,
-            started_unix_s: 0,
-            elapsed: Duration::ZERO,
-            status: plimsoll_model::report::RunStatus::Running,
-            notes: Vec::new(),
-        };
-        let mut view = View::new(&plan, &entry, None);
-        view.take(&Event::TrialStarted { number: 2, of: 9 });
-        view.take(&Event::PhaseStarted { name: "flood", kind: PhaseKind::Drive, cycle: 2, cycles: 4 });
-        for arm in [Arm::Treatment, Arm::Control] {
-            for rate in [2000.0, 12_345_678.0, 8_765.4] {
-                let progress = Progress { done: 500, of: Some(1000), errors: 3, rate };
-                view.take(&Event::Progress { arm, progress: &progress });
-            }
-        }
-        let sample = |s: u64| Sample {
-            at_ns: s * 1_000_000_000,
-            values: BTreeMap::from(
-                [("user", 60.0), ("softirq", 20.0), ("idle", 20.0)]
-                    .map(|(kind, value)| (format!("machine.stat.cpu.{kind}"), value * s as f64)),
-            ),
-        };
-        view.take(&Event::Sampled {
-            arm: Arm::Treatment,
-            host: "server",
-            samples: &[sample(1), sample(2), sample(3)],
-        });
-        let verdict = Verdict {
-            estimate: Some(0.9345),
-            interval: Some(plimsoll_model::verdict::Interval(0.91, 0.96)),
-            ..Verdict::bare(
-                "recovery",
-                "connections_per_second",
-                Outcome::Undecided,
-                3,
-                "the interval holds both",
-            )
-        };
-        view.take(&Event::Judged { verdicts: &[verdict] });
-        view
-    }
+    use crate::progress::view::tests::view;
 
     fn shown(width: u16, height: u16, choice: Choice) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -372,6 +348,34 @@ mod tests {
         assert!(ends(Choice { after_trial: true, ..Choice::default() }).contains("ends after this trial"));
         assert!(ends(Choice { ending: true, ..Choice::default() }).contains("taken down"));
         assert!(ends(Choice { help: true, ..Choice::default() }).contains("goes on with it"));
+        let skip = |skip| ends(Choice { skip, ..Choice::default() });
+        assert!(skip(Skip::Asked).contains("s again skips flood: this trial will not be counted"));
+        assert!(skip(Skip::Sure).contains("skipping flood"));
+        assert!(ends(Choice { report: true, ..Choice::default() }).contains("report after this trial"));
+    }
+
+    #[test]
+    fn each_width_shows_every_key_and_what_was_chosen() {
+        let mut view = view();
+        for width in [60, 80, 120, 200] {
+            for key in ["q end", "e end after", "s skip", "o ", "? help"] {
+                let keys = footer(&view, Choice::default(), width);
+                assert!(keys.contains(key) && keys.chars().count() <= width, "`{key}` at {width}: {keys}");
+            }
+            let of = |view: &View, choice| {
+                let told = footer(view, choice, width);
+                assert!(told.chars().count() <= width, "{told}");
+                told
+            };
+            let skip = Choice { skip: Skip::Asked, ..Choice::default() };
+            assert!(of(&view, skip).ends_with("this trial will not be counted"));
+            assert!(of(&view, Choice { after_trial: true, ..Choice::default() }).contains("e takes it back"));
+            let report = Choice { report: true, ..Choice::default() };
+            assert!(of(&view, report).contains("o: no)"));
+            view.trials_done = 1;
+            assert!(of(&view, report).contains("Esc: no"));
+            view.trials_done = 0;
+        }
     }
 
     #[test]
