@@ -1,6 +1,8 @@
 //! Simulated years of machines, made by another program (`tests/weeks/years.py`): what is told of them, when, and what of it is false.
 //!
-//!     cargo run --release -p plimsoll-judge --example years DAYS SEED...
+//!     cargo run --release -p plimsoll-judge --example years DAYS SEED... [still] [SERIES...]
+//!
+//! With `still` nothing happens to the machines, so that each message is false; series that are named are looked at alone.
 
 use plimsoll_model::weeks::News;
 
@@ -8,13 +10,16 @@ use plimsoll_model::weeks::News;
 mod simulated;
 
 fn main() {
-    let numbers: Vec<u32> =
-        std::env::args().skip(1).map(|word| word.parse().expect("DAYS SEED... are numbers")).collect();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u32> = words.iter().map_while(|word| word.parse().ok()).collect();
     let Some((days, seeds)) = numbers.split_first() else { panic!("DAYS SEED... were expected") };
+    let (still, only): (Vec<&String>, Vec<&String>) =
+        words[numbers.len()..].iter().partition(|word| *word == "still");
     let mut false_ones = Vec::new();
     for seed in seeds {
         let mut wrong = 0;
-        for told in simulated::machine(*seed, *days) {
+        let wanted = |series: &str| only.is_empty() || only.iter().any(|name| *name == series);
+        for told in simulated::machine(*seed, *days, !still.is_empty(), &wanted) {
             for message in &told.messages {
                 let what = match message.news {
                     News::Change { hour, before, after, .. } => {

@@ -58,15 +58,21 @@ pub(crate) struct Told {
     pub(crate) delays: Vec<Option<u64>>,
 }
 
-/// What is told of a machine.
-pub(crate) fn machine(seed: u32, days: u32) -> Vec<Told> {
+/// What is told of the series of a machine that are wanted; nothing happens to one that is still.
+pub(crate) fn machine(
+    seed: u32,
+    days: u32,
+    still: bool,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+) -> Vec<Told> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/weeks/years.py");
     let words = [seed.to_string(), days.to_string()];
-    let output = Command::new("/usr/bin/python3").arg("-B").arg(script).args(words).output();
+    let still = still.then_some("still");
+    let output = Command::new("/usr/bin/python3").arg("-B").arg(script).args(words).args(still).output();
     let output = output.expect("python3 starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let machine: Machine = serde_json::from_slice(&output.stdout).expect("a machine");
-    machine.series.par_iter().map(told).collect()
+    machine.series.par_iter().filter(|series| wanted(&series.name)).map(told).collect()
 }
 
 fn told(series: &Series) -> Told {

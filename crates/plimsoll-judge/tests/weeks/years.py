@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes the hours of a simulated machine, with what truly happened to it, as JSON.
 
-    python3 years.py SEED DAYS
+    python3 years.py SEED DAYS [still]
 
 Made without a look at what judges it: hours that remember the one before (AR(1), heavy tails), office hours and lunch, backups by night, weekends,
 holidays that go like Sundays, odd hours, gaps, slow growth, and values rounded to what a kernel counts in. Cycles are factors in some series and add up in
-others. One series rises by 5 % for good; memory leaks until the owner runs out of it and is started again, mended. Nothing happens to the other ten.
+others. One series rises by 5 % for good; memory leaks until the owner runs out of it and is started again, mended. Nothing happens to the other ten, and to a
+machine that is still nothing at all.
 """
 
 import json
@@ -75,22 +76,24 @@ def change(one, of):
     one["hours"] = [value if value is None else of(hour, value) for hour, value in enumerate(one["hours"])]
 
 
-def machine(seed, days):
+def machine(seed, days, still):
     rng = random.Random(seed)
     holidays = {rng.randrange(days) for _ in range(max(1, days // 36))}
     of = lambda *about, **more: series(rng, days, holidays, *about, **more)
     cpu = of("cpu.busy", 0.3, 0.001, 0.35, 0.05, 0.3, 0.01)
     rises = rng.randrange(int(days * 0.35), int(days * 0.5)) * DAY + rng.randrange(DAY)
-    change(cpu, lambda hour, value: value * 1.05 if hour >= rises else value)
-    cpu["truth"].append({"kind": "step", "hour": rises, "rises": True})
+    if not still:
+        change(cpu, lambda hour, value: value * 1.05 if hour >= rises else value)
+        cpu["truth"].append({"kind": "step", "hour": rises, "rises": True})
     total = 16e9
     memory = of("memory.available", 0.6 * total, 4096, -0.04, -0.02, 0.4, 0.003, adds=True, alike=0.6)
     leaks = rng.randrange(int(days * 0.55), int(days * 0.65)) * DAY + rng.randrange(DAY)
     # In a short simulation it leaks faster, so that its end is in it.
     an_hour = total * 0.00075 * max(1.0, 150 / days)
     ends = leaks + int((0.6 - 0.08) * total / an_hour)
-    change(memory, lambda hour, value: value - an_hour * (hour - leaks) if leaks <= hour < ends else value)
-    memory["truth"].append({"kind": "leak", "hour": leaks, "ends": ends, "rises": False})
+    if not still:
+        change(memory, lambda hour, value: value - an_hour * (hour - leaks) if leaks <= hour < ends else value)
+        memory["truth"].append({"kind": "leak", "hour": leaks, "ends": ends, "rises": False})
     rest = [
         of("net.eth0.received", 2.5e6, 1, 0.6, 0.3, 0.2, 0.03, growth=0.1),
         of("net.eth0.sent", 9e6, 1, 0.7, 0.2, 0.15, 0.02),
@@ -111,4 +114,4 @@ def machine(seed, days):
 
 
 if __name__ == "__main__":
-    json.dump({"series": machine(int(sys.argv[1]), int(sys.argv[2]))}, sys.stdout)
+    json.dump({"series": machine(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] == ["still"])}, sys.stdout)
