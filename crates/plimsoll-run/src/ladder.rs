@@ -63,7 +63,7 @@ impl<'t> Trial<'t> {
         let host = &experiment.services[&remedies.service].on;
         match rung {
             Rung::WaitLonger => {
-                self.skippable(|trial| trial.agents.idle(Instant::now() + remedies.wait.0))?
+                self.skippable(|trial| trial.agents.idle(Instant::now() + remedies.wait.0))?;
             }
             Rung::RestartService => {
                 for arm in self.arms() {

@@ -65,6 +65,17 @@ impl Noted {
     }
 }
 
+/// The versions of what measured a stored run and of what was measured, each with what it is called.
+pub(crate) fn versions(store: &Store, entry: &RunEntry) -> Result<Vec<(String, String)>, Failure> {
+    let stored = store.versions(&entry.id)?.unwrap_or_default();
+    let Versions { plimsoll, programs } = serde_json::from_value(stored).unwrap_or_default();
+    let of_plimsoll = plimsoll.map(|version| ("Plimsoll".to_owned(), version));
+    let programs = programs.into_iter().map(|(service, program)| {
+        (format!("The program of `{service}`"), program.version.unwrap_or(program.path))
+    });
+    Ok(of_plimsoll.into_iter().chain(programs).collect())
+}
+
 /// What a stored run was measured on, with the settings that changed its file.
 pub(crate) fn of(
     store: &Store,

@@ -51,15 +51,6 @@ pub(crate) fn page(site: &Site, asked: &Asked) -> Result<Answer, Trouble> {
     let content = html! {
         p { "B against A. " a href=(link::with("/compare", &[("a", &b.id), ("b", &a.id)])) { "The other way round" } }
         h2 { "What they were measured on" }
-        @if report_a.experiment != report_b.experiment {
-            p { strong { "The experiments differ." } }
-        }
-        @if a.settings != b.settings {
-            p { "The settings differ: " code { (report_a.rerun_command.join(" ")) } " and " code { (report_b.rerun_command.join(" ")) } }
-        }
-        @if a.source != b.source && report_a.experiment == report_b.experiment {
-            p { strong { "The experiment’s file was changed between them." } }
-        }
         ul .plain { @for difference in &differences { li { (difference) } } }
         p .soft { (COST) }
         h2 { "What changed" }

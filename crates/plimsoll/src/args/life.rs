@@ -1,5 +1,7 @@
 //! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `rm`, `prune`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 use clap_complete::ArgValueCompleter;
 use plimsoll_model::units::Span;
@@ -54,9 +56,10 @@ pub struct BaselineArgs {
     /// What to do.
     #[command(subcommand)]
     pub what: BaselineCommand,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub store: StoreArgs,
+    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder].
+    // As in all other commands it may stand behind what it is about.
+    #[arg(long, value_name = "FILE", env = "PLIMSOLL_STORE", global = true)]
+    pub store: Option<PathBuf>,
 }
 
 /// What to do with baselines.

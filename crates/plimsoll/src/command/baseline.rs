@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::{messages, output, state};
 
 pub(crate) fn run(args: &BaselineArgs) -> Result<Exit, Failure> {
-    let named = args.store.store.as_deref();
+    let named = args.store.as_deref();
     match &args.what {
         BaselineCommand::Set { run, name } => {
             let store = state::open(named)?;

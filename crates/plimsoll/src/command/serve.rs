@@ -9,7 +9,7 @@ use plimsoll_serve::{Guard, Loaded, Markup, Runs, Token};
 use plimsoll_store::weeks::Weeks;
 use plimsoll_store::{RunEntry, Store, StoreError};
 
-use super::compare::runs::machines;
+use super::compare::environments;
 use super::compare::versus::{self, Question};
 use super::import::{self, page};
 use super::show;
@@ -131,7 +131,7 @@ impl Runs for Stored {
     }
 
     fn differences(&self, store: &Store, a: &str, b: &str) -> Result<Vec<String>, String> {
-        machines(store, a, b).map_err(|failure| failure.to_string())
+        environments::differences(store, a, b).map_err(|failure| failure.to_string())
     }
 }
 

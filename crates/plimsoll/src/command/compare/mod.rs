@@ -3,6 +3,7 @@
 mod answer;
 mod cells;
 mod commands;
+pub(crate) mod environments;
 mod json;
 mod observe;
 mod observed;

@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use plimsoll_model::verdict::{Outcome, Verdict};
-use plimsoll_probe::inventory::{self, Deviation, Expectation};
 use plimsoll_report::escape::terminal;
 use plimsoll_report::text::{TextOptions, Why};
-use plimsoll_store::Store;
 use serde_json::{Map, Value, json};
 
+use super::environments::differences;
 use super::json::{self, COMPARE_SCHEMA};
 use crate::args::PlainFormat;
 use crate::command::show;
@@ -46,66 +45,30 @@ pub(crate) fn run(question: &Question<'_>, a: &str, b: &str) -> Result<Exit, Fai
             report_a.run, report_a.experiment, report_b.run, report_b.experiment
         )));
     }
-    let mut notes = vec![COST.to_owned()];
-    if report_a.experiment != report_b.experiment {
-        notes.push(format!(
-            "The experiments differ: {} and {}.",
-            terminal(&report_a.experiment),
-            terminal(&report_b.experiment)
-        ));
-    }
-    notes.extend(machines(&store, &report_a.run, &report_b.run)?);
+    let differences = differences(&store, &report_a.run, &report_b.run)?;
     let runs = (report_a.run.as_str(), report_b.run.as_str());
     match question.format {
-        PlainFormat::Text => output::styled(|out, options| text(out, runs, &found, &notes, options)),
+        PlainFormat::Text => output::styled(|out, options| text(out, runs, &found, &differences, options)),
         PlainFormat::Json => {
-            output::document(|out| plimsoll_report::json::pretty(out, &document(runs, &found, &notes)))
+            let document = document(runs, &found, &differences);
+            output::document(|out| plimsoll_report::json::pretty(out, &document))
         }
     }?;
     let verdicts: Vec<Verdict> = found.into_iter().map(|found| found.comparison.verdict).collect();
     Ok(Exit::of(&verdicts))
 }
 
-/// What differed between the hosts of the two runs.
-pub(crate) fn machines(store: &Store, a: &str, b: &str) -> Result<Vec<String>, Failure> {
-    let (of_a, of_b) = (store.inventories(a)?, store.inventories(b)?);
-    if of_a.is_empty() || of_b.is_empty() {
-        return Ok(vec![
-            "What the machines were is not stored with both runs, so it cannot be compared.".into(),
-        ]);
-    }
-    let mut told: Vec<String> = Vec::new();
-    for (host, found) in &of_b {
-        let Some(expected) = of_a.get(host) else { continue };
-        let read =
-            Expectation::parse(&expected.to_string()).ok().zip(serde_json::from_value(found.clone()).ok());
-        let Some((expected, found)) = read else {
-            told.push(format!("An inventory of `{}` cannot be read.", terminal(host)));
-            continue;
-        };
-        for Deviation { path, expected, found } in inventory::compare(&expected, &found) {
-            let found = found.as_deref().unwrap_or("nothing");
-            // Hosts of one machine differ in the same things.
-            let line = format!("The machine differed: {path} was {expected} in A, and {found} in B.");
-            if !told.contains(&line) {
-                told.push(line);
-            }
-        }
-    }
-    if told.is_empty() {
-        told.push("The machine was the same in both runs, as far as its inventory shows.".into());
-    }
-    Ok(told)
-}
-
 fn text(
     out: &mut dyn Write,
     (a, b): (&str, &str),
     found: &[RunContrast],
-    notes: &[String],
+    differences: &[String],
     options: &TextOptions,
 ) -> io::Result<()> {
     writeln!(out, "B = run {b} against A = run {a}")?;
+    for difference in differences {
+        writeln!(out, "{difference}")?;
+    }
     for contrast in found {
         let verdict = &contrast.comparison.verdict;
         let cell: String =
@@ -120,11 +83,7 @@ fn text(
         };
         plimsoll_report::text::why(out, WORSE_RUN, &why, options)?;
     }
-    writeln!(out)?;
-    for note in notes {
-        writeln!(out, "{note}")?;
-    }
-    Ok(())
+    writeln!(out, "\n{COST}")
 }
 
 fn sentence(contrast: &RunContrast) -> String {
@@ -149,7 +108,8 @@ fn sentence(contrast: &RunContrast) -> String {
     }
 }
 
-fn document((a, b): (&str, &str), found: &[RunContrast], notes: &[String]) -> Value {
+fn document((a, b): (&str, &str), found: &[RunContrast], differences: &[String]) -> Value {
+    let notes: Vec<&str> = differences.iter().map(String::as_str).chain([COST]).collect();
     let verdicts = found.iter().map(|contrast| {
         let mut fields: Map<String, Value> = json::verdict(&contrast.comparison);
         fields.insert("phase".into(), json!(contrast.phase));
