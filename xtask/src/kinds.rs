@@ -88,6 +88,7 @@ const KINDS: &[Kind] = &[
     kind("built-in service", "tcp_proxy", &["tcp_proxy", "TcpProxy"], 4),
     kind("server program", "apache", &["ApacheService", "mod apache", "apache: Apache"], 3),
     kind("host transport", "local", &["HostKind::Local", "local::"], 3),
+    kind("way to a machine", "ssh", &["Reach::Ssh", "Self::Ssh", "mod ssh", "ssh::"], 4),
     // Queues, fits and connections settle as well, in small letters.
     kind("kind of phase", "settle", &["Settle", "mod settle"], 5),
     kind("step", "fill", &["FillDisk", "Fill(", "mod fill"], 5),

@@ -17,9 +17,11 @@ mod memory;
 mod outbox;
 mod program;
 mod ready;
+mod remote;
 pub mod service;
 mod settings;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -39,15 +41,22 @@ use service::Services;
 pub use exec::main as exec_main;
 pub use load::main as load_main;
 pub use program::program_version;
+pub use remote::ChangeSettings;
 
 /// How often connections are counted while waiting for the last to go.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 
-/// Serves the controller at the other end of `input` and `output` until `input` ends.
+/// Serves the controller at the other end of `input` and `output` until `input` ends. On a machine that is there already, `change` changes its
+/// settings.
 ///
 /// # Errors
 /// When the streams fail, or what comes is no frame.
-pub fn run(input: &mut impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
+pub fn run(
+    mut input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    change: ChangeSettings,
+) -> io::Result<()> {
+    remote::leave_no_file();
     // A Ctrl-C at the terminal is the controller's to handle; as a session of its own the host does not get it. Where the agent
     // leads a session already, this fails, and nothing is lost.
     nix::unistd::setsid().ok();
@@ -55,13 +64,13 @@ pub fn run(input: &mut impl Read, output: impl Write + Send + 'static) -> io::Re
     let mut agent = Agent::new(outbox.clone());
     // Until the first frame there is nothing to be done.
     outbox.settle()?;
-    while let Some(request) = frame::read::<ToAgent>(input)? {
-        let answered = request.is_answered();
-        outbox.owe();
-        agent.handle(request)?;
-        if !answered {
-            outbox.settle()?;
-        }
+    let mut next = frame::read::<ToAgent>(&mut input)?;
+    if let Some(ToAgent::Greet { protocol, silence_ms }) = next {
+        return remote::serve(input, &outbox, protocol, Duration::from_millis(silence_ms), change);
+    }
+    while let Some(request) = next {
+        agent.take(request)?;
+        next = frame::read(&mut input)?;
     }
     Ok(())
 }
@@ -77,6 +86,10 @@ struct Agent {
     loads: Loads,
     captures: Captures,
     acts: Acts,
+    /// How settings are changed where they outlive the agent.
+    change: Option<ChangeSettings>,
+    /// What was changed so.
+    changed: Vec<Box<dyn Any + Send>>,
 }
 
 impl Agent {
@@ -91,20 +104,33 @@ impl Agent {
             scope: Scope::MachineAndHost,
             counters: None,
             sampler: None,
+            change: None,
+            changed: Vec::new(),
         }
+    }
+
+    /// Does what a frame asks for.
+    fn take(&mut self, request: ToAgent) -> io::Result<()> {
+        let answered = request.is_answered();
+        self.outbox.owe();
+        self.handle(request)?;
+        if answered { Ok(()) } else { self.outbox.settle() }
     }
 
     fn handle(&mut self, request: ToAgent) -> io::Result<()> {
         match request {
+            ToAgent::Greet { .. } | ToAgent::Ping { .. } => {
+                self.outbox.fail(None, other("answer", "a greeting is the first that is said"))
+            }
             ToAgent::Hello { protocol, host, sysctls, cpus, machine, own_kernel, virtual_clock } => {
                 self.host = host;
                 self.loads.repeat_exactly(virtual_clock);
                 let settings = settings::Settings { sysctls, cpus, own_kernel };
-                self.hello(protocol, &settings, machine)
+                self.hello(protocol, settings, machine)
             }
             ToAgent::Start { id, service } => self.services.start(id, service),
             ToAgent::Stop { id, kill } => self.services.stop(id, kill),
-            ToAgent::Run { id, load } => self.loads.run(id, load),
+            ToAgent::Run { id, load, at_ns } => self.loads.run(id, load, at_ns),
             ToAgent::Profile { id, load } => self.loads.profile(id, self.host.clone(), load),
             ToAgent::End { id } => {
                 self.loads.end(id);
@@ -143,12 +169,18 @@ impl Agent {
         }
     }
 
-    fn hello(&mut self, protocol: u32, settings: &settings::Settings, machine: bool) -> io::Result<()> {
+    fn hello(&mut self, protocol: u32, mut settings: settings::Settings, machine: bool) -> io::Result<()> {
         if protocol != PROTOCOL {
             let error = format!(
                 "this agent speaks version {PROTOCOL} of the frames, the controller version {protocol}"
             );
             return self.outbox.fail(None, Failure::Other { what: "greet the controller".into(), error });
+        }
+        if let Some(change) = self.change.filter(|_| !settings.sysctls.is_empty()) {
+            match change(&settings.sysctls.drain(..).collect()) {
+                Ok(changed) => self.changed.push(changed),
+                Err(error) => return self.outbox.fail(None, other("change settings", error)),
+            }
         }
         if let Err(why) = settings.apply() {
             return self.outbox.fail(None, why);

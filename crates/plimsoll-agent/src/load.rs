@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use plimsoll_load::Control;
@@ -30,6 +31,9 @@ const PROGRESS: Duration = Duration::from_millis(200);
 /// housekeeping, such as the folding of counters each second (mm/vmstat.c). Where all sleep the clock leaps, so that waiting costs little.
 const GRID_NS: i64 = 1_000_000_000;
 
+/// How long the last step of the wait for a given time is.
+const LAST_STEP: Duration = Duration::from_millis(1);
+
 /// The loads of a host.
 pub(crate) struct Loads {
     outbox: Outbox,
@@ -48,7 +52,8 @@ impl Loads {
         self.exactly = exactly;
     }
 
-    pub(crate) fn run(&mut self, id: Id, spec: LoadSpec) -> io::Result<()> {
+    /// Runs a load, from this time on (CLOCK_MONOTONIC_RAW) where it is given.
+    pub(crate) fn run(&mut self, id: Id, spec: LoadSpec, at_ns: Option<u64>) -> io::Result<()> {
         // Only a running load's flag is held by its thread as well.
         self.running.retain(|_, abort| Arc::strong_count(abort) > 1);
         let abort = Arc::new(AtomicBool::new(false));
@@ -65,6 +70,7 @@ impl Loads {
             if exactly {
                 wait_for_grid();
             }
+            at_ns.into_iter().for_each(wait_until);
             let control = Control { abort: &flag, progress: &tell, every: PROGRESS };
             let answer = match carry_out(&spec, &control) {
                 Ok(result) => FromAgent::Finished { id, result: Box::new(result) },
@@ -107,6 +113,16 @@ fn wait_for_grid() {
     let at = TimeSpec::new(at / 1_000_000_000, at % 1_000_000_000);
     // A signal that ends the sleep early ends nothing else: the load is then as far from the grid as it would be anyway.
     clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &at).ok();
+}
+
+/// Waits until a time of CLOCK_MONOTONIC_RAW, on which nobody can sleep (clock_nanosleep(2)). Asleep, since others that wait for the same moment
+/// may have no other CPU; in two steps, since the clock of sleep is corrected and goes up to 500 ppm faster or slower.
+fn wait_until(at_ns: u64) {
+    let left = || Duration::from_nanos(at_ns.saturating_sub(plimsoll_probe::clock::raw_now_ns()));
+    // Otherwise the kernel may wake it 50 µs later, to wake others with it (prctl(2)). One that refuses wakes it as it always does.
+    prctl::set_timerslack(1).ok();
+    thread::sleep(left().saturating_sub(LAST_STEP));
+    thread::sleep(left());
 }
 
 fn carry_out(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, Failure> {

@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use plimsoll_model::frame::{self, Failure, FromAgent, Id};
 
@@ -31,6 +33,29 @@ impl Outbox {
 
     fn telling(output: impl Write + Send + 'static, idle: Option<File>) -> Self {
         Self(Arc::new(Mutex::new(Inner { output: Box::new(output), idle, owed: 0 })))
+    }
+
+    /// Has a thread of its own write what is sent from here on, so that nobody waits for whoever reads. What this returns tells when all is
+    /// written, after [`Self::close`], or that nothing can be any more.
+    pub(crate) fn through_queue(&self) -> io::Result<Receiver<()>> {
+        let (sender, queue) = mpsc::channel::<Vec<u8>>();
+        let (written, all_written) = mpsc::channel();
+        let mut inner = self.inner();
+        let mut output = std::mem::replace(&mut inner.output, Box::new(Queue { sender, frame: Vec::new() }));
+        thread::Builder::new().name("sender".into()).spawn(move || {
+            // Whoever reads is gone where this fails, which is noticed by the end of the input.
+            queue
+                .into_iter()
+                .try_for_each(|frame| output.write_all(&frame).and_then(|()| output.flush()))
+                .ok();
+            written.send(()).ok();
+        })?;
+        Ok(all_written)
+    }
+
+    /// Sends nothing any more.
+    pub(crate) fn close(&self) {
+        self.inner().output = Box::new(io::sink());
     }
 
     pub(crate) fn send(&self, frame: &FromAgent) -> io::Result<()> {
@@ -62,6 +87,25 @@ impl Outbox {
 
     pub(crate) fn fail(&self, id: Option<Id>, why: Failure) -> io::Result<()> {
         self.send(&FromAgent::Failed { id, why })
+    }
+}
+
+/// Hands frames to the thread that writes them.
+struct Queue {
+    sender: Sender<Vec<u8>>,
+    /// What was written of the frame until now.
+    frame: Vec<u8>,
+}
+
+impl Write for Queue {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.frame.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let sent = self.sender.send(std::mem::take(&mut self.frame));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 

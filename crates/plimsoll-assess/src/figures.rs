@@ -1,8 +1,12 @@
 //! The plain figures of a trial: rates, latencies, errors, and where the CPU time went.
 
+use std::collections::BTreeMap;
+
 use plimsoll_model::experiment::{LoadFacts, Metric};
-use plimsoll_model::observation::{self, Arm, Offer, PhaseRecord, Slice, Step, TrialRecord};
-use plimsoll_model::report::{OfferReport, PhaseReport, StepReport, TrialReport};
+use plimsoll_model::observation::{
+    self, Arm, Generator, LoadResult, Offer, PhaseRecord, Slice, Step, TrialRecord,
+};
+use plimsoll_model::report::{GeneratorReport, OfferReport, PhaseReport, StepReport, TrialReport};
 
 use super::pooled;
 
@@ -20,6 +24,7 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
         mail: trial.mail.clone(),
         mail_minutes: super::mail::minutes(trial),
         vmstat: super::vmstat::rows(trial),
+        clocks: trial.clocks.clone(),
         faults: trial.faults.clone(),
         setup_ms: trial.setup_us as f64 / 1e3,
         teardown_ms: trial.teardown_us as f64 / 1e3,
@@ -60,10 +65,33 @@ fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
         offer: all.offer.as_ref().map(offer),
         errors: all.errors,
         facts: all.facts,
+        generators: generators(&slices),
         cpu: pooled::cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,
     })
+}
+
+/// What each of several machines did, over all slices.
+fn generators(slices: &[&Slice]) -> Vec<GeneratorReport> {
+    let mut hosts: BTreeMap<&str, Vec<&Generator>> = BTreeMap::new();
+    for generator in slices.iter().flat_map(|slice| &slice.result.generators) {
+        hosts.entry(&generator.host).or_default().push(generator);
+    }
+    let report = |(host, each): (&str, Vec<&Generator>)| {
+        let all = observation::pooled(each.iter().map(|it| &it.result))?;
+        let latest = each.iter().max_by_key(|it| it.after_ns)?;
+        Some(GeneratorReport {
+            host: host.to_owned(),
+            requests_per_second: Metric::RequestsPerSecond.of(&all).unwrap_or(0.0),
+            connections_per_second: Metric::ConnectionsPerSecond.of(&all).unwrap_or(0.0),
+            errors: all.failed(),
+            busy_share: LoadResult::busy_share([&all]),
+            after_ms: latest.after_ns as f64 / 1e6,
+            within_ms: latest.within_ns as f64 / 1e6,
+        })
+    };
+    hosts.into_iter().filter_map(report).collect()
 }
 
 /// What open loops offered, over all slices.

@@ -12,6 +12,7 @@ use plimsoll_model::report::{Finding, RunStatus, Trouble};
 use plimsoll_model::verdict::{Outcome, Verdict};
 
 use crate::claims::{self, Asked};
+use crate::validity;
 
 /// More failures than this share of what a load tried in a phase, and errors dominate what was measured.
 const MOST_FAIL: f64 = 0.5;
@@ -29,6 +30,7 @@ pub(super) fn of(plan: &Plan, trials: &[TrialRecord]) -> Vec<Found> {
     let of_cell = |(cell, trials): (&BTreeMap<String, String>, Vec<&TrialRecord>)| {
         let mut found = of_loads(plan, cell, &trials);
         found.extend(of_faults(cell, &trials));
+        found.extend(of_generators(cell, &trials));
         found
     };
     by_cell(trials).into_iter().flat_map(of_cell).collect()
@@ -240,10 +242,15 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
                 "start the service by hand and put the same load on it; a smaller load tells whether that is why it ended"
             }
             FaultKind::Deadline => "a longer `at_most` of the phase, or a smaller load",
-            FaultKind::AgentLost => "see in the kernel's messages what ended the processes of the host",
+            FaultKind::AgentLost => {
+                "see in the kernel's messages what ended the processes of the host, or what cut it off"
+            }
             FaultKind::LinkSaturated => "a lower rate of the load, or a link without a rate of its own",
             FaultKind::StoodStill => {
                 "see what stopped the run (a suspended machine, a stopped process), and run it again"
+            }
+            FaultKind::ClockJumped => {
+                "see what moved the clock of that machine (a suspended or migrated guest), and run it again"
             }
             FaultKind::StepMissed => "an earlier `at` of the step, or a longer load",
             FaultKind::Skipped => {
@@ -268,6 +275,28 @@ fn of_faults(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Vec<Fo
     kinds.into_iter().map(found).collect()
 }
 
+/// Generators on several machines that were not as one.
+fn of_generators(cell: &BTreeMap<String, String>, trials: &[&TrialRecord]) -> Option<Found> {
+    let sound = trials.iter().filter(|trial| trial.faults.is_empty());
+    let measured = sound.flat_map(|trial| &trial.phases).filter(|phase| phase.kind == PhaseKind::Measure);
+    let mut phases: BTreeMap<&str, Vec<&Slice>> = BTreeMap::new();
+    for phase in measured {
+        phases.entry(&phase.name).or_default().extend(&phase.slices);
+    }
+    let (phase, what) =
+        phases.into_iter().find_map(|(name, slices)| Some((name, validity::apart(&slices)?)))?;
+    let place = place(phase, cell, Arm::Treatment);
+    let trouble = Trouble {
+        what: format!("in {place} {what}"),
+        place,
+        spoils: true,
+        first_error: None,
+        last_words: BTreeMap::new(),
+        next: "that machine with nothing else to do, or a smaller load on each".to_owned(),
+    };
+    Some(Found { trouble, spoils_claims: false })
+}
+
 /// A phase, with its rig and its cell where there are several.
 fn place(phase: &str, cell: &BTreeMap<String, String>, arm: Arm) -> String {
     let rig = if arm == Arm::Control { " on the control" } else { "" };
@@ -282,7 +311,7 @@ fn noun(experiment: &Experiment, load: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_model::observation::{BulkFacts, Datagrams, DiagnoseFacts, Fault, Stream};
+    use plimsoll_model::observation::{BulkFacts, Datagrams, DiagnoseFacts, Fault, Generator, Stream};
     use plimsoll_model::plan::Settings;
 
     use super::super::fixture;
@@ -405,5 +434,37 @@ measure = "some"
         let given_up = verdicts(&plan, &[sound, dead.clone(), dead], RunStatus::Failed);
         assert_eq!(given_up.iter().map(|v| v.outcome).collect::<Vec<_>>(), [Outcome::Invalid]);
         assert!(given_up[0].estimate.is_some(), "the figures are kept");
+    }
+
+    #[test]
+    fn a_run_of_several_machines_that_did_not_start_together_is_invalid_though_it_claims_nothing() {
+        let plan = Plan::read("test", TEXT, &Settings::default()).unwrap();
+        let after = |after_ns| {
+            let alone = LoadResult {
+                connections: 50,
+                elapsed_ns: 1_000_000_000,
+                threads: 1,
+                ..LoadResult::default()
+            };
+            let each = ["a", "b"].map(|host| Generator {
+                host: host.into(),
+                after_ns: if host == "b" { after_ns } else { 0 },
+                within_ns: 30_000,
+                result: alone.clone(),
+            });
+            let all = LoadResult { connections: 100, generators: each.into(), ..alone };
+            of(&plan, &[trial(&[("all", all)])])
+        };
+        assert!(after(200_000).is_empty());
+        let found = after(3_000_000);
+        assert!(
+            found[0]
+                .trouble
+                .what
+                .starts_with("in `all` the generators did not start together: the one on `b`")
+        );
+        let mut findings = Vec::new();
+        object(&found, RunStatus::Complete, 1, &mut findings);
+        assert_eq!(findings[0].verdict.outcome, Outcome::Invalid);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::observation::{ErrorKind, FaultKind, LoadResult, Offer, PhaseKind, Slice, TrialRecord};
+use plimsoll_model::observation::{
+    ErrorKind, FaultKind, Generator, LoadResult, Offer, PhaseKind, Slice, TOGETHER_NS, TrialRecord,
+};
 
 use super::pooled;
 
@@ -21,6 +23,10 @@ const NOT_OFFERED: f64 = 0.01;
 const LATE_US: u64 = 1000;
 /// .. and later than this share of the time that they take, measures itself.
 const LATE: f64 = 0.1;
+/// A generator that goes on alone for more than this share of the time has not driven with the others.
+const LAGGING: f64 = 0.2;
+/// More slices than this share in which generators were not together, and it is no chance of the moment.
+const ODD: f64 = 0.05;
 /// More failed connections than this share, in a measured phase, and the rate is not that of the service any more.
 const FAILED: f64 = 0.05;
 
@@ -33,7 +39,11 @@ pub(super) fn objection(trials: &[&TrialRecord]) -> Option<String> {
 pub(super) fn objection_to_load(trials: &[&TrialRecord]) -> Option<String> {
     let measured = measured(trials, PhaseKind::Measure);
     faulty(trials)
-        .or_else(|| saturated(&measured))
+        .or_else(|| apart(&measured))
+        .or_else(|| {
+            let why = saturated(&results(&measured))?;
+            Some(format!("the generator was the bottleneck: {why}"))
+        })
         .or_else(|| behind(&measured))
         .or_else(|| stolen(&measured))
 }
@@ -67,7 +77,7 @@ fn faulty(trials: &[&TrialRecord]) -> Option<String> {
 
 /// Whether the generator did not do in this slice what it was to do.
 pub(super) fn is_generators_fault(slice: &Slice) -> bool {
-    saturated(&[slice]).is_some()
+    saturated(&[&slice.result]).is_some() || apart(&[slice]).is_some()
 }
 
 fn measured<'t>(trials: &[&'t TrialRecord], kind: PhaseKind) -> Vec<&'t Slice> {
@@ -80,27 +90,71 @@ fn measured<'t>(trials: &[&'t TrialRecord], kind: PhaseKind) -> Vec<&'t Slice> {
         .collect()
 }
 
-/// Why open loops did not offer what they were to; nothing where they did, or there is none.
-fn not_offered(slices: &[&Slice]) -> Option<String> {
-    let offers: Vec<&Offer> = slices.iter().filter_map(|slice| slice.result.offer.as_ref()).collect();
-    let due: u64 = offers.iter().map(|offer| offer.due).sum();
-    let given_up = |slice: &&Slice| slice.result.errors.get(&ErrorKind::GeneratorLate).copied().unwrap_or(0);
-    let given_up: u64 = slices.iter().map(given_up).sum();
-    if given_up as f64 > NOT_OFFERED * due as f64 {
+fn results<'t>(slices: &[&'t Slice]) -> Vec<&'t LoadResult> {
+    slices.iter().map(|slice| &slice.result).collect()
+}
+
+/// Why generators on several machines were not as one, with the name of the machine; nothing where they were, or there was one.
+pub(super) fn apart(slices: &[&Slice]) -> Option<String> {
+    let driven: Vec<&[Generator]> = slices.iter().map(|slice| slice.result.generators.as_slice()).collect();
+    let driven: Vec<&[Generator]> = driven.into_iter().filter(|generators| !generators.is_empty()).collect();
+    let too_many = |odd: usize| odd as f64 > ODD * driven.len() as f64;
+    let after = |generator: &&Generator| generator.after_ns.saturating_add(generator.within_ns);
+    let last = driven.iter().filter_map(|generators| generators.iter().max_by_key(after));
+    let late: Vec<&Generator> = last.filter(|generator| after(generator) > TOGETHER_NS).collect();
+    if too_many(late.len()) {
+        let worst = late.into_iter().max_by_key(after)?;
         return Some(format!(
-            "the generator was the bottleneck: it could not send {given_up} of the {due} requests that were due"
+            "the generators did not start together: the one on `{}` came {:.2} ms after the first, give or take {:.2} ms",
+            worst.host,
+            worst.after_ns as f64 / 1e6,
+            worst.within_ns as f64 / 1e6
         ));
     }
-    let mut late: Vec<u64> = offers.iter().map(|offer| offer.send_lag_us.p50).collect();
-    let mut took: Vec<u64> = slices.iter().map(|slice| slice.result.latency.percentiles.p50).collect();
-    let late = median(&mut late)?;
-    let took = median(&mut took)?;
-    (late > LATE_US && late as f64 > LATE * took as f64).then(|| {
+    let lagging: Vec<String> = driven.iter().filter_map(|generators| lagging(generators)).collect();
+    if too_many(lagging.len()) {
+        return lagging.into_iter().next();
+    }
+    let mut hosts: BTreeMap<&str, Vec<&LoadResult>> = BTreeMap::new();
+    for generator in driven.into_iter().flatten() {
+        hosts.entry(&generator.host).or_default().push(&generator.result);
+    }
+    let bottleneck = |(host, results): (&str, Vec<&LoadResult>)| {
+        Some(format!("the generator on `{host}` was the bottleneck: {}", saturated(&results)?))
+    };
+    hosts.into_iter().find_map(bottleneck)
+}
+
+/// Of generators that have the same to do, one that goes on long after all others have ended drives alone meanwhile.
+fn lagging(generators: &[Generator]) -> Option<String> {
+    let mut ends: Vec<(u64, &str)> =
+        generators.iter().map(|it| (it.after_ns + it.result.elapsed_ns, it.host.as_str())).collect();
+    ends.sort_unstable();
+    let [.., (before, _), (last, host)] = ends[..] else { return None };
+    let alone = last.saturating_sub(before) as f64 / last.max(1) as f64;
+    (alone > LAGGING).then(|| {
         format!(
-            "the generator was the bottleneck: half of its requests were {:.1} ms late",
-            late as f64 / 1e3
+            "the generator on `{host}` lagged: for {:.0} % of the time all others had ended",
+            alone * 100.0
         )
     })
+}
+
+/// Why open loops did not offer what they were to; nothing where they did, or there is none.
+fn not_offered(results: &[&LoadResult]) -> Option<String> {
+    let offers: Vec<&Offer> = results.iter().filter_map(|result| result.offer.as_ref()).collect();
+    let due: u64 = offers.iter().map(|offer| offer.due).sum();
+    let given_up = |result: &&LoadResult| result.errors.get(&ErrorKind::GeneratorLate).copied().unwrap_or(0);
+    let given_up: u64 = results.iter().map(given_up).sum();
+    if given_up as f64 > NOT_OFFERED * due as f64 {
+        return Some(format!("it could not send {given_up} of the {due} requests that were due"));
+    }
+    let mut late: Vec<u64> = offers.iter().map(|offer| offer.send_lag_us.p50).collect();
+    let mut took: Vec<u64> = results.iter().map(|result| result.latency.percentiles.p50).collect();
+    let late = median(&mut late)?;
+    let took = median(&mut took)?;
+    (late > LATE_US && late as f64 > LATE * took as f64)
+        .then(|| format!("half of its requests were {:.1} ms late", late as f64 / 1e3))
 }
 
 fn median(values: &mut [u64]) -> Option<u64> {
@@ -109,20 +163,15 @@ fn median(values: &mut [u64]) -> Option<u64> {
 }
 
 /// Loads whose own work is part of what is measured may be busy.
-fn saturated(slices: &[&Slice]) -> Option<String> {
-    let generated = |slice: &&&Slice| {
-        let facts = slice.result.facts.as_ref();
-        facts.is_none_or(|facts| !facts.measures_its_own_work())
-    };
-    let slices: Vec<&Slice> = slices.iter().filter(generated).copied().collect();
-    let share = LoadResult::busy_share(slices.iter().map(|slice| &slice.result));
-    let busy = share.filter(|share| *share >= SATURATED).map(|share| {
-        format!(
-            "the generator was the bottleneck: its threads were busy for {:.0} % of the measured time",
-            share * 100.0
-        )
-    });
-    busy.or_else(|| not_offered(&slices))
+fn saturated(results: &[&LoadResult]) -> Option<String> {
+    let generated =
+        |result: &&&LoadResult| result.facts.as_ref().is_none_or(|facts| !facts.measures_its_own_work());
+    let results: Vec<&LoadResult> = results.iter().filter(generated).copied().collect();
+    let share = LoadResult::busy_share(results.iter().copied());
+    let busy = share.filter(|share| *share >= SATURATED);
+    let busy =
+        busy.map(|share| format!("its threads were busy for {:.0} % of the measured time", share * 100.0));
+    busy.or_else(|| not_offered(&results))
 }
 
 /// Whether datagrams were sent as fast as they were to be.
@@ -227,6 +276,42 @@ mod tests {
     fn a_busy_generator_is_named() {
         let busy = LoadResult { system_us: 680_000, ..result() };
         assert!(objection_to(&trial(busy)).unwrap().contains("busy for 98 %"));
+    }
+
+    #[test]
+    fn of_several_machines_the_one_that_lags_is_named() {
+        let of = |generators: Vec<Generator>| objection_to(&trial(LoadResult { generators, ..result() }));
+        let generator = |host: &str, after_ns, result| Generator {
+            host: host.into(),
+            after_ns,
+            within_ns: 40_000,
+            result,
+        };
+        let calm = || vec![generator("a", 0, result()), generator("b", 300_000, result())];
+        assert_eq!(of(calm()), None);
+        let mut late = calm();
+        late[1].after_ns = 980_000;
+        let told = of(late).unwrap();
+        assert!(told.contains("the one on `b` came 0.98 ms after the first, give or take 0.04 ms"), "{told}");
+        let mut busy = calm();
+        busy[0].result.user_us = 970_000;
+        let told = of(busy).unwrap();
+        assert!(
+            told.starts_with("the generator on `a` was the bottleneck: its threads were busy for 97 %"),
+            "{told}"
+        );
+        let mut behind = calm();
+        behind[1].result.offer = Some(Offer { due: 1000, begun: 900, ..Offer::default() });
+        behind[1].result.errors.insert(ErrorKind::GeneratorLate, 100);
+        let told = of(behind).unwrap();
+        assert!(told.contains("on `b` was the bottleneck: it could not send 100 of the 1000"), "{told}");
+        let mut lagging = calm();
+        lagging.push(generator("c", 0, LoadResult { elapsed_ns: 2_000_000_000, ..result() }));
+        let told = of(lagging).unwrap();
+        assert!(
+            told.contains("the generator on `c` lagged: for 50 % of the time all others had ended"),
+            "{told}"
+        );
     }
 
     fn offering(offer: Offer, errors: &[(ErrorKind, u64)]) -> TrialRecord {

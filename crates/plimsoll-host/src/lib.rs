@@ -57,6 +57,7 @@ mod pace;
 mod packet;
 mod process;
 mod reexec;
+pub mod remote;
 mod rig;
 mod shape;
 mod shaping;

@@ -2,13 +2,17 @@
 //!
 //! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
 
+mod here;
+mod stream;
+
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub use here::Here;
+pub use stream::{LONGEST_FRAME, read, write};
 
 pub use crate::certificate::{CERTIFIED_NAME, Certificate, CertificateFile};
 use crate::experiment::template::{NoMeaning, fill};
@@ -19,10 +23,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 11;
-
-/// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
-pub const LONGEST_FRAME: u32 = 256 << 20;
+pub const PROTOCOL: u32 = 12;
 
 /// Names a service or a load within one agent's life.
 pub type Id = u32;
@@ -31,7 +32,21 @@ pub type Id = u32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToAgent {
-    /// The first frame.
+    /// The first frame to an agent on a machine that is there already; answered by `Here`. Neither of the two ever changes, so that agents and
+    /// controllers of different versions can tell that they are.
+    Greet {
+        /// [`PROTOCOL`] of the controller.
+        protocol: u32,
+        /// When nothing has come for so many milliseconds, the controller is gone or cut off: the agent then ends, with all that it started, and
+        /// puts back what it changed.
+        silence_ms: u64,
+    },
+    /// A sign of life, and a question after the time; answered by `Pong` at once, whatever else the agent does. Only after `Greet`.
+    Ping {
+        /// Repeated in the answer.
+        number: u64,
+    },
+    /// The first frame, or the first after `Here`.
     Hello {
         /// [`PROTOCOL`] of the controller.
         protocol: u32,
@@ -69,6 +84,9 @@ pub enum ToAgent {
         id: Id,
         /// What to run.
         load: LoadSpec,
+        /// When to begin, by CLOCK_MONOTONIC_RAW of the host, in nanoseconds; at once without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<u64>,
     },
     /// Run a load for its profile alone, and sample meanwhile where the host's own kernel is; answered by `Profiled` or `Failed`.
     Profile {
@@ -181,6 +199,17 @@ impl ToAgent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromAgent {
+    /// Answers `Greet`.
+    Here(Box<Here>),
+    /// Answers `Ping`.
+    Pong {
+        /// From the request.
+        number: u64,
+        /// CLOCK_MONOTONIC_RAW when the request had come, in nanoseconds.
+        received_ns: u64,
+        /// The same when this was handed on.
+        answered_ns: u64,
+    },
     /// Answers `Hello`.
     Welcome {
         /// [`PROTOCOL`] of the agent.
@@ -315,7 +344,7 @@ impl FromAgent {
     /// Whether it is the answer to a request, and not something that is told besides.
     #[must_use]
     pub fn answers(&self) -> bool {
-        !matches!(self, Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })
+        !matches!(self, Self::Pong { .. } | Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })
     }
 }
 
@@ -557,79 +586,4 @@ pub struct VolumePlace {
     pub path: PathBuf,
     /// Whether it may be written to.
     pub writable: bool,
-}
-
-/// Writes one frame and flushes it.
-///
-/// # Errors
-/// When the stream cannot be written to, or the frame would be longer than [`LONGEST_FRAME`].
-pub fn write<F: Serialize>(out: &mut impl Write, frame: &F) -> io::Result<()> {
-    let body = serde_json::to_vec(frame)?;
-    let length = u32::try_from(body.len()).ok().filter(|&n| n <= LONGEST_FRAME);
-    let length = length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"))?;
-    out.write_all(&length.to_be_bytes())?;
-    out.write_all(&body)?;
-    out.flush()
-}
-
-/// Reads one frame; `None` where the stream ends between two frames.
-///
-/// # Errors
-/// When the stream cannot be read, ends inside a frame, or what comes is no frame of this kind.
-pub fn read<F: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<F>> {
-    let mut length = [0; 4];
-    match input.read_exact(&mut length[..1]) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        other => other?,
-    }
-    input.read_exact(&mut length[1..])?;
-    let length = u32::from_be_bytes(length);
-    if length > LONGEST_FRAME {
-        let error = format!("a frame of {length} bytes: the other side does not speak Plimsoll's frames");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, error));
-    }
-    let mut body = Vec::new();
-    input.take(u64::from(length)).read_to_end(&mut body)?;
-    if body.len() < length as usize {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(Some(serde_json::from_slice(&body)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_come_out_as_they_went_in_and_the_stream_ends_between_two() {
-        let frames = [
-            ToAgent::Stop { id: 7, kill: false },
-            ToAgent::Sample { hz: 10 },
-            ToAgent::Drain { id: 1, time_wait: true, give_up_ms: 5 },
-        ];
-        let mut stream = Vec::new();
-        for frame in &frames {
-            write(&mut stream, frame).unwrap();
-        }
-        let mut input = stream.as_slice();
-        for frame in &frames {
-            assert_eq!(read::<ToAgent>(&mut input).unwrap().as_ref(), Some(frame));
-        }
-        assert_eq!(read::<ToAgent>(&mut input).unwrap(), None);
-    }
-
-    #[test]
-    fn a_stream_that_ends_inside_a_frame_is_an_error() {
-        let mut stream = Vec::new();
-        write(&mut stream, &ToAgent::Stop { id: 7, kill: false }).unwrap();
-        for cut in 1..stream.len() {
-            assert!(read::<ToAgent>(&mut &stream[..cut]).is_err(), "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn something_else_than_frames_is_refused_without_reading_on() {
-        let error = read::<FromAgent>(&mut "Last login: Tue".as_bytes()).unwrap_err();
-        assert!(error.to_string().contains("does not speak"), "{error}");
-    }
 }

@@ -143,9 +143,39 @@ pub struct LoadResult {
     /// What an open loop was to offer, and what it did; absent in closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
+    /// What each of several machines did that ran it together; empty where one did, or all are one machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<Generator>,
     /// What only such a load finds; nothing where that is all (HTTP).
     #[serde(flatten, with = "stored")]
     pub facts: Option<LoadFacts>,
+}
+
+/// What one of several machines did that ran a load together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Its host.
+    pub host: String,
+    /// How long after the first of them it started, in nanoseconds.
+    pub after_ns: u64,
+    /// How well that is known, in nanoseconds: what the clocks of the two may be wrong by, both together.
+    pub within_ns: u64,
+    /// What it did, without what is in the result of all: counts per interval, histograms.
+    pub result: LoadResult,
+}
+
+/// How far apart generators on several machines may start that are to be as one, in nanoseconds.
+pub const TOGETHER_NS: u64 = 1_000_000;
+
+/// How the clock of a machine stood to the controller's at the end of a trial (CLOCK_MONOTONIC_RAW of both).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockFacts {
+    /// How far it was ahead, in nanoseconds.
+    pub ahead_ns: i64,
+    /// That is right give or take this, in nanoseconds.
+    pub within_ns: u64,
+    /// The shortest way there and back, in nanoseconds.
+    pub round_trip_ns: u64,
 }
 
 /// What two results waited for a CPU together, where that is known of one at least.
@@ -492,6 +522,9 @@ pub struct TrialRecord {
     /// What services had written to their standard error at the end of a trial in which something failed, by name; the last of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub last_words: BTreeMap<String, String>,
+    /// How the clocks of machines stood that are not this one, by host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clocks: BTreeMap<String, ClockFacts>,
     /// How long set-up took, in microseconds.
     pub setup_us: u64,
     /// How long teardown took, in microseconds.
@@ -543,4 +576,6 @@ pub enum FaultKind {
     StepMissed,
     /// Who ran it ended a phase before its end.
     Skipped,
+    /// The clock of a machine jumped.
+    ClockJumped,
 }

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::cause::Cause;
 use crate::experiment::{HostKind, LoadFacts, Metric, Rung};
 use crate::note::Note;
-use crate::observation::{Arm, ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost};
+use crate::observation::{
+    Arm, ClockFacts, ErrorKind, Fault, MailBalance, Percentiles, PhaseKind, SamplingCost,
+};
 use crate::trace::Class;
 use crate::verdict::{Interval, Outcome};
 
@@ -285,6 +287,9 @@ pub struct TrialReport {
     /// What the machine did in each phase, as vmstat(8) shows it.
     #[serde(default)]
     pub vmstat: Vec<VmstatReport>,
+    /// How the clocks of machines stood to the controller's that are not this one, by host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clocks: BTreeMap<String, ClockFacts>,
     /// What makes it worthless.
     pub faults: Vec<Fault>,
     /// How long set-up took, in milliseconds.
@@ -402,6 +407,9 @@ pub struct PhaseReport {
     /// What open loops offered; null in closed loop.
     #[serde(default)]
     pub offer: Option<OfferReport>,
+    /// What each of several machines did that drove the load together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorReport>,
     /// Where the machine's CPU time went while the load ran; null where it was too short to tell.
     pub cpu: Option<CpuShares>,
     /// From the trial's start to the phase's, in seconds.
@@ -428,6 +436,25 @@ impl PhaseReport {
             _ => self.figures.get(metric.name()).copied(),
         }
     }
+}
+
+/// What one of several machines did that drove a load together, over all slices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorReport {
+    /// Its host.
+    pub host: String,
+    /// Requests answered without error, per second of its load.
+    pub requests_per_second: f64,
+    /// Connections completed without error, per second of its load.
+    pub connections_per_second: f64,
+    /// Failures.
+    pub errors: u64,
+    /// Which share of the time its threads were busy; null where that is not known.
+    pub busy_share: Option<f64>,
+    /// How long after the first of all it started, at most, in milliseconds.
+    pub after_ms: f64,
+    /// How well that is known, in milliseconds.
+    pub within_ms: f64,
 }
 
 /// What open loops were to offer, and what they did.

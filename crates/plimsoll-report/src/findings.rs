@@ -8,7 +8,7 @@ use crate::claims::{self, Group};
 use crate::number::{count, figure, millis, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
 use crate::summary::{self, CONTROL, CellRows, Figures};
-use crate::{answer, environment, events, loads, profile as told, seen, wording};
+use crate::{answer, environment, events, loads, machines, profile as told, seen, wording};
 
 /// How many classes of stalls are shown for each cell.
 const STALLS_SHOWN: usize = 2;
@@ -33,6 +33,7 @@ pub(crate) fn all(report: &RunReport) -> Vec<Section> {
     sections.extend(steps(report));
     sections.extend(of_groups(groups));
     sections.extend(offers(report));
+    sections.extend(machines::sections(report));
     sections.extend(ladder(report));
     sections.extend(packets(report));
     sections.extend(causes(&report.causes));

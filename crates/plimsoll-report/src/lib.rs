@@ -19,6 +19,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 mod loads;
+mod machines;
 pub mod markdown;
 pub mod postal;
 pub mod pprof;

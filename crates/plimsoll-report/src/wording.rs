@@ -129,6 +129,7 @@ pub(crate) fn fault_kind(kind: FaultKind) -> &'static str {
         FaultKind::StoodStill => "the run stood still",
         FaultKind::StepMissed => "a step came too late",
         FaultKind::Skipped => "a phase was skipped",
+        FaultKind::ClockJumped => "a clock jumped",
     }
 }
 

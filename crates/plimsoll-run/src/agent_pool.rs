@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plimsoll_host::remote::{Clock, Offset};
 use plimsoll_model::experiment::{GuestClock, Host, sysctl};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, ToAgent};
 use plimsoll_model::observation::{Arm, Fault, FaultKind, Progress, Sample, SamplingCost};
@@ -53,6 +54,26 @@ struct Incoming {
 struct Agent {
     to: Box<dyn Write + Send>,
     life: u32,
+    /// How its clock stands to the controller's, where it is not the same.
+    clock: Option<Clock>,
+    /// How it stood when the load was asked for that it runs now, where that is to begin together with others.
+    at_start: Option<Offset>,
+}
+
+impl Agent {
+    /// Puts what it tells of times into those of the controller's clock.
+    fn translate(&self, what: &mut FromAgent) {
+        let now = || self.clock.as_ref().and_then(Clock::offset);
+        let of_load = self.at_start.filter(|_| matches!(what, FromAgent::Finished { .. }));
+        let Some(offset) = of_load.or_else(now) else { return };
+        let here = |there: &mut u64| *there = there.saturating_add_signed(offset.ahead_ns.saturating_neg());
+        match what {
+            FromAgent::Samples { samples } => samples.iter_mut().for_each(|sample| here(&mut sample.at_ns)),
+            FromAgent::Counters { snapshot, .. } => here(&mut snapshot.at_ns),
+            FromAgent::Finished { result, .. } => here(&mut result.started_ns),
+            _ => {}
+        }
+    }
 }
 
 /// Requests that are under way.
@@ -131,7 +152,7 @@ impl<'i> AgentPool<'i> {
         self.lives += 1;
         let life = self.lives;
         self.services.retain(|(of, _), _| of != key);
-        self.agents.insert(key.clone(), Agent { to: pipes.to, life });
+        self.agents.insert(key.clone(), Agent { to: pipes.to, life, clock: pipes.clock, at_start: None });
         let (sender, key_of_thread, mut from) = (self.sender.clone(), key.clone(), pipes.from);
         let listener = thread::Builder::new().name("listener".into()).spawn(move || {
             loop {
@@ -153,8 +174,7 @@ impl<'i> AgentPool<'i> {
             protocol: PROTOCOL,
             host: key.host.clone(),
             sysctls,
-            // Those of a guest are its own, and it has as many as it is to have.
-            cpus: if own_kernel { Vec::new() } else { cpus.to_vec() },
+            cpus: cpus.to_vec(),
             machine,
             own_kernel,
             virtual_clock: host.clock == GuestClock::Virtual,
@@ -184,6 +204,28 @@ impl<'i> AgentPool<'i> {
             }
         }
         Ok(())
+    }
+
+    /// How the clock of a host stands to the controller's now, where it is not the same.
+    pub(crate) fn offset(&self, key: &Key) -> Option<Offset> {
+        self.agents.get(key)?.clock.as_ref()?.offset()
+    }
+
+    /// Notes how the clock of a host stands as it is asked for a load that begins together with others.
+    pub(crate) fn note_start(&mut self, key: &Key, offset: Offset) {
+        if let Some(agent) = self.agents.get_mut(key) {
+            agent.at_start = Some(offset);
+        }
+    }
+
+    /// How it stood then.
+    pub(crate) fn start(&self, key: &Key) -> Option<Offset> {
+        self.agents.get(key)?.at_start
+    }
+
+    /// No load runs any more that was to begin together with others.
+    pub(crate) fn forget_starts(&mut self) {
+        self.agents.values_mut().for_each(|agent| agent.at_start = None);
     }
 
     pub(crate) fn id(&mut self) -> Id {
@@ -220,7 +262,7 @@ impl<'i> AgentPool<'i> {
     pub(crate) fn set_going(&mut self, key: &Key, name: &str, load: LoadSpec) -> Result<Id, RunError> {
         let id = self.id();
         self.unattended.insert((key.clone(), id), name.to_owned());
-        self.send(key, &ToAgent::Run { id, load })?;
+        self.send(key, &ToAgent::Run { id, load, at_ns: None })?;
         Ok(id)
     }
 
@@ -357,7 +399,10 @@ impl<'i> AgentPool<'i> {
         let deadline = Instant::now() + Duration::from_secs(2);
         while !waiting.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(Incoming { key, what, .. }) = self.queue.recv_timeout(left) else { return };
+            let Ok(Incoming { key, mut what, .. }) = self.queue.recv_timeout(left) else { return };
+            if let (Some(agent), Some(what)) = (self.agents.get(&key), &mut what) {
+                agent.translate(what);
+            }
             match what {
                 Some(FromAgent::Samples { samples }) => self.keep(&key, samples),
                 Some(FromAgent::Sampled { cost }) => {
@@ -393,15 +438,17 @@ impl<'i> AgentPool<'i> {
                 return Err(TrialStop::Skipped);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            let incoming = match self.queue.recv_timeout(left.min(INTERRUPT_POLL)) {
+            let mut incoming = match self.queue.recv_timeout(left.min(INTERRUPT_POLL)) {
                 Ok(incoming) => incoming,
                 Err(RecvTimeoutError::Timeout) if left <= INTERRUPT_POLL => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the pool holds a sender itself"),
             };
-            if self.agents.get(&incoming.key).is_none_or(|agent| agent.life != incoming.life) {
+            let Some(agent) = self.agents.get(&incoming.key).filter(|agent| agent.life == incoming.life)
+            else {
                 continue;
-            }
+            };
+            incoming.what.iter_mut().for_each(|what| agent.translate(what));
             match incoming.what {
                 None => return Err(agent_lost(&incoming.key)),
                 Some(FromAgent::Samples { samples }) => self.fresh.push((incoming.key, samples)),
@@ -457,7 +504,9 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Acted { id, .. }
         | FromAgent::Done { id } => Some(*id),
         FromAgent::Failed { id, .. } => *id,
-        FromAgent::Welcome { .. }
+        FromAgent::Here(_)
+        | FromAgent::Pong { .. }
+        | FromAgent::Welcome { .. }
         | FromAgent::Died { .. }
         | FromAgent::Progress { .. }
         | FromAgent::Samples { .. }

@@ -91,7 +91,11 @@ impl<'e> Deployment<'e> {
         let hosts = self.experiment.hosts.iter().filter(|(_, host)| host.kind.own().kernel);
         let told = hosts.filter_map(|(host, _)| {
             let lines = self.hosts.last_lines(host);
-            (!lines.is_empty()).then(|| format!("; the last lines of the console of `{host}`:\n{lines}"))
+            let told = match self.experiment.is_remote() {
+                true => format!("; `{host}`: {lines}"),
+                false => format!("; the last lines of the console of `{host}`:\n{lines}"),
+            };
+            (!lines.is_empty()).then_some(told)
         });
         told.collect()
     }
@@ -278,7 +282,8 @@ impl<'e> Deployment<'e> {
         from: &str,
         kind: LoadKind,
     ) -> Result<LoadSpec, TrialStop> {
-        let sources = match self.experiment.hosts[from].kind.own().network {
+        let own = self.experiment.hosts[from].kind.own();
+        let sources = match own.network || own.kernel {
             true => self.hosts.own_addresses(from)?,
             false => vec![self.hosts.address(from, from)?],
         };
@@ -350,7 +355,7 @@ impl<'e> Deployment<'e> {
     fn spec(&self, name: &str, service: &Service) -> Result<ServiceSpec, TrialStop> {
         let address: IpAddr = match self.experiment.hosts[&service.on].kind.own().network {
             true => Ipv4Addr::UNSPECIFIED.into(),
-            false => self.hosts.address(&service.on, &service.on)?,
+            false => self.hosts.listen(&service.on)?,
         };
         let port = |n: u32| {
             service.port.map_or(0, |first| first.saturating_add(u16::try_from(n).unwrap_or(u16::MAX)))
@@ -417,10 +422,14 @@ impl<'e> Deployment<'e> {
 }
 
 /// The host whose agent reads the counters of the machine: of this one, where any host runs on it; else of the first guest, which is then the machine
-/// that all happens on.
+/// that all happens on. Of machines that are there already, it is the one with the service that the first load aims at.
 pub(crate) fn machine_host(experiment: &Experiment) -> Key {
     let here = experiment.hosts.iter().find(|(_, host)| !host.kind.own().kernel).map(|(name, _)| name);
-    let host = here.or_else(|| experiment.hosts.keys().next());
+    let served = || {
+        let mut services = experiment.loads.values().filter_map(|load| experiment.services.get(&load.to));
+        services.next().filter(|_| experiment.is_remote()).map(|service| &service.on)
+    };
+    let host = here.or_else(served).or_else(|| experiment.hosts.keys().next());
     Key::new(Arm::Treatment, host.expect("an experiment has a host"))
 }
 

@@ -2,7 +2,7 @@
 
 use plimsoll_model::experiment::cpus::NoSuchCpus;
 use plimsoll_model::frame::Failure;
-use plimsoll_model::observation::Fault;
+use plimsoll_model::observation::{Fault, TOGETHER_NS};
 use plimsoll_store::StoreError;
 
 use crate::host_provider::ProviderError;
@@ -69,6 +69,14 @@ pub enum RunError {
         /// Why.
         why: Failure,
     },
+    /// The clock of a machine is not known well enough.
+    #[error("loads are to start on several machines within {} ms of each other, and the clock of `{host}` is {}", TOGETHER_NS / 1_000_000, known_to(*known))]
+    Clock {
+        /// The host.
+        host: String,
+        /// How well it is known, and the shortest way there and back, both in nanoseconds.
+        known: Option<(u64, u64)>,
+    },
     /// The agent of a host went away, or did not answer, while the host was being set up.
     #[error("the agent on `{host}` {how}")]
     Lost {
@@ -80,6 +88,16 @@ pub enum RunError {
     /// What was measured could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn known_to(known: Option<(u64, u64)>) -> String {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    match known {
+        None => "not known".into(),
+        Some((within, way)) => {
+            format!("known to ±{:.2} ms (the shortest way there and back took {:.2} ms)", ms(within), ms(way))
+        }
+    }
 }
 
 /// Why a trial ended before its end.

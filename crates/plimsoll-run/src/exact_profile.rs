@@ -46,7 +46,7 @@ impl Trial<'_> {
     fn profile_once_more(&mut self, place: usize, load: &str, arm: Arm) -> Result<(), TrialStop> {
         let mut requests = self.requests(arm, &[(load.to_owned(), self.kind(load))])?;
         for (_, _, request) in &mut requests {
-            if let ToAgent::Run { id, load } = request {
+            if let ToAgent::Run { id, load, .. } = request {
                 *request = ToAgent::Profile { id: *id, load: load.clone() };
             }
         }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use plimsoll_host::remote::{Clock, RemoteError, Why};
 use plimsoll_host::{
     AgentStderr, GuestSpec, HostError, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, Rig, RigSpec,
     UndoProcess, VolumeSpec,
@@ -23,6 +24,8 @@ pub struct Pipes {
     pub to: Box<dyn Write + Send>,
     /// The agent's stdout.
     pub from: Box<dyn Read + Send>,
+    /// How its clock stands to the controller's, where it is not the same.
+    pub clock: Option<Clock>,
 }
 
 /// Why hosts could not be made or used, whoever provides them.
@@ -65,6 +68,15 @@ impl From<HostError> for ProviderError {
             HostError::NotRebuildable(_) => Self::NotRebuildable(error.to_string()),
             HostError::NoSuchVolume(name) => Self::NoSuchVolume(name),
             error => Self::Failed { advice: error.advice(), source: error.into() },
+        }
+    }
+}
+
+impl From<RemoteError> for ProviderError {
+    fn from(error: RemoteError) -> Self {
+        match error.why {
+            Why::Interrupted => Self::Interrupted,
+            _ => Self::Failed { advice: error.advice(), source: error.into() },
         }
     }
 }
@@ -133,6 +145,14 @@ pub trait Hosts {
     /// When there is no such host, or no way between the two.
     fn address(&self, from: &str, to: &str) -> Result<IpAddr, ProviderError>;
 
+    /// Where services of a host listen that has no network of its own.
+    ///
+    /// # Errors
+    /// When there is no such host, or nobody knows where it is reached.
+    fn listen(&self, host: &str) -> Result<IpAddr, ProviderError> {
+        self.address(host, host)
+    }
+
     /// What a reader of its figures must know of a host.
     fn notes(&self, host: &str) -> Vec<String>;
 
@@ -170,7 +190,8 @@ pub trait Hosts {
     /// own.
     fn network_namespace(&self, host: &str) -> Option<u64>;
 
-    /// The last lines of the console of a host that has ended by itself; empty where it has none.
+    /// The last lines of the console of a host that has ended by itself, or why a machine is not reached any more; empty where there is nothing to
+    /// tell.
     fn last_lines(&mut self, host: &str) -> String;
 
     /// Makes a host anew; all of its processes and kernel state are gone.
@@ -282,7 +303,7 @@ fn shape(way: &Way) -> LinkShape {
 impl Hosts for Rig {
     fn pipes(&mut self, host: &str) -> Result<Pipes, ProviderError> {
         let pipes = Rig::pipes(self, host)?;
-        Ok(Pipes { to: Box::new(pipes.stdin), from: Box::new(pipes.stdout) })
+        Ok(Pipes { to: Box::new(pipes.stdin), from: Box::new(pipes.stdout), clock: None })
     }
 
     fn address(&self, from: &str, to: &str) -> Result<IpAddr, ProviderError> {

@@ -20,11 +20,13 @@ mod ladder;
 mod mail;
 mod phase;
 mod recorded;
+mod remote;
 mod run;
 mod schedule;
 mod skip;
 mod standstill;
 mod step;
+mod together;
 mod trial;
 
 pub use capture::FOLDER as CAPTURES;
@@ -33,6 +35,7 @@ pub use event::{Event, Observer};
 pub use host_provider::{
     Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ProviderError, ShapedLink,
 };
+pub use remote::Machines;
 pub use run::{Ended, Limits, Run};
 
 use std::collections::BTreeMap;

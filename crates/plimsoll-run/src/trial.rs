@@ -139,6 +139,7 @@ impl<'t> Trial<'t> {
         self.ask_for_words()?;
         self.balance_mail()?;
         self.ask_links()?;
+        self.ask_clocks()?;
         self.profile_exactly()?;
         self.describe_guests()?;
         // Of a trial that is not counted nobody can tell whether the figure came back.

@@ -19,6 +19,7 @@ pub use serving::ServeArgs;
 pub use watching::WatchArgs;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
@@ -213,6 +214,10 @@ pub struct RunArgs {
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Vec<PathBuf>,
+    /// Let loads aim at this address, which the file gives as that of a machine that is there already (`reach`), though the machine does not have
+    /// it: where addresses are translated on the way. Once for each address.
+    #[arg(long, value_name = "ADDRESS")]
+    pub allow_target: Vec<IpAddr>,
     /// Start programs with all of your own rights (`privileged = true`) without asking; `plimsoll describe` lists them.
     #[arg(long, env = "PLIMSOLL_YES")]
     pub yes: bool,

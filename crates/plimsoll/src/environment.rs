@@ -38,7 +38,8 @@ impl Noted {
         let machine = serde_json::to_value(Inventory::read(Path::new("/"))).map_err(cannot)?;
         let services = plan.cells.iter().flat_map(|cell| &cell.experiment.services);
         let mut programs = BTreeMap::new();
-        for (name, service) in services {
+        // Those on other machines are not this one's.
+        for (name, service) in services.filter(|_| !plan.experiment.is_remote()) {
             if !programs.contains_key(name)
                 && let Some(program) = plimsoll_agent::program_version(service)
             {

@@ -165,6 +165,9 @@ impl From<RunError> for Failure {
             RunError::Unreached { from, .. } => {
                 Some(format!("look what is on the way from `{from}`: links, routes, rules of a firewall"))
             }
+            RunError::Clock { host, .. } => {
+                Some(format!("a shorter way to `{host}`, such as from a machine beside it; or one generator"))
+            }
             RunError::Agent { why: Why::Permission { .. }, .. }
             | RunError::Hook { why: Why::Permission { .. }, .. }
             | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),

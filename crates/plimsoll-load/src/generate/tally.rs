@@ -228,6 +228,7 @@ impl Tally {
             waited_us: self.cpu.waited_us,
             threads,
             offer: self.offering.map(Offering::into_offer),
+            generators: Vec::new(),
             facts: self.mail.map(|mail| mail.into_facts().into()).or(self.found).or(handshakes),
         }
     }

@@ -60,7 +60,8 @@ pub fn assign(
     let mut assigned = BTreeMap::new();
     for (name, host) in hosts {
         let Cpus::These(these) = &host.cpus else { continue };
-        for cpu in these {
+        // Those of another machine are not known here.
+        for cpu in these.iter().filter(|_| !host.kind.own().kernel) {
             *users.get_mut(cpu).ok_or_else(|| error(name, format!("the CPU {cpu}")))? += 1;
         }
         assigned.insert(name.clone(), these.clone());

@@ -37,7 +37,8 @@ impl Experiment {
             for number in 2..=count {
                 let name = member(&group, number);
                 let like = &self.hosts[&group];
-                let host = Host { count: None, member_of: Some(group.clone()), ..like.clone() };
+                let reach = like.reach.as_ref().map(|reach| reach.of_member(number));
+                let host = Host { count: None, member_of: Some(group.clone()), reach, ..like.clone() };
                 self.hosts.insert(name.clone(), host);
                 for link in &links {
                     let end = |end: &String| if *end == group { name.clone() } else { end.clone() };
@@ -47,6 +48,9 @@ impl Experiment {
                     link.seed = link.seed.map(|seed| seed.wrapping_add(u64::from(number)));
                     self.links.push(link);
                 }
+            }
+            if let Some(first) = self.hosts.get_mut(&group) {
+                first.reach = first.reach.as_ref().map(|reach| reach.of_member(1));
             }
             let more: Vec<String> = (2..=count).map(|number| member(&group, number)).collect();
             for nat in self.hosts.values_mut().filter_map(|host| host.nat.as_mut()) {

@@ -42,7 +42,7 @@ pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
 pub use hook::{Hook, HookMoment, PhaseHook};
-pub use host::{GuestClock, HostKind, Own};
+pub use host::{Address, Allow, GuestClock, HostKind, Own, Reach};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};
 pub use load::bulk::{Direction, SendBy};
@@ -175,6 +175,21 @@ pub struct Host {
     /// How long a virtual machine may take until its agent runs (1 s to 1 h; 2 min without it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_within: Option<Span>,
+    /// How a machine is reached that is there already; a host that says so is of this kind, and then all hosts have to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Reach>,
+    /// The address of a machine that is there already, by which the other hosts reach it: `"192.0.2.7"`, or one for each of them
+    /// (`{ client = "192.0.2.7", db = "198.51.100.7" }`). Without it, the address by which ssh reached it, or the only one that it has. It has to be
+    /// the machine's own, unless `--allow-target` names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Address>,
+    /// What may be done on a machine that is there already: `["sysctl", "service", "root"]`; nothing of that without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Allow>,
+    /// How long nothing may be heard from a machine that is there already (2 s to 10 min; 30 s without it). Then the trial is given up here, and the
+    /// agent there ends, with all that it started, and puts back what it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after: Option<Span>,
     /// Programs that are run on it when it is there, before its services are started, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prepare: Vec<Hook>,

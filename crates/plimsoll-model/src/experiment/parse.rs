@@ -174,6 +174,7 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
         all.unwrap_or_else(|| FileError::from_toml(&error, &text))
     })?;
     experiment.hosts.values_mut().for_each(Host::take_kernel);
+    experiment.hosts.values_mut().for_each(Host::take_reach);
     let document: Option<DocumentMut> = text.parse().ok();
     let says = |path: &dyn Fn(&DocumentMut) -> Option<&Item>| document.as_ref().and_then(path).is_some();
     if !says(&|document| document.get("run")?.get("max_trials"))

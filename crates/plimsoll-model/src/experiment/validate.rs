@@ -7,6 +7,7 @@ mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::host::refuse_settings_of_remote;
 use super::problem::{Checked, Part, Problem, check_cell, declared, in_range, measured, one_of, problem};
 use super::{Cpus, Experiment, Factor, Host, Link, LinkShaper, Phase, group, hook, sysctl};
 
@@ -90,6 +91,7 @@ fn check_host(experiment: &Experiment, name: &String, host: &Host) -> Checked {
             "1 to 11 letters, digits, `-` or `_`",
         ));
     }
+    refuse_settings_of_remote(name, host)?;
     host.kind.check(experiment, name, host)?;
     translation(experiment, name, host)?;
     hook::of_host(name, host)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Interval, Latencies, LoadResult, Offer, waits};
+use super::{Generator, Histogram, Interval, Latencies, LoadResult, Offer, waits};
 
 impl LoadResult {
     /// One result of several hosts that were started together and share a clock: counts and rates are added, histograms merged. It lasts
@@ -12,6 +12,55 @@ impl LoadResult {
         let mut results = results.into_iter();
         let Some(first) = results.next() else { return Self::default() };
         results.fold(first, Self::with)
+    }
+
+    /// The same of machines that are not one, each with its host, its result by a clock that all share, and how well that clock is known of it,
+    /// in nanoseconds. What each did is kept.
+    #[must_use]
+    pub fn of_machines(each: Vec<(String, Self, u64)>) -> Self {
+        let first = each.iter().min_by_key(|(_, result, _)| result.started_ns);
+        let first = first.map_or((0, 0), |(_, result, within_ns)| (result.started_ns, *within_ns));
+        let generators = each.iter().map(|(host, result, within_ns)| Generator {
+            host: host.clone(),
+            after_ns: result.started_ns - first.0,
+            // The first is known to be the first by its own clock alone.
+            within_ns: if result.started_ns == first.0 { 0 } else { within_ns + first.1 },
+            result: result.in_short(),
+        });
+        let generators = generators.collect();
+        Self { generators, ..Self::of_group(each.into_iter().map(|(_, result, _)| result).collect()) }
+    }
+
+    /// Without what takes room: counts per interval and histograms. Their percentiles stay.
+    fn in_short(&self) -> Self {
+        let none = Histogram::default();
+        let latency = Latencies {
+            connect: none.clone(),
+            first_byte: none.clone(),
+            total: none.clone(),
+            percentiles: self.latency.percentiles,
+            mean_us: self.latency.mean_us,
+        };
+        let offer = self.offer.as_ref().map(|offer| Offer {
+            length_ns: offer.length_ns,
+            due: offer.due,
+            begun: offer.begun,
+            queued: offer.queued,
+            last_begun_ns: offer.last_begun_ns,
+            send_lag_us: offer.send_lag_us,
+            send_lag: none.clone(),
+            steps: Vec::new(),
+        });
+        Self {
+            latency,
+            offer,
+            errors: self.errors.clone(),
+            first_error: self.first_error.clone(),
+            intervals: Vec::new(),
+            generators: Vec::new(),
+            facts: self.facts.clone(),
+            ..*self
+        }
     }
 
     fn with(mut self, other: Self) -> Self {
@@ -195,6 +244,20 @@ mod tests {
         assert_eq!((both.started_ns, both.elapsed_ns), (1_000, 250_000_000));
         let told: Vec<_> = both.intervals.iter().map(|it| (it.end_ns / 1_000_000, it.requests)).collect();
         assert_eq!(told, [(100, 12), (200, 16), (250, 4)]);
+    }
+
+    #[test]
+    fn machines_are_as_one_and_what_each_did_is_kept_by_name() {
+        let each = [("a", 5_300_000, 20_000), ("b", 5_000_000, 30_000), ("c", 5_000_400, 40_000)];
+        let each = each.map(|(host, start, within)| (host.to_owned(), result(start, &[8, 8]), within));
+        let all = LoadResult::of_machines(each.to_vec());
+        assert_eq!((all.requests, all.threads), (48, 3));
+        let told: Vec<_> =
+            all.generators.iter().map(|it| (it.host.as_str(), it.after_ns, it.within_ns)).collect();
+        assert_eq!(told, [("a", 300_000, 50_000), ("b", 0, 0), ("c", 400, 70_000)]);
+        let one = &all.generators[1].result;
+        assert_eq!((one.requests, one.intervals.len(), &one.latency.total), (16, 0, &Histogram::default()));
+        assert_eq!(one.latency.percentiles.max, each[1].1.latency.percentiles.max);
     }
 
     proptest! {

@@ -292,3 +292,28 @@ fn each_comparison_has_its_own_table_of_functions_and_tells_the_names_that_they_
     assert_eq!(json["profiles"][0]["profile"]["functions"][0]["was"], "__alloc_pages");
     assert!(json["profile"].is_object(), "the one that was there before stays");
 }
+
+#[test]
+fn machines_that_drove_together_have_a_table_and_their_clocks_another() {
+    let mut report = fixture::recovered();
+    report.trials.truncate(1);
+    let generator = |host: &str, rate: f64, after: f64| {
+        json!({ "host": host, "requests_per_second": rate, "connections_per_second": 0.0, "errors": 2, "busy_share": 0.25,
+                "after_ms": after, "within_ms": 0.12 })
+    };
+    report.trials[0].phases[0].generators =
+        of(json!([generator("gen1", 400.0, 0.0), generator("gen2", 380.0, 0.345)]));
+    let clock = |ahead: i64| json!({ "ahead_ns": ahead, "within_ns": 61_000, "round_trip_ns": 130_000 });
+    report.trials[0].clocks = of(json!({ "gen1": clock(-1_500_000), "gen2": clock(7_000_000_000) }));
+    let mut plain = Vec::new();
+    text::run(&mut plain, &report, &TextOptions::default()).unwrap();
+    let plain = String::from_utf8(plain).unwrap();
+    let row = |of: &str, machine: &str| {
+        let section = plain.split(of).nth(1).unwrap_or_else(|| panic!("no {of} in {plain}"));
+        let line = section.lines().find(|line| line.contains(machine)).expect("a row");
+        line.split_whitespace().skip_while(|word| *word != machine).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("\nGenerators\n", "gen2"), "gen2 380 0 2 25 0.345 ± 0.120");
+    assert_eq!(row("\nClocks against the controller's\n", "gen1"), "gen1 -1.500 0.061 0.130");
+    assert_eq!(row("\nClocks against the controller's\n", "gen2"), "gen2 7000.000 0.061 0.130");
+}

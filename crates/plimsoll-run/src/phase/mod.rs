@@ -170,11 +170,12 @@ impl<'t> Trial<'t> {
         if let Some(phase) = phase {
             self.hooks_of_phase(phase, HookMoment::BeforeEach, Some(arm))?;
         }
-        let requests = self.requests(arm, loads)?;
+        let mut requests = self.requests(arm, loads)?;
         // What was flushed until now is of no slice.
         let (of_arm, agents) = self.deployment_and_agents(arm);
         of_arm.flushes(agents)?;
         let before = self.snapshots(&hosts, false)?;
+        self.begin_together(&mut requests)?;
         let at_ns = self.now_ns();
         if let Some((profiler, namespaces)) = profiled {
             profiler.start(namespaces);
@@ -188,7 +189,8 @@ impl<'t> Trial<'t> {
         {
             self.hooks_of_phase(phase, HookMoment::AfterEach, Some(arm))?;
         }
-        let mut results = results(loads, &requests, answers?)?;
+        let results = results(loads, &requests, answers?)?;
+        let mut results: Vec<LoadResult> = results.into_iter().map(|each| self.of_all(each)).collect();
         if let Some((phase, sink)) = phase.and_then(|phase| Some((phase, phase.until_delivered.as_ref()?))) {
             for result in &mut results {
                 let delivered = self.skippable(|trial| trial.deliver(arm, sink, result, deadline));
@@ -238,7 +240,7 @@ impl<'t> Trial<'t> {
                 let deployment = self.deployment(arm);
                 let (key, spec) = (deployment.key(from), deployment.load(name, load, from, kind.clone())?);
                 let id = self.agents.id();
-                requests.push((key, id, ToAgent::Run { id, load: spec }));
+                requests.push((key, id, ToAgent::Run { id, load: spec, at_ns: None }));
             }
         }
         Ok(requests)
@@ -313,18 +315,18 @@ impl Extent {
 /// A request to an agent.
 pub(crate) type Request = (Key, Id, ToAgent);
 
-/// The result of each load; that of a group of hosts counts as one.
+/// What each host found of each load.
 fn results(
     loads: &[(String, LoadKind)],
     requests: &[Request],
     answers: Vec<FromAgent>,
-) -> Result<Vec<LoadResult>, TrialStop> {
-    let mut all: Vec<Vec<LoadResult>> = loads.iter().map(|_| Vec::new()).collect();
+) -> Result<Vec<Vec<(Key, LoadResult)>>, TrialStop> {
+    let mut all: Vec<Vec<(Key, LoadResult)>> = loads.iter().map(|_| Vec::new()).collect();
     for ((key, _, request), answer) in requests.iter().zip(answers) {
         let ToAgent::Run { load, .. } = request else { continue };
         let Some(place) = loads.iter().position(|(name, _)| *name == load.name) else { continue };
         match answer {
-            FromAgent::Finished { result, .. } => all[place].push(*result),
+            FromAgent::Finished { result, .. } => all[place].push((key.clone(), *result)),
             FromAgent::Failed { why, .. } => {
                 let (load, host) = (load.name.clone(), key.host.clone());
                 return Err(RunError::Load { load, host, why }.into());
@@ -332,7 +334,7 @@ fn results(
             _ => return Err(off_the_mark(&key.host)),
         }
     }
-    Ok(all.into_iter().map(LoadResult::of_group).collect())
+    Ok(all)
 }
 
 pub(crate) fn deadline(phase: &Phase) -> Instant {

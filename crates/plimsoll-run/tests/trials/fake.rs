@@ -82,7 +82,11 @@ impl Hosts for FakeHosts {
         let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
         let (rig, provider) = (self.rig, self.provider.clone());
         thread::spawn(move || answer_all(rig, &provider, theirs));
-        Ok(Pipes { to: Box::new(ours.try_clone().expect("a second handle")), from: Box::new(ours) })
+        Ok(Pipes {
+            to: Box::new(ours.try_clone().expect("a second handle")),
+            from: Box::new(ours),
+            clock: None,
+        })
     }
 
     fn address(&self, _: &str, _: &str) -> Result<IpAddr, ProviderError> {
@@ -131,6 +135,7 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
     while let Ok(Some(request)) = frame::read::<ToAgent>(&mut input) {
         let say = |what: String| provider.log.lock().unwrap().push(format!("rig {rig}: {what}"));
         let answer = match request {
+            ToAgent::Greet { .. } | ToAgent::Ping { .. } => panic!("no fake host is remote"),
             ToAgent::Hello { .. } => {
                 FromAgent::Welcome { protocol: PROTOCOL, pid: 1, at_ns: 0, absent: Vec::new() }
             }
@@ -143,7 +148,7 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                 say("stop".into());
                 FromAgent::Stopped { id }
             }
-            ToAgent::Run { id, load } => {
+            ToAgent::Run { id, load, .. } => {
                 let LoadKind::Http(http) = &load.kind else { panic!("another load than planned: {load:?}") };
                 let connections = http.connections.unwrap_or(0);
                 say(match &http.open {

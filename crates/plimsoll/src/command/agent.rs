@@ -1,5 +1,7 @@
 //! `plimsoll agent`: what runs on a host. Not for users; a controller starts it.
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
@@ -9,7 +11,7 @@ use crate::messages;
 /// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program of the user's own.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
     match args.split_first() {
-        None => match plimsoll_agent::run(&mut io::stdin().lock(), io::stdout()) {
+        None => match plimsoll_agent::run(io::stdin(), io::stdout(), change_settings) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 messages::say(format_args!("plimsoll agent: {error}"));
@@ -25,5 +27,13 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
             );
             ExitCode::from(2)
         }
+    }
+}
+
+/// Changes settings of a machine that is there already. They are put back when what this returns is dropped, by a process that outlives this one.
+fn change_settings(settings: &BTreeMap<String, String>) -> Result<Box<dyn Any + Send>, String> {
+    match plimsoll_host::change_machine(settings) {
+        Ok(undo) => Ok(Box::new(undo)),
+        Err(error) => Err(error.to_string()),
     }
 }

@@ -50,7 +50,8 @@ fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Re
     for (name, host) in experiment.declared_hosts() {
         let forwards = if host.forward { ", forwards" } else { "" };
         let count = host.count.map_or_else(String::new, |count| format!(", {count} of them"));
-        writeln!(out, "  {name}: {}{forwards}{count}", host.kind.describe())?;
+        let reach = host.reach.as_ref().map_or_else(String::new, |reach| format!(", {}", reach.describe()));
+        writeln!(out, "  {name}: {}{forwards}{count}{reach}", host.kind.describe())?;
         hooks(out, 2, |moment| host.hooks(name, moment))?;
     }
     let declared = |host: &String| experiment.hosts.get(host).is_none_or(|host| host.member_of.is_none());

@@ -99,6 +99,7 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
         note: None,
         against: None,
         destroy: Vec::new(),
+        allow_target: Vec::new(),
         yes: args.yes,
         html: None,
         format: match args.format {

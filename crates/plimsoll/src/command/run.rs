@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
+use plimsoll_host::remote::Program;
 use plimsoll_model::experiment::cpus;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
@@ -15,7 +16,7 @@ use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
 use plimsoll_report::html::bundle::Bundle;
-use plimsoll_run::{Ended, Limits, Namespaces, Run};
+use plimsoll_run::{Ended, HostProvider, Limits, Machines, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store, StoreError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -47,7 +48,11 @@ const AA_TRIALS: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
-    let access = plimsoll_host::enter()?;
+    let access = match leads_elsewhere(args) {
+        // What reaches other machines is the user's own, with his keys, and in no namespace.
+        true => None,
+        false => Some(plimsoll_host::enter()?),
+    };
     let store = state::open(args.store.store.as_deref())?;
     against(args, &store)?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
@@ -56,10 +61,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             let id = state::find(&store, id)?.id;
             let claim = store.claim(&id)?;
             // Only now is it known how far it came.
-            (resumed(&store, &id, &access)?, claim)
+            (resumed(&store, &id, access.as_ref())?, claim)
         }
         None => {
-            let (plan, entry) = fresh(args, &access)?;
+            let (plan, entry) = fresh(args, access.as_ref())?;
             let claim = store.claim(&entry.id)?;
             ((plan, entry), claim)
         }
@@ -79,7 +84,13 @@ pub(crate) fn confirm(
     let what = intervention.what.clone();
     let mut settings = PlanArgs { intervention: Some(intervention), ..stored };
     settings.on_loopback |= matches!(access, Access::Local(_));
-    let (plan, entry) = planned(source, settings, args.seed, access)?;
+    let (plan, entry) = planned(source, settings, args.seed, Some(access))?;
+    if plan.experiment.is_remote() && *access != Access::Root {
+        // This process has moved into a user namespace, in which ssh(1) does not know whose keys to take.
+        return Err(Failure::could_not(
+            "a cause is confirmed on machines that are there already only where root runs Plimsoll",
+        ));
+    }
     effects::ask_before(&what, args.yes)?;
     let _claim = store.claim(&entry.id)?;
     carry_out(args, &store, &plan, entry)
@@ -102,18 +113,28 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     let limits = limits(args, plan);
     let program = std::env::current_exe()
         .map_err(|error| Failure::could_not(format!("cannot find the program itself: {error}")))?;
-    let provider = Namespaces {
-        program,
-        args: vec!["agent".into()],
-        destroy: args.destroy.clone(),
-        interrupt: Arc::clone(interrupt),
+    let is_remote = plan.experiment.is_remote();
+    let provider: Box<dyn HostProvider> = match is_remote {
+        true => Box::new(Machines {
+            program: Program::this()
+                .map_err(|error| Failure::could_not(format!("cannot read the program itself: {error}")))?,
+            targets: args.allow_target.clone(),
+            interrupt: Arc::clone(interrupt),
+        }),
+        false => Box::new(Namespaces {
+            program,
+            args: vec!["agent".into()],
+            destroy: args.destroy.clone(),
+            interrupt: Arc::clone(interrupt),
+        }),
     };
     let judge = Judge;
     let probed = plan.cells.iter().map(|cell| &cell.experiment.run).any(|run| run.probes && run.profile);
-    let profiler = probed.then(Profiler::open).transpose();
+    // What runs on other machines is not seen from here.
+    let profiler = (probed && !is_remote).then(Profiler::open).transpose();
     let run = Run {
         plan,
-        provider: &provider,
+        provider: &*provider,
         judge: &judge,
         profiler: profiler
             .as_ref()
@@ -152,7 +173,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     if let Err(error) = label(args, store, &id) {
         ended.error = ended.error.or(Some(error.into()));
     }
-    if let Some(note) = others.note() {
+    if let Some(note) = others.note().filter(|_| !is_remote) {
         ended.entry.notes.push(note);
         ended.error = ended.error.or(store.put_run(&ended.entry).err().map(Into::into));
     }
@@ -324,12 +345,25 @@ fn tell(
     Ok(())
 }
 
-fn fresh(args: &RunArgs, access: &Access) -> Result<(Plan, RunEntry), Failure> {
+/// Whether the hosts of what is to be run are machines that are there already. What cannot be read is told where it is read to be carried out.
+fn leads_elsewhere(args: &RunArgs) -> bool {
+    let plan = match (&args.experiment, &args.resume) {
+        (Some(experiment), _) => {
+            shipped::find(experiment).and_then(|source| command::plan_without_files(&source, &args.plan))
+        }
+        (None, Some(run)) => state::open_to_read(args.store.store.as_deref())
+            .and_then(|store| show::plan_of(&state::find(&store, run)?)),
+        (None, None) => return false,
+    };
+    plan.is_ok_and(|plan| plan.experiment.is_remote())
+}
+
+fn fresh(args: &RunArgs, access: Option<&Access>) -> Result<(Plan, RunEntry), Failure> {
     let Some(experiment) = &args.experiment else { return Err(Failure::Usage("which experiment?".into())) };
     let source = shipped::find(experiment)?;
     let mut settings = PlanArgs {
         origin: experiment.clone(),
-        on_loopback: matches!(access, Access::Local(_)),
+        on_loopback: matches!(access, Some(Access::Local(_))),
         ..args.plan.clone()
     };
     // As settings they are stored with the run, and hold when it is resumed.
@@ -347,7 +381,7 @@ fn planned(
     source: Source,
     mut settings: PlanArgs,
     seed: Option<u64>,
-    access: &Access,
+    access: Option<&Access>,
 ) -> Result<(Plan, RunEntry), Failure> {
     let plan = command::plan(&source, &settings)?;
     if settings.on_loopback && plan.cells.iter().any(|cell| cell.experiment.has_own_kernels()) {
@@ -377,7 +411,7 @@ fn planned(
     Ok((if settings.on_loopback { plan.on_loopback() } else { plan }, entry))
 }
 
-fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry), Failure> {
+fn resumed(store: &Store, id: &str, access: Option<&Access>) -> Result<(Plan, RunEntry), Failure> {
     let entry = state::find(store, id)?;
     if entry.status == RunStatus::Complete {
         return Err(Failure::Usage(format!(
@@ -389,7 +423,7 @@ fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry),
     let plan = command::with_files(show::plan_of(&entry)?, &show::origin(&entry)?, &settings)?;
     let needs_namespaces = plan.experiment.hosts.values().any(|host| host.kind.own().network);
     match access {
-        Access::Local(why) if needs_namespaces => Err(Failure::could_not(format!(
+        Some(Access::Local(why)) if needs_namespaces => Err(Failure::could_not(format!(
             "the run {} began on namespaces, and user namespaces are forbidden here {why}",
             entry.id
         ))),
@@ -398,18 +432,21 @@ fn resumed(store: &Store, id: &str, access: &Access) -> Result<(Plan, RunEntry),
 }
 
 /// What a reader must know to read the figures.
-fn notes(access: &Access, on_loopback: bool) -> Vec<String> {
+fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match access {
-        Access::Root => {}
-        Access::UserNamespace => notes.push(
+        None => notes.push(
+            "the hosts are machines that were there already: which functions their CPUs were in was not sampled, and nothing of them was made anew between trials".to_owned(),
+        ),
+        Some(Access::Root) => {}
+        Some(Access::UserNamespace) => notes.push(
             "ran without root, in a user namespace of its own: kernel caches could not be dropped, and slabs not seen".to_owned(),
         ),
-        Access::Local(why) if on_loopback => notes.push(format!(
+        Some(Access::Local(why)) if on_loopback => notes.push(format!(
             "user namespaces are forbidden here {why}: all hosts shared this machine's loopback, so that links, routes, forwarding, \
              translation of addresses and settings of the kernel were not part of it, counters are the machine's, no host could be made anew, and programs were not kept apart from this user's files and processes"
         )),
-        Access::Local(_) => {}
+        Some(Access::Local(_)) => {}
     }
     notes
 }

@@ -81,6 +81,17 @@ impl Lab {
         self
     }
 
+    /// The same for another copy of the program, which these words start.
+    pub(crate) fn by(mut self, words: &[String], program: &Path) -> Self {
+        self.as_whom.extend(words.iter().cloned());
+        program.clone_into(&mut self.program);
+        self
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

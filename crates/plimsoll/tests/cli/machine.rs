@@ -30,6 +30,11 @@ pub(crate) fn processes_in(networks: &BTreeSet<u64>) -> Vec<String> {
     inside.map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()).collect()
 }
 
+/// A process in a network namespace.
+pub(crate) fn one_in(network: u64) -> Option<u32> {
+    pids().find(|pid| network_of(*pid) == Some(network))
+}
+
 /// The network interfaces of the machine itself.
 pub(crate) fn interfaces() -> BTreeSet<String> {
     names_in(Path::new("/sys/class/net")).collect()

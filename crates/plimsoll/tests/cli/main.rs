@@ -42,6 +42,8 @@ mod paths;
 mod planted;
 mod programs;
 mod programs_as_loads;
+mod rack;
+mod remote;
 mod scarce;
 mod secure;
 mod served;

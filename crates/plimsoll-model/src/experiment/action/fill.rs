@@ -60,7 +60,16 @@ impl ActionType for FillDisk {
                     return Err(problem(at.key("fill", "volume"), message, expected));
                 }
             }
-            (None, Some(host)) => declared(host, &at.experiment.hosts, "host", at.key("fill", "scratch"))?,
+            (None, Some(host)) => {
+                declared(host, &at.experiment.hosts, "host", at.key("fill", "scratch"))?;
+                if at.experiment.is_remote() {
+                    let message = format!(
+                        "`{host}` is a machine that is there already: its disk would be filled for everybody"
+                    );
+                    let expected = "a host of kind \"namespace\" or \"vm\"";
+                    return Err(problem(at.key("fill", "scratch"), message, expected));
+                }
+            }
             _ => {
                 let expected = "either `volume`, or `scratch` with a host";
                 return Err(problem(here(), "it must be said what is filled", expected));

@@ -115,9 +115,11 @@ impl ActionPlace<'_> {
         if self.experiment.hosts[host].kind.own().network {
             return Ok(());
         }
+        let what =
+            if self.experiment.is_remote() { "a machine that is there already" } else { "this machine" };
         Err(problem(
             at,
-            format!("`{host}` is this machine: it would be changed for everybody"),
+            format!("`{host}` is {what}: it would be changed for everybody"),
             "a host with namespaces of its own",
         ))
     }

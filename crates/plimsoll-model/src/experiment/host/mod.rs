@@ -2,6 +2,8 @@
 
 mod local;
 mod namespace;
+pub mod reach;
+mod remote;
 mod vm;
 
 use schemars::JsonSchema;
@@ -11,6 +13,8 @@ use super::problem::Checked;
 use super::{Experiment, Host};
 use crate::effect::Effect;
 
+pub use reach::{Address, Allow, Reach};
+pub(super) use remote::refuse_settings_of_remote;
 pub use vm::GuestClock;
 
 /// What a kind of host has to itself. What it has not is the machine's.
@@ -79,6 +83,9 @@ host_kinds! {
     "local" Local: local::Local,
     /// A virtual machine (QEMU) with the kernel that `kernel` names.
     "vm" Vm: vm::Vm,
+    /// A machine that is there already, and that `reach` leads to. Nothing of it is made anew for a trial, and nothing is changed that `allow`
+    /// does not name.
+    "remote" Remote: remote::Remote,
 }
 
 impl HostKind {

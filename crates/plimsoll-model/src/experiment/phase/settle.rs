@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Phase, PhasePlace, PhaseType, PhaseWork};
-use crate::experiment::problem::{Checked, Part, declared};
+use crate::experiment::problem::{Checked, Part, declared, problem};
 use crate::phase_kind::PhaseKind;
 use crate::units::Span;
 
@@ -33,6 +33,12 @@ impl PhaseType for Settle {
         let here = |key: &str| [at.key("settle"), path![key].to_vec()].concat();
         if let Some(host) = &self.drained {
             declared(host, &at.experiment.hosts, "host", here("drained"))?;
+            if at.experiment.is_remote() {
+                let message = format!(
+                    "`{host}` is a machine that is there already: all of its connections would be waited for, and the agent's own is one"
+                );
+                return Err(problem(here("drained"), message, "`at_least` alone"));
+            }
         }
         self.delivered.as_ref().map_or(Ok(()), |sink| at.mail_sink(sink, here("delivered")))
     }

@@ -32,7 +32,9 @@ pub(super) fn check(experiment: &Experiment, phases: &BTreeMap<String, Option<&s
 }
 
 fn shares_network(experiment: &Experiment, host: &str) -> bool {
-    experiment.hosts.get(host).is_some_and(|host| !host.kind.own().network)
+    // What is there already refuses a capture itself.
+    let shares = |own: crate::experiment::Own| !own.network && !own.kernel;
+    experiment.hosts.get(host).is_some_and(|host| shares(host.kind.own()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,168 @@
+//! What can go wrong with machines that are there already.
+
+use std::borrow::Cow;
+use std::io;
+use std::net::IpAddr;
+
+use plimsoll_model::frame::PROTOCOL;
+
+/// Why a host cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("host {host}: {why}")]
+pub struct RemoteError {
+    /// Its name.
+    pub host: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a machine that is there already cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Why {
+    /// The user wants it to end.
+    #[error("interrupted")]
+    Interrupted,
+    /// The command could not be started.
+    #[error("starting {program}: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread could not be started, or a stream is not there.
+    #[error("{what}: {source}")]
+    Here {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The command has closed its output. How it ended is found out by whoever knows the command.
+    #[error("it closed the connection before an agent answered")]
+    Silent,
+    /// The command ended before an agent answered.
+    #[error("{reach} ended before an agent answered ({how}){}", said(words))]
+    Ended {
+        /// The command, in words.
+        reach: String,
+        /// How it ended.
+        how: String,
+        /// The last that it wrote to its standard error.
+        words: String,
+    },
+    /// No agent answered in time.
+    #[error("no agent answered within {seconds} s by {reach}{}", said(words))]
+    TooLong {
+        /// The command, in words.
+        reach: String,
+        /// How long it was waited for.
+        seconds: u64,
+        /// The last that the command wrote to its standard error.
+        words: String,
+    },
+    /// What answers is no agent.
+    #[error("what answers does not speak Plimsoll's frames; it says {said:?}")]
+    NoFrames {
+        /// How it begins.
+        said: String,
+    },
+    /// The agent speaks other frames.
+    #[error(
+        "the agent there is of Plimsoll {version} and speaks version {theirs} of the frames; this one speaks version {PROTOCOL}"
+    )]
+    Version {
+        /// Of Plimsoll.
+        version: String,
+        /// Of the frames.
+        theirs: u32,
+    },
+    /// The agent is root.
+    #[error("the agent there runs as root, and nothing allows that")]
+    Root,
+    /// The program could not be brought along.
+    #[error("the agent could not be brought along: {why}")]
+    Bring {
+        /// Why.
+        why: String,
+    },
+    /// The program does not run there.
+    #[error(
+        "the agent could not be brought along: the machine is {theirs}, and this program is for {}",
+        std::env::consts::ARCH
+    )]
+    Architecture {
+        /// What `uname -m` says there.
+        theirs: String,
+    },
+    /// An address that the machine has not.
+    #[error("{address} is to be its address, and the machine has {}", listed(own))]
+    ForeignAddress {
+        /// The address.
+        address: IpAddr,
+        /// Those that it has.
+        own: Vec<IpAddr>,
+    },
+    /// Nobody knows its address.
+    #[error("it is not known where others reach it: the machine has {}", listed(own))]
+    NoAddress {
+        /// Those that it has.
+        own: Vec<IpAddr>,
+    },
+    /// There is no such host, or its streams were taken already.
+    #[error("there is no such host, or its streams were taken already")]
+    NoPipes,
+}
+
+impl Why {
+    pub(super) fn of(self, host: &str) -> RemoteError {
+        RemoteError { host: host.into(), why: self }
+    }
+}
+
+impl RemoteError {
+    /// What the user can do about it, where that is known.
+    #[must_use]
+    pub fn advice(&self) -> Option<Cow<'static, str>> {
+        let host = &self.host;
+        Some(match &self.why {
+            Why::Root => format!(
+                "another user in `hosts.{host}.reach`, or `allow = [\"root\"]` there: services and loads then run as root, but for programs of your own"
+            )
+            .into(),
+            Why::Ended { words, .. } if words.contains("plimsoll") && words.contains("not found") => {
+                "Plimsoll installed there; with `reach = { ssh = ... }` it is brought along".into()
+            }
+            Why::Version { .. } => "the same version on both machines; with `reach = { ssh = ... }` this one is brought along".into(),
+            Why::ForeignAddress { address, .. } => format!(
+                "one of its own addresses in `hosts.{host}.address`; or `--allow-target {address}` where that leads to the machine (address translation)"
+            )
+            .into(),
+            Why::NoAddress { .. } => format!("`hosts.{host}.address`").into(),
+            Why::Architecture { .. } => {
+                "a build for that machine, installed there, and `reach = { command = [\"ssh\", \"-T\", ..., \"plimsoll\", \"agent\"] }`".into()
+            }
+            Why::Ended { words, .. } if words.contains("Host key verification failed") => {
+                "connect once by hand, and see to the machine's key".into()
+            }
+            Why::Ended { words, .. } if words.contains("Permission denied (") => {
+                "a key that needs no password here: nobody is asked for one (`ssh -o BatchMode=yes`)".into()
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn said(words: &str) -> String {
+    match words.trim() {
+        "" => String::new(),
+        words => format!("; it said: {words}"),
+    }
+}
+
+fn listed(addresses: &[IpAddr]) -> String {
+    match addresses {
+        [] => "none that others could reach".into(),
+        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
+}

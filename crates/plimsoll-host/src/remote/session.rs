@@ -1,0 +1,340 @@
+//! An agent on a machine that is there already, as long as it is used.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::frame::{self, Here, LONGEST_FRAME};
+
+use super::RemoteHost;
+use super::bring::Program;
+use super::clock::{Clock, Exchange};
+use super::error::Why;
+use super::opening::{self, Opened, Running};
+use crate::clock::raw_ns;
+
+/// So many pings are sent at once, so that the clock is known from the start ..
+const FIRST: u64 = 10;
+/// .. in such a distance ..
+const FIRST_EVERY: Duration = Duration::from_millis(10);
+/// .. and then in this: drift makes the best answer useless for a start within 1 ms in a few seconds.
+const EVERY: Duration = Duration::from_millis(250);
+/// So many answers are waited for ..
+const ANSWERS: u64 = 3;
+/// .. for at most so long.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How often it is looked whether anything was heard.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long an agent may take to end what it started and to put back what it changed.
+const GRACE: Duration = Duration::from_secs(15);
+/// How long a command that has closed its output may take to tell how it ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How the frame begins that answers a ping.
+const PONG: &[u8] = b"{\"pong\":";
+
+/// An agent, and the command at whose other end it is. Dropping it ends both.
+#[derive(Debug)]
+pub(super) struct Session {
+    here: Here,
+    way: String,
+    brought: bool,
+    clock: Clock,
+    link: Arc<Link>,
+    /// Until they are taken.
+    frames: Option<FromAgent>,
+}
+
+/// What several threads know of a connection.
+#[derive(Debug)]
+struct Link {
+    /// Gone once the agent was told to end.
+    to: Mutex<Option<ChildStdin>>,
+    command: Mutex<Running>,
+    heard: Mutex<Instant>,
+    /// Why it was given up, where it was.
+    given_up: Mutex<Option<String>>,
+    /// Whether nothing more is to be heard.
+    over: AtomicBool,
+    /// Pings that are not answered yet, each with when it was sent.
+    pings: Mutex<BTreeMap<u64, u64>>,
+}
+
+impl Session {
+    /// Starts it, and hears what it is and how its clock stands.
+    pub(super) fn open(host: &RemoteHost, program: &Program, interrupt: &AtomicBool) -> Result<Self, Why> {
+        let Opened { child, to, from, here, brought } = opening::open(host, program, interrupt)?;
+        let link = Arc::new(Link {
+            to: Mutex::new(Some(to)),
+            command: Mutex::new(child),
+            heard: Mutex::new(Instant::now()),
+            given_up: Mutex::new(None),
+            over: AtomicBool::new(false),
+            pings: Mutex::new(BTreeMap::new()),
+        });
+        let clock = Clock::default();
+        let (frames, queue) = mpsc::channel();
+        let frames_of_agent = FromAgent { queue, rest: Vec::new(), read: 0 };
+        let session =
+            Self { here, way: opening::way(host), brought, clock, link, frames: Some(frames_of_agent) };
+        session.run(from, frames, host.lost_after).map_err(|source| {
+            let what = "starting a thread that listens to it";
+            Why::Here { what, source }
+        })?;
+        // An agent of another version is told of, and answers nothing.
+        if session.here.protocol == frame::PROTOCOL {
+            session.wait_for_clock(interrupt)?;
+        }
+        Ok(session)
+    }
+
+    /// Starts the threads that listen, ask, and watch.
+    fn run(&self, from: ChildStdout, frames: Sender<Vec<u8>>, lost_after: Duration) -> io::Result<()> {
+        let start = |name: &str, body: Box<dyn FnOnce() + Send>| {
+            thread::Builder::new().name(format!("remote-{name}")).spawn(body).map(drop)
+        };
+        let (link, clock) = (Arc::clone(&self.link), self.clock.clone());
+        start("listener", Box::new(move || link.listen(from, &frames, &clock)))?;
+        let link = Arc::clone(&self.link);
+        start("ping", Box::new(move || link.ask()))?;
+        let link = Arc::clone(&self.link);
+        start("watch", Box::new(move || link.watch(lost_after)))
+    }
+
+    fn wait_for_clock(&self, interrupt: &AtomicBool) -> Result<(), Why> {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        while self.clock.answers() < ANSWERS && Instant::now() < until && !self.link.is_over() {
+            if interrupt.load(Ordering::Acquire) {
+                return Err(Why::Interrupted);
+            }
+            thread::sleep(FIRST_EVERY);
+        }
+        match self.clock.answers() {
+            0 => Err(Why::TooLong {
+                reach: self.way.clone(),
+                seconds: ANSWERS_WITHIN.as_secs(),
+                words: self.last_lines(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn here(&self) -> &Here {
+        &self.here
+    }
+
+    /// How it is reached, in words.
+    pub(super) fn reach(&self) -> String {
+        format!("reached by {}", self.way)
+    }
+
+    pub(super) fn was_brought(&self) -> bool {
+        self.brought
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    pub(super) fn take_pipes(&mut self) -> Option<(ToAgent, FromAgent)> {
+        let frames = self.frames.take()?;
+        Some((ToAgent { link: Arc::clone(&self.link), frame: Vec::new() }, frames))
+    }
+
+    /// Why it is not there any more, and what the command said last; empty as long as it is there.
+    pub(super) fn last_lines(&self) -> String {
+        if !self.link.is_over() {
+            return String::new();
+        }
+        let given_up = lock(&self.link.given_up).clone();
+        let mut command = lock(&self.link.command);
+        let how = given_up.unwrap_or_else(|| match command.wait(LAST_WORDS) {
+            Some(how) => format!("{} ended ({how})", self.way),
+            None => format!("{} closed its output", self.way),
+        });
+        match command.words() {
+            words if words.is_empty() => how,
+            words => format!("{how}; it said: {words}"),
+        }
+    }
+
+    /// Lets the agent hear the end of its input.
+    pub(super) fn tell_to_end(&self) {
+        *lock(&self.link.to) = None;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.tell_to_end();
+        let mut command = lock(&self.link.command);
+        if command.wait(GRACE).is_none() {
+            tracing::warn!("{} did not end within {} s, and was killed", self.way, GRACE.as_secs());
+        }
+        command.kill();
+        self.link.over.store(true, Ordering::Release);
+    }
+}
+
+impl Link {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Hands frames on, but for answers to pings.
+    fn listen(&self, mut from: ChildStdout, frames: &Sender<Vec<u8>>, clock: &Clock) {
+        while let Ok(Some(frame)) = whole_frame(&mut from) {
+            let heard_ns = raw_ns();
+            *lock(&self.heard) = Instant::now();
+            if !frame[4..].starts_with(PONG) {
+                // Nobody may want them any more; the command is listened to until its end all the same, so that it can end.
+                frames.send(frame).ok();
+                continue;
+            }
+            let Ok(pong) = serde_json::from_slice(&frame[4..]) else { continue };
+            let frame::FromAgent::Pong { number, received_ns, answered_ns } = pong else { continue };
+            if let Some(sent_ns) = lock(&self.pings).remove(&number) {
+                clock.add(Exchange { sent_ns, received_ns, answered_ns, heard_ns });
+            }
+        }
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// Asks after the time, which is a sign of life as well.
+    fn ask(&self) {
+        for number in 0.. {
+            let mut frame = Vec::new();
+            // A frame of a number is never too long.
+            frame::write(&mut frame, &frame::ToAgent::Ping { number }).ok();
+            {
+                let mut to = lock(&self.to);
+                let Some(to) = to.as_mut() else { return };
+                lock(&self.pings).insert(number, raw_ns());
+                if to.write_all(&frame).and_then(|()| to.flush()).is_err() {
+                    return;
+                }
+            }
+            let pause = if number < FIRST { FIRST_EVERY } else { EVERY };
+            let until = Instant::now() + pause;
+            while Instant::now() < until {
+                if self.is_over() {
+                    return;
+                }
+                thread::sleep(LOOK.min(pause));
+            }
+        }
+    }
+
+    /// Gives the connection up when nothing was heard for so long.
+    fn watch(&self, lost_after: Duration) {
+        while !self.is_over() {
+            if lock(&self.heard).elapsed() >= lost_after {
+                let why = format!(
+                    "nothing was heard from it for {} s: the connection is cut, or the machine is down",
+                    lost_after.as_secs_f64()
+                );
+                *lock(&self.given_up) = Some(why);
+                self.over.store(true, Ordering::Release);
+                lock(&self.command).kill();
+                return;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A frame with its length, as it came; none at the end.
+fn whole_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let bytes = u32::from_be_bytes(length);
+    if bytes > LONGEST_FRAME {
+        return Ok(None);
+    }
+    let mut frame = length.to_vec();
+    from.take(u64::from(bytes)).read_to_end(&mut frame)?;
+    Ok((frame.len() == length.len() + bytes as usize).then_some(frame))
+}
+
+/// What the controller writes, the agent reads. Frames and pings go out whole, one after the other.
+#[derive(Debug)]
+pub struct ToAgent {
+    link: Arc<Link>,
+    /// What was written of the frame until now.
+    frame: Vec<u8>,
+}
+
+impl Write for ToAgent {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.frame.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let frame = std::mem::take(&mut self.frame);
+        let mut to = lock(&self.link.to);
+        let to = to.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        to.write_all(&frame)?;
+        to.flush()
+    }
+}
+
+/// What the agent writes, the controller reads.
+#[derive(Debug)]
+pub struct FromAgent {
+    queue: Receiver<Vec<u8>>,
+    /// The frame that is read now, and how much of it is.
+    rest: Vec<u8>,
+    read: usize,
+}
+
+impl Read for FromAgent {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.rest.len() {
+            // Nobody sends any more at the end.
+            let Ok(frame) = self.queue.recv() else { return Ok(0) };
+            (self.rest, self.read) = (frame, 0);
+        }
+        let bytes = into.len().min(self.rest.len() - self.read);
+        into[..bytes].copy_from_slice(&self.rest[self.read..self.read + bytes]);
+        self.read += bytes;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_handed_on_whole_and_an_end_in_the_middle_is_the_end() {
+        let mut stream = Vec::new();
+        let sent = frame::FromAgent::Done { id: 7 };
+        frame::write(&mut stream, &sent).unwrap();
+        let whole = stream.clone();
+        stream.extend_from_slice(&whole[..whole.len() - 1]);
+        let mut from = stream.as_slice();
+        let (frames, queue) = mpsc::channel();
+        while let Ok(Some(frame)) = whole_frame(&mut from) {
+            frames.send(frame).unwrap();
+        }
+        drop(frames);
+        let mut read = FromAgent { queue, rest: Vec::new(), read: 0 };
+        assert_eq!(frame::read::<frame::FromAgent>(&mut read).unwrap(), Some(sent));
+        assert!(frame::read::<frame::FromAgent>(&mut read).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_answer_to_a_ping_is_known_by_its_beginning() {
+        let pong = frame::FromAgent::Pong { number: 1, received_ns: 2, answered_ns: 3 };
+        assert!(serde_json::to_vec(&pong).unwrap().starts_with(PONG));
+    }
+}

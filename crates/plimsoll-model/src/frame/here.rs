@@ -1,0 +1,24 @@
+//! What an agent on a machine that is there already answers to a greeting.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// What an agent tells of itself and its machine before anything else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Here {
+    /// [`PROTOCOL`](super::PROTOCOL) of the agent.
+    pub protocol: u32,
+    /// The version of Plimsoll.
+    pub version: String,
+    /// The machine's own name for itself.
+    pub machine: String,
+    /// The number of the user that the agent runs as; 0 is root.
+    pub user: u32,
+    /// Tells which network the agent is in: the boot id of its kernel, and the inode of its network namespace.
+    pub network: String,
+    /// The machine's addresses, but for those of its loopback and those that hold on one link alone.
+    pub addresses: Vec<IpAddr>,
+    /// The address by which it was reached, where that is known.
+    pub reached_at: Option<IpAddr>,
+}
