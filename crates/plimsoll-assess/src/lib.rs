@@ -139,7 +139,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         evidence: &moved,
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
-        stalls: &packets::cells(trials),
+        stalls: &packets::cells(trials, compared.as_ref()),
         ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
         shown: claims::shown(plan, trials, &judged),
         probes: probes::effect(plan, &findings),

@@ -11,6 +11,7 @@ use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::TimeSequence;
 
 use crate::capture;
+use crate::sides::{Compared, Side};
 
 /// The main class of stall is told from this share of the time on.
 const LEAST_MAIN: f64 = 0.01;
@@ -156,7 +157,7 @@ fn stalls(captures: &[&CaptureRecord]) -> Vec<StallReport> {
 }
 
 /// The stalls of every cell, with what the kernel counted in the same phases, for causes. A capture that lost packets explains nothing.
-pub(super) fn cells(trials: &[TrialRecord]) -> Vec<CellStalls> {
+pub(super) fn cells(trials: &[TrialRecord], compared: Option<&Compared<'_>>) -> Vec<CellStalls> {
     let mut cells: Vec<(&BTreeMap<String, String>, Vec<&PhaseRecord>)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
         let captured = trial.phases.iter().filter(|phase| !phase.captures.is_empty());
@@ -169,7 +170,21 @@ pub(super) fn cells(trials: &[TrialRecord]) -> Vec<CellStalls> {
         let mut captures = phases.iter().flat_map(|phase| &phase.captures).peekable();
         captures.peek().is_some() && captures.all(|capture| capture.file.dropped == 0)
     });
-    cells.into_iter().map(|(cell, phases)| of_cell(cell, &phases)).collect()
+    // A run that is to come back has both sides in each of its cells.
+    let better: Vec<&PhaseRecord> = compared
+        .filter(|compared| compared.recovery.is_none())
+        .iter()
+        .flat_map(|compared| compared.phases.iter().filter(|(_, side)| *side == Side::Before))
+        .map(|(phase, _)| *phase)
+        .collect();
+    let is_better = |phase: &&PhaseRecord| better.iter().any(|better| std::ptr::eq(*better, *phase));
+    cells
+        .into_iter()
+        .map(|(cell, phases)| CellStalls {
+            is_better: phases.iter().any(is_better),
+            ..of_cell(cell, &phases)
+        })
+        .collect()
 }
 
 fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStalls {
@@ -190,6 +205,7 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
     let limited = limited(phases, Arm::Treatment).filter(|times| times.busy_s > 0.0);
     CellStalls {
         cell: cell_text(cell),
+        is_better: false,
         shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
         may_be,
         held_back: held_back(phases),
@@ -287,7 +303,7 @@ mod tests {
         let shares: Vec<_> = reports[0].stalls.iter().map(|of| (of.class, of.share)).collect();
         assert_eq!(shares, [(Class::ClientIdle, 0.375), (Class::Rto, 0.25)]);
         assert_eq!(reports[1].main_class, None);
-        assert_eq!(cells(&trials)[1].cell, "by = y");
+        assert_eq!(cells(&trials, None)[1].cell, "by = y");
     }
 
     #[test]
@@ -295,7 +311,7 @@ mod tests {
         let trials = [trial("x", vec![capture("a", 0, &[]), capture("b", 25, &[(Class::Rto, 1.0)])])];
         let objection = objection(&trials, "all").unwrap();
         assert!(objection.contains("`b` lost packets (25 of 225"), "{objection}");
-        assert!(cells(&trials).is_empty());
+        assert!(cells(&trials, None).is_empty());
         assert_eq!(super::objection(&trials, "another"), None);
     }
 

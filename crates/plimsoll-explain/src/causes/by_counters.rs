@@ -82,6 +82,7 @@ mod tests {
             let at_limit = moved("server", counter, 0.0, 0.5);
             assert_eq!(ids(&[at_limit.clone(), refault.clone()]), ["memory.reclaim"]);
             assert!(ids(&[at_limit]).is_empty(), "nothing had to be read again");
+            assert!(ids(std::slice::from_ref(&refault)).is_empty(), "nobody says that memory was lacking");
         }
     }
 

@@ -16,8 +16,10 @@ const OF_SHARE: f64 = 0.1;
 /// What shows a cause: classes of stalls, and what else must have moved.
 pub(super) struct Signature {
     pub(super) classes: &'static [Class],
-    /// The kernel's counters, of which one must have moved; none where it has no such counter.
+    /// The kernel's counters of it; none where it has no such counter.
     pub(super) counters: &'static [&'static str],
+    /// Whether one of these must have moved.
+    pub(super) is_counted: bool,
     /// A counter that must have moved as well.
     pub(super) required: Option<&'static str>,
     /// Whether TCP_INFO must show that the receiver's window was the limit, where it was read.
@@ -35,9 +37,11 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     let told =
         |cell: &CellStalls| signature.classes.iter().filter_map(|class| cell.shares.get(class)).sum::<f64>();
     let share = |cell: &CellStalls| told(cell) + undecided(cell);
-    let (place, worst) = cells.iter().enumerate().max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    let worse = cells.iter().enumerate().filter(|(_, cell)| !cell.is_better);
+    let (place, worst) = worse.max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
     let greatest = share(worst);
-    if greatest < LEAST_SHARE {
+    let of_better = cells.iter().filter(|cell| cell.is_better).map(share).max_by(f64::total_cmp);
+    if greatest - of_better.unwrap_or(0.0) < LEAST_SHARE {
         return None;
     }
     let others = || cells.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, cell)| cell);
@@ -81,13 +85,16 @@ pub(super) fn named(id: CauseId, signature: &Signature, cells: &[CellStalls]) ->
     }
     if !signature.counters.is_empty() {
         let counted = |cell: &CellStalls, name: &str| cell.counters.get(name).copied().unwrap_or(0.0);
-        let moved = signature.counters.iter().find(|name| counted(worst, name) > 0.0)?;
-        evidence.push(CauseEvidence {
-            metric: format!("{moved}{there}"),
-            before: least(&|cell| counted(cell, moved)),
-            after: counted(worst, moved),
-            unit: "count".into(),
-        });
+        match signature.counters.iter().find(|name| counted(worst, name) > 0.0) {
+            Some(moved) => evidence.push(CauseEvidence {
+                metric: format!("{moved}{there}"),
+                before: least(&|cell| counted(cell, moved)),
+                after: counted(worst, moved),
+                unit: "count".into(),
+            }),
+            None if signature.is_counted => return None,
+            None => {}
+        }
     }
     if signature.window
         && let Some(limited) = worst.window_limited
@@ -125,6 +132,7 @@ mod tests {
     fn cell(name: &str, shares: &[(Class, f64)], counters: &[(&str, f64)]) -> CellStalls {
         CellStalls {
             cell: name.into(),
+            is_better: false,
             shares: shares.iter().copied().collect(),
             counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             window_limited: None,
@@ -174,6 +182,30 @@ mod tests {
         assert!(share.metric.ends_with("by delayed_ack, acks"), "{}", share.metric);
         assert_eq!((share.before, share.after), (0.0, 80.0));
         assert_eq!(causes[0].evidence[1].after, 50.0);
+    }
+
+    #[test]
+    fn what_the_better_side_waits_for_as_long_explains_nothing() {
+        let counters = [("netstat.TcpExt.DelayedACKs", 50.0)];
+        let side = |is_better, share| CellStalls {
+            is_better,
+            ..cell(if is_better { "good" } else { "bad" }, &[(Class::DelayedAck, share)], &counters)
+        };
+        assert!(of_stalls(&[side(true, 0.8), side(false, 0.0)]).is_empty(), "only the better side has it");
+        assert!(of_stalls(&[side(true, 0.8), side(false, 0.8)]).is_empty(), "both sides have it");
+        assert_eq!(of_stalls(&[side(true, 0.1), side(false, 0.8)])[0].evidence[0].before, 10.0);
+    }
+
+    #[test]
+    fn a_window_that_is_never_quite_closed_moves_no_counter_and_is_named_less_surely() {
+        let slow = |window_limited, counters: &[(&str, f64)]| {
+            of_stalls(&[CellStalls { window_limited, ..cell("", &[(Class::ZeroWindow, 0.3)], counters) }])
+        };
+        let counted = &[("netstat.TcpExt.TCPToZeroWindowAdv", 4.0)];
+        assert!(slow(Some(0.0), counted).is_empty(), "the window was not the limit");
+        let (bare, closed) = (slow(None, &[]).remove(0), slow(None, counted).remove(0));
+        assert_eq!((bare.id, closed.id), (CauseId::NetZeroWindow, CauseId::NetZeroWindow));
+        assert!(bare.confidence < closed.confidence);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Measured {
 pub struct CellStalls {
     /// The cell in words; empty where there is only one.
     pub cell: String,
+    /// Whether it is the better side of what is compared: what it waits for explains nothing, and no more does what the worse side waits for as long.
+    pub is_better: bool,
     /// The share of the connections' time that each class took.
     pub shares: BTreeMap<Class, f64>,
     /// The share in stalls of other classes that the packets alone cannot tell from each of these.

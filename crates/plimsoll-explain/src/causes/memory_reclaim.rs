@@ -11,7 +11,7 @@ use super::{
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
         evidence_for: "CPU time was added in the functions that look for memory to take back (shrink_node, try_to_free_pages), and the kernel counts pages that it scanned for that; or the control group comes to its limit more often, and pages that were taken back are read again",
-        evidence_against: "memory is free, and no page was scanned",
+        evidence_against: "memory is free, no page was scanned, and no control group came to its limit",
         test: "give the machine or the control group more memory and measure again",
         remedy: "raise the limit of the control group, give the programs less to keep, or add memory",
     },
@@ -35,19 +35,17 @@ const FUNCTIONS: by_functions::Signature = by_functions::Signature {
     with: &["machine.vmstat.pgscan", "machine.vmstat.allocstall", "machine.vmstat.pgsteal"],
 };
 
-/// What counts where only a control group lacks memory: how often it came to its limit (mm/memcontrol.c; version 2, version 1), and what was read again
-/// that had been taken back (mm/workingset.c). The machine's counts of scanned pages leave out what control groups scan (mm/vmscan.c).
-const LIMITED: [by_counters::Signature; 2] = [limited("cgroup.memory.max"), limited("cgroup.memory.failcnt")];
+/// What counts where only a control group lacks memory: pages that were taken back are read again (mm/workingset.c), and it came to its limit
+/// (mm/memcontrol.c; version 2, version 1) or tasks waited for memory (kernel/sched/psi.c). The limit is reached once for many pages, so that it is no measure
+/// for each operation; and the machine's counts of scanned pages leave out what control groups scan (mm/vmscan.c).
+const READ_AGAIN: [by_counters::Signature; 2] =
+    [refaults("machine.vmstat.workingset_refault_file"), refaults("machine.vmstat.workingset_refault_anon")];
 
-const fn limited(counter: &'static str) -> by_counters::Signature {
+const fn refaults(counter: &'static str) -> by_counters::Signature {
     by_counters::Signature {
         counter,
         least: 0.001,
-        with: &[
-            "machine.vmstat.workingset_refault_file",
-            "machine.vmstat.workingset_refault_anon",
-            "machine.vmstat.pgmajfault",
-        ],
+        with: &["cgroup.memory.max", "cgroup.memory.failcnt", "machine.pressure.memory.some"],
     }
 }
 
@@ -61,11 +59,11 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
         let evidence = by_seen::told_waits(known, &waits).into_iter().chain(scanned.into_iter().map(quoted));
         cause(ID, 0.8, evidence.collect())
     });
-    let limited = LIMITED.iter().filter_map(|it| by_counters::named(ID, it, known.evidence));
+    let read_again = READ_AGAIN.iter().filter_map(|it| by_counters::named(ID, it, known.evidence));
     by_functions::named(ID, &FUNCTIONS, known)
         .into_iter()
         .chain(slept)
-        .chain(limited)
+        .chain(read_again)
         .chain(columns)
         .collect()
 }

@@ -21,6 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::DelayedAck],
     counters: &["netstat.TcpExt.DelayedACKs"],
+    is_counted: true,
     required: None,
     window: false,
 };

@@ -33,6 +33,7 @@ const COUNTED_ALONE: f64 = 0.6;
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::FastRetransmit],
     counters: &["snmp.Tcp.RetransSegs"],
+    is_counted: true,
     required: None,
     window: false,
 };

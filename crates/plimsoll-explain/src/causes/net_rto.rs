@@ -33,6 +33,7 @@ const COUNTED_ALONE: f64 = 0.6;
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::Rto, Class::TailLoss],
     counters: &["netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes"],
+    is_counted: true,
     required: Some("snmp.Tcp.RetransSegs"),
     window: false,
 };

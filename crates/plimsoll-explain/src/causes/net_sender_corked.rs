@@ -21,7 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 /// What the packets must show.
 const STALLS: by_stalls::Signature =
-    by_stalls::Signature { classes: &[Class::SenderHeld], counters: &[], required: None, window: false };
+    by_stalls::Signature { classes: &[Class::SenderHeld], counters: &[], is_counted: true, required: None, window: false };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     by_stalls::named(CauseId::NetSenderCorked, &STALLS, known.stalls).into_iter().collect()

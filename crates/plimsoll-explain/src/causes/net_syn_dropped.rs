@@ -35,6 +35,7 @@ const KNOWN_WHY: [&str; 4] = [
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::SynRetry, Class::SynackRetry],
     counters: &["snmp.Tcp.RetransSegs", "netstat.TcpExt.TCPTimeouts"],
+    is_counted: true,
     required: None,
     window: false,
 };

@@ -33,6 +33,7 @@ const STALLS: by_stalls::Signature = by_stalls::Signature {
         "netstat.TcpExt.TCPACKSkippedTimeWait",
         "netstat.TcpExt.TCPChallengeACK",
     ],
+    is_counted: true,
     required: None,
     window: false,
 };

@@ -7,8 +7,8 @@ use super::{Definition, Known, Page, When, by_hand, by_stalls};
 
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
-        evidence_for: "the receiver announces a window of 0, and the kernel counts that it does",
-        evidence_against: "windows stay open, and the sender has nothing to send",
+        evidence_for: "the receiver announces a window of 0, and the kernel counts that it does; or its window stays full until its program reads, and TCP_INFO says that it was the limit",
+        evidence_against: "windows stay open, or the sender has nothing to send",
         test: "make the receiving program read faster, or discard: the stalls are gone",
         remedy: "the receiving program does not keep up: give it less to do for each byte, or more CPU",
     },
@@ -21,8 +21,10 @@ pub(super) const DEFINITION: Definition = Definition {
 const STALLS: by_stalls::Signature = by_stalls::Signature {
     classes: &[Class::ZeroWindow],
     counters: &["netstat.TcpExt.TCPToZeroWindowAdv", "netstat.TcpExt.TCPWantZeroWindowAdv"],
+    // A window that is only too small is never announced as 0.
+    is_counted: false,
     required: None,
-    window: false,
+    window: true,
 };
 
 fn find(known: &Known<'_>) -> Vec<Cause> {

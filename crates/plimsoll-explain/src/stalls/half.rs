@@ -34,6 +34,8 @@ pub(super) struct FullWindow {
     pub(super) moves: u32,
     /// .. and how often much later than the way there and back takes.
     pub(super) late: u32,
+    /// The time, in nanoseconds, that data waited for these.
+    pub(super) read_late: u64,
 }
 
 /// Holes remembered at a time; more than these are of no use to tell one cause from another.

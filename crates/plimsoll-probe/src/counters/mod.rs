@@ -460,18 +460,14 @@ fn cgroup_sources(root: &Path) -> Vec<Source> {
         Some(Source::new(path, Tier::Slow, Some(why), machine::pairs(prefix)))
     };
     // How often the group came to its limit: `max` of version 2's memory.events, a file of its own in version 1.
-    let at_limit = directory("memory").map(|directory| {
-        let path = directory.join("memory.failcnt");
-        Source::new(path, Tier::Slow, Some(why), network::setting("cgroup.memory.failcnt"))
-    });
-    [
-        source(directory("cpu"), "cpu.stat", "cgroup.cpu."),
-        source(directory("memory"), "memory.events", "cgroup.memory."),
-        at_limit,
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let failures = directory("memory").map(|directory| directory.join("memory.failcnt"));
+    let at_limit = match failures.filter(|path| path.exists()) {
+        Some(path) => {
+            Some(Source::new(path, Tier::Slow, Some(why), network::setting("cgroup.memory.failcnt")))
+        }
+        None => source(directory("memory"), "memory.events", "cgroup.memory."),
+    };
+    [source(directory("cpu"), "cpu.stat", "cgroup.cpu."), at_limit].into_iter().flatten().collect()
 }
 
 /// What the samples of a series hold.

@@ -75,13 +75,14 @@ pub(in crate::stalls) fn judge_full(full: &FullWindow, receiver: Actor, length: 
         waiting_for: receiver,
         evidence: format!(
             "for {:.1} ms the sender filled the window whenever it might send, {} times in all; {} times it was half of its largest or \
-             less, and {} of {} times it moved on much later than the way there and back takes: the {receiver}'s program read more slowly than \
-             data came",
+             less, and {} of {} times it moved on much later than the way there and back takes, after {:.1} ms in all: the {receiver}'s program read \
+             more slowly than data came",
             ms(length),
             full.fills,
             full.lagging,
             full.late,
-            full.moves
+            full.moves,
+            ms(full.read_late)
         ),
     }
 }

@@ -293,8 +293,9 @@ impl Connection {
         } else {
             mine.sent(facts.now, segment);
         }
+        let mut sample = None;
         if flags.has(Flags::ACK) {
-            let sample = theirs.acknowledged(facts.now, segment.ack);
+            sample = theirs.acknowledged(facts.now, segment.ack);
             if let Some(sample) = sample
                 && (facts.silence <= facts.threshold || !theirs.rtt.is_known())
                 && !theirs.rtt.is_held_back(sample)
@@ -320,7 +321,7 @@ impl Connection {
             let size = mine.segment_size_on_wire(theirs);
             mine.ids.take_in(ip_id, segment.payload.div_ceil(size));
         }
-        self.follow_window(facts, flags.has(Flags::FIN));
+        self.follow_window(facts, flags.has(Flags::FIN), sample);
         if facts.new_data {
             self.last_word = Some(facts.me);
         } else if facts.unseen {

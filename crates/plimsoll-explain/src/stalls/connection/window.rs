@@ -71,7 +71,8 @@ impl Connection {
             let receiver = side(sender != self.client);
             // What the program has not read takes room, so that the window shrinks; or the kernel keeps the buffer as small as the
             // program reads it (tcp_rcv_space_adjust in net/ipv4/tcp_input.c), and the window moves on only when it reads again.
-            let lags = 2 * full.lagging > full.fills || 2 * full.late > full.moves;
+            // Each read may move it twice, by what was read and by what then arrives, so that time decides and not the number of moves.
+            let lags = 2 * full.lagging > full.fills || 2 * full.read_late > length;
             let judge =
                 if lags { classes::zero_window::judge_full } else { classes::small_window::judge_full };
             let finding = judge(&full, receiver, length);
@@ -79,9 +80,10 @@ impl Connection {
         }
     }
 
-    /// Follows whether the window is full of what `facts.me` sends, or was before this packet moved it.
+    /// Follows whether the window is full of what `facts.me` sends, or was before this packet moved it. `sample` is how long the other side's first
+    /// data since its last acknowledgement waited for this one.
     #[inline]
-    pub(super) fn follow_window(&mut self, facts: &Facts, is_fin: bool) {
+    pub(super) fn follow_window(&mut self, facts: &Facts, is_fin: bool, sample: Option<u64>) {
         let [a, b] = &mut self.halves;
         let (mine, theirs) = if facts.me == 0 { (a, b) } else { (b, a) };
         if theirs.full.is_some_and(|full| full.opened.is_none()) {
@@ -91,10 +93,20 @@ impl Connection {
             if room >= segment
                 && let Some(full) = &mut theirs.full
             {
-                let waited = facts.now.saturating_sub(full.filled);
                 full.opened = Some(facts.now);
                 full.moves = full.moves.saturating_add(1);
-                full.late += u32::from(classes::zero_window::is_read_late(room, segment, waited, facts.rtt));
+                // A sender that paces itself fills the window just before it moves on. Then it shows in the first data of it, which were not
+                // acknowledged long before it was full. What left in one packet, to be cut by the link, is acknowledged at once.
+                let since_filled = facts.now.saturating_sub(full.filled);
+                let since_first = sample.unwrap_or(0).max(since_filled);
+                let is_late =
+                    |segment, waited| classes::zero_window::is_read_late(room, segment, waited, facts.rtt);
+                if is_late(segment, since_filled)
+                    || is_late(segment.max(theirs.largest), since_first - since_filled)
+                {
+                    full.late = full.late.saturating_add(1);
+                    full.read_late += since_first;
+                }
             }
         }
         if is_fin && let Some(full) = mine.full.take() {
@@ -125,8 +137,17 @@ impl Connection {
             (_, is_full) => {
                 let (since, filled) = (facts.now, facts.now);
                 let (fills, lagging) = (1, lags);
-                let now =
-                    FullWindow { since, opened: None, fills, lagging, window, filled, moves: 0, late: 0 };
+                let now = FullWindow {
+                    since,
+                    opened: None,
+                    fills,
+                    lagging,
+                    window,
+                    filled,
+                    moves: 0,
+                    late: 0,
+                    read_late: 0,
+                };
                 mine.full = is_full.then_some(now);
                 if let Some(full) = before {
                     self.end_full(facts.me, full, facts.now);
