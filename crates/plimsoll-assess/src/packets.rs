@@ -8,7 +8,7 @@ use plimsoll_explain::causes::CellStalls;
 use plimsoll_model::observation::{Arm, CaptureRecord, PhaseRecord, Stream, TrialRecord};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
-use plimsoll_model::trace::TimeSequence;
+use plimsoll_model::trace::{Class, TimeSequence};
 
 use crate::capture;
 use crate::sides::{Compared, Side};
@@ -129,6 +129,13 @@ fn held_back(phases: &[&PhaseRecord]) -> Option<f64> {
     (all > 0).then(|| held as f64 / all as f64)
 }
 
+/// The share of time in which a sender waited because its kernel held bytes back, of the share in which it waited, as its sockets tell. Packets tell that
+/// only from how long a pause is, which is no use where the program pauses before or after.
+fn held_by_kernel(waited: f64, held_back: f64) -> Option<f64> {
+    let held = waited.min(held_back);
+    (held > 0.0).then_some(held)
+}
+
 /// Stalls by class over several captures, the greatest first.
 fn stalls(captures: &[&CaptureRecord]) -> Vec<StallReport> {
     let traffic: Vec<_> = captures.iter().filter_map(|capture| capture.traffic.as_ref()).collect();
@@ -202,13 +209,20 @@ fn of_cell(cell: &BTreeMap<String, String>, phases: &[&PhaseRecord]) -> CellStal
     for (class, time_s) in captures.iter().filter_map(|of| of.traffic.as_ref()).flat_map(|of| &of.may_be_s) {
         *may_be.entry(*class).or_default() += time_s / lifetime.max(f64::MIN_POSITIVE);
     }
+    let shares: BTreeMap<Class, f64> = stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect();
+    let held_back = held_back(phases);
+    let waited = shares.get(&Class::SenderWaited).copied().unwrap_or(0.0);
+    if let Some(held) = held_back.and_then(|held_back| held_by_kernel(waited, held_back)) {
+        let known = may_be.entry(Class::SenderHeld).or_default();
+        *known = known.max(held);
+    }
     let limited = limited(phases, Arm::Treatment).filter(|times| times.busy_s > 0.0);
     CellStalls {
         cell: cell_text(cell),
         is_better: false,
-        shares: stalls(&captures).into_iter().map(|of| (of.class, of.share)).collect(),
+        shares,
         may_be,
-        held_back: held_back(phases),
+        held_back,
         counters,
         window_limited: limited.map(|times| times.window_limited_s / times.busy_s),
     }
@@ -262,8 +276,7 @@ fn of_capture(file: &Path, place: &str) -> Vec<TimeSequence> {
 mod tests {
     use super::super::fixture;
     use super::*;
-    use plimsoll_model::observation::{CapturedFile, ClassTime, LoadResult, Traffic};
-    use plimsoll_model::trace::Class;
+    use plimsoll_model::observation::{BulkFacts, CapturedFile, ClassTime, LoadResult, TcpState, Traffic};
 
     fn capture(host: &str, dropped: u64, stalls: &[(Class, f64)]) -> CaptureRecord {
         let stalls = stalls.iter().map(|&(class, time_s)| ClassTime {
@@ -304,6 +317,23 @@ mod tests {
         assert_eq!(shares, [(Class::ClientIdle, 0.375), (Class::Rto, 0.25)]);
         assert_eq!(reports[1].main_class, None);
         assert_eq!(cells(&trials, None)[1].cell, "by = y");
+    }
+
+    #[test]
+    fn a_wait_of_the_sender_is_its_kernels_as_far_as_its_sockets_held_bytes_back() {
+        let share = |held: usize| {
+            let state = |unsent_bytes| TcpState { unsent_bytes, ..TcpState::default() };
+            // The last state is that of the end.
+            let tcp = (0..11).map(|at| state(if at < held { 1000 } else { 0 })).collect();
+            let streams = vec![Stream { sent: 9000, tcp, ..Stream::default() }];
+            let facts = Some(BulkFacts { streams }.into());
+            let result = LoadResult { facts, ..LoadResult::default() };
+            let captures = vec![capture("a", 0, &[(Class::SenderWaited, 1.2)])];
+            let phase = PhaseRecord { captures, ..fixture::phase("all", result) };
+            let trial = TrialRecord { phases: vec![phase], ..TrialRecord::default() };
+            cells(&[trial], None)[0].may_be.get(&Class::SenderHeld).copied()
+        };
+        assert_eq!([share(0), share(2), share(9)], [None, Some(0.2), Some(0.6)]);
     }
 
     #[test]
