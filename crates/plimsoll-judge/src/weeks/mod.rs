@@ -116,6 +116,9 @@ impl Remembered {
         }
         let old = usize::try_from(self.since_hour.saturating_sub(first_hour)).unwrap_or(usize::MAX);
         let skipped = hours.len().saturating_sub(LOOKED_AT).max(old).min(hours.len());
+        // A series that is new has nothing in the weeks before.
+        let unknown = hours[skipped..].iter().take_while(|hour| hour.is_none()).count();
+        let skipped = skipped + unknown;
         let (hours, first_hour) = (&hours[skipped..], first_hour + skipped as u64);
         if hours.len() < LEAST || hours.iter().flatten().count() < LEAST / 2 {
             return Ok(Vec::new());

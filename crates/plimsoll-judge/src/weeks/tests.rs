@@ -79,6 +79,10 @@ fn gaps_and_few_hours_are_no_trouble() {
     let mut remembered = Remembered::default();
     assert_eq!(remembered.look(&[None; 1000], 0).unwrap(), []);
     assert_eq!(remembered.look(&series[..100], 0).unwrap(), []);
+    // A series that began twelve days ago, with a change, is not known for three weeks.
+    let step = hours(4, 12, 0.8, |hour| if hour < 10 * DAY { 1.0 } else { 1.5 });
+    let new = [vec![None; LOOKED_AT - step.len()], step].concat();
+    assert_eq!(remembered.look(&new, 0).unwrap(), []);
 }
 
 #[test]
