@@ -135,11 +135,12 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
     });
     let to_explain = profile.as_ref().filter(|_| explained);
     let phase = compared.as_ref().and_then(|sides| Some(sides.phases.first()?.0.name.as_str()));
+    let better = compared.as_ref().map(sides::Compared::better).unwrap_or_default();
     let causes = causes::named(&Known {
         evidence: &moved,
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
-        stalls: &packets::cells(trials, compared.as_ref()),
+        stalls: &packets::cells(trials, &better),
         ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
         shown: claims::shown(plan, trials, &judged),
         probes: probes::effect(plan, &findings),

@@ -11,7 +11,6 @@ use plimsoll_model::report::{LimitedTimes, PacketReport, StallReport};
 use plimsoll_model::trace::{Class, TimeSequence};
 
 use crate::capture;
-use crate::sides::{Compared, Side};
 
 /// The main class of stall is told from this share of the time on.
 const LEAST_MAIN: f64 = 0.01;
@@ -163,8 +162,9 @@ fn stalls(captures: &[&CaptureRecord]) -> Vec<StallReport> {
     stalls
 }
 
-/// The stalls of every cell, with what the kernel counted in the same phases, for causes. A capture that lost packets explains nothing.
-pub(super) fn cells(trials: &[TrialRecord], compared: Option<&Compared<'_>>) -> Vec<CellStalls> {
+/// The stalls of every cell, with what the kernel counted in the same phases, for causes. `better` are the phases of the better side of what is compared. A
+/// capture that lost packets explains nothing.
+pub(super) fn cells(trials: &[TrialRecord], better: &[&PhaseRecord]) -> Vec<CellStalls> {
     let mut cells: Vec<(&BTreeMap<String, String>, Vec<&PhaseRecord>)> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.faults.is_empty()) {
         let captured = trial.phases.iter().filter(|phase| !phase.captures.is_empty());
@@ -177,13 +177,6 @@ pub(super) fn cells(trials: &[TrialRecord], compared: Option<&Compared<'_>>) -> 
         let mut captures = phases.iter().flat_map(|phase| &phase.captures).peekable();
         captures.peek().is_some() && captures.all(|capture| capture.file.dropped == 0)
     });
-    // A run that is to come back has both sides in each of its cells.
-    let better: Vec<&PhaseRecord> = compared
-        .filter(|compared| compared.recovery.is_none())
-        .iter()
-        .flat_map(|compared| compared.phases.iter().filter(|(_, side)| *side == Side::Before))
-        .map(|(phase, _)| *phase)
-        .collect();
     let is_better = |phase: &&PhaseRecord| better.iter().any(|better| std::ptr::eq(*better, *phase));
     cells
         .into_iter()
@@ -316,7 +309,7 @@ mod tests {
         let shares: Vec<_> = reports[0].stalls.iter().map(|of| (of.class, of.share)).collect();
         assert_eq!(shares, [(Class::ClientIdle, 0.375), (Class::Rto, 0.25)]);
         assert_eq!(reports[1].main_class, None);
-        assert_eq!(cells(&trials, None)[1].cell, "by = y");
+        assert_eq!(cells(&trials, &[])[1].cell, "by = y");
     }
 
     #[test]
@@ -331,7 +324,7 @@ mod tests {
             let captures = vec![capture("a", 0, &[(Class::SenderWaited, 1.2)])];
             let phase = PhaseRecord { captures, ..fixture::phase("all", result) };
             let trial = TrialRecord { phases: vec![phase], ..TrialRecord::default() };
-            cells(&[trial], None)[0].may_be.get(&Class::SenderHeld).copied()
+            cells(&[trial], &[])[0].may_be.get(&Class::SenderHeld).copied()
         };
         assert_eq!([share(0), share(2), share(9)], [None, Some(0.2), Some(0.6)]);
     }
@@ -341,7 +334,7 @@ mod tests {
         let trials = [trial("x", vec![capture("a", 0, &[]), capture("b", 25, &[(Class::Rto, 1.0)])])];
         let objection = objection(&trials, "all").unwrap();
         assert!(objection.contains("`b` lost packets (25 of 225"), "{objection}");
-        assert!(cells(&trials, None).is_empty());
+        assert!(cells(&trials, &[]).is_empty());
         assert_eq!(super::objection(&trials, "another"), None);
     }
 

@@ -31,6 +31,14 @@ pub(super) struct Compared<'t> {
     pub(super) phases: Vec<(&'t PhaseRecord, Side)>,
 }
 
+impl<'t> Compared<'t> {
+    /// The phases of the cells that are the better side. A run that is to come back has both sides in each of its cells.
+    pub(super) fn better(&self) -> Vec<&'t PhaseRecord> {
+        let better = self.phases.iter().filter(|(_, side)| self.recovery.is_none() && *side == Side::Before);
+        better.map(|(phase, _)| *phase).collect()
+    }
+}
+
 /// The baseline and the last phase after a flood; all other cells and the one that is odd; or the better and the worse side of a difference. The
 /// first claim of these kinds decides; nothing where there is none, or where it found nothing.
 pub(super) fn of<'t>(
