@@ -9,6 +9,14 @@ use plimsoll_report::escape::terminal;
 use crate::failure::Failure;
 use crate::messages;
 
+/// What stands above the list.
+pub(crate) fn heading(plan: &Plan) -> &'static str {
+    match plan.experiment.is_remote() {
+        true => "On the machines of the hosts that each line names, and on this one",
+        false => "On this machine",
+    }
+}
+
 /// The list, for people.
 pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let effects = plan.effects();
@@ -22,10 +30,11 @@ pub(crate) fn text(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         }
     }
     let root = effects.iter().any(|effect| effect.needs == Some(Need::Root));
-    let needs = if root {
-        "root of this machine, for what says so"
-    } else {
-        "nothing that an ordinary user has not got"
+    let settings = effects.iter().any(|effect| effect.kind == EffectKind::Setting);
+    let needs = match root {
+        true => "root of this machine, for what says so",
+        false if settings && plan.experiment.is_remote() => "root of the machines whose settings are changed",
+        false => "nothing that an ordinary user has not got",
     };
     writeln!(out, "  needs\n    {needs}")
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
                 plan.cells.len(),
                 experiment.claims.len()
             )?;
-            writeln!(out, "On this machine")?;
+            writeln!(out, "{}", effects::heading(&plan))?;
             effects::text(out, &plan)
         })?;
     }

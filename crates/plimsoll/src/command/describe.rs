@@ -95,7 +95,7 @@ fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Re
         let ladder: Vec<&str> = remedies.ladder.iter().map(|rung| rung.name()).collect();
         writeln!(out, "  if it does not recover, for `{}`: {}", remedies.service, ladder.join(", "))?;
     }
-    writeln!(out, "\nOn this machine")?;
+    writeln!(out, "\n{}", effects::heading(plan))?;
     effects::text(out, plan)
 }
 

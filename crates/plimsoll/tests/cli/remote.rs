@@ -194,6 +194,7 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
     lab.plimsoll(&["describe", &experiment])
         .exits(0)
         .prints(", 3 of them, reached by sh")
+        .prints("On the machines of the hosts that each line names, and on this one")
         .prints("with all rights that the command gives it");
     let told = lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]);
     let report = told.json();
