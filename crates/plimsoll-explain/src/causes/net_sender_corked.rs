@@ -20,8 +20,13 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 /// What the packets must show.
-const STALLS: by_stalls::Signature =
-    by_stalls::Signature { classes: &[Class::SenderHeld], counters: &[], is_counted: true, required: None, window: false };
+const STALLS: by_stalls::Signature = by_stalls::Signature {
+    classes: &[Class::SenderHeld],
+    counters: &[],
+    is_counted: true,
+    required: None,
+    window: false,
+};
 
 fn find(known: &Known<'_>) -> Vec<Cause> {
     by_stalls::named(CauseId::NetSenderCorked, &STALLS, known.stalls).into_iter().collect()

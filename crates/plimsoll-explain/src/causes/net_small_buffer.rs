@@ -20,8 +20,13 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 /// What the packets must show.
-const STALLS: by_stalls::Signature =
-    by_stalls::Signature { classes: &[Class::SmallWindow], counters: &[], is_counted: true, required: None, window: true };
+const STALLS: by_stalls::Signature = by_stalls::Signature {
+    classes: &[Class::SmallWindow],
+    counters: &[],
+    is_counted: true,
+    required: None,
+    window: true,
+};
 /// A receive buffer for long, fast paths: minimum, default and largest size, in bytes.
 const LARGE_BUFFERS: &str = "4096 1048576 33554432";
 
