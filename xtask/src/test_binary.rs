@@ -4,26 +4,67 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Runs a binary of tests, prints what it prints, and tells the names of the tests that failed.
-pub(crate) fn run(program: &str, folder: &Path, args: &[&str]) -> Result<(ExitStatus, Vec<String>), String> {
+/// How many lines of what a failed test printed are told again: the message of its panic stands at the end.
+const LAST_LINES: usize = 30;
+
+/// How a binary of tests ended.
+pub(crate) struct Ran {
+    pub(crate) status: ExitStatus,
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// A test that failed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) name: String,
+    /// The last lines of what it printed.
+    pub(crate) printed: Vec<String>,
+}
+
+/// Runs a binary of tests, prints what it prints, and tells which tests failed with what they printed.
+pub(crate) fn run(program: &str, folder: &Path, args: &[&str]) -> Result<Ran, String> {
     let problem = |error| format!("{program}: {error}");
     let mut tests = Command::new(program);
     tests.args(args).current_dir(folder).stdout(Stdio::piped());
     let mut child = tests.spawn().map_err(problem)?;
     let printed = child.stdout.take().expect("its standard output is a pipe");
-    let mut failures = Vec::new();
+    let mut failures = Failures::default();
     for line in BufReader::new(printed).split(b'\n') {
         let line = line.map_err(problem)?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
-        failures.extend(failure(&line).map(str::to_owned));
+        failures.read(&line);
     }
-    Ok((child.wait().map_err(problem)?, failures))
+    Ok(Ran { status: child.wait().map_err(problem)?, failures: failures.found })
 }
 
-/// The name of a test, in a line that says that it failed.
-fn failure(line: &str) -> Option<&str> {
-    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
+/// What the lines of a binary of tests have told so far.
+#[derive(Default)]
+struct Failures {
+    found: Vec<Failure>,
+    /// Which of them printed the lines that come now.
+    printing: Option<usize>,
+}
+
+impl Failures {
+    fn read(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.found.push(Failure { name: name.to_owned(), printed: Vec::new() });
+        } else if let Some(name) =
+            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
+        {
+            self.printing = self.found.iter().position(|failure| failure.name == name);
+        } else if line == "failures:" {
+            // Stands before what all of them printed, and before the list of their names.
+            self.printing = None;
+        } else if let Some(failure) = self.printing.and_then(|at| self.found.get_mut(at)) {
+            let lines = &mut failure.printed;
+            lines.push(line.to_owned());
+            if lines.len() > LAST_LINES {
+                lines.remove(0);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -31,9 +72,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tests_that_failed_are_told_by_name() {
-        let script = "echo 'test one::fine ... ok'; printf 'test two::bad ... FAILED\\n\\377\\ntest three::late has been running for over 60 seconds\\n'; exit 101";
-        let (status, failures) = run("sh", Path::new("."), &["-c", script]).expect("a shell");
-        assert_eq!((status.code(), failures), (Some(101), vec!["two::bad".to_owned()]));
+    fn the_tests_that_failed_are_told_by_name_with_the_end_of_what_they_printed() {
+        let script = r#"
+            echo 'test one::fine ... ok'; printf 'test two::bad ... FAILED\n\377\n'; echo 'test three::worse ... FAILED'
+            printf '\nfailures:\n\n---- two::bad stdout ----\n'; seq 100; echo 'panicked'
+            printf -- '---- three::worse stdout ----\nleft: 1\n\nfailures:\n    two::bad\n    three::worse\n'
+            exit 101"#;
+        let ran = run("sh", Path::new("."), &["-c", script]).expect("a shell");
+        assert_eq!(ran.status.code(), Some(101));
+        let named: Vec<_> = ran.failures.iter().map(|failure| failure.name.as_str()).collect();
+        assert_eq!(named, ["two::bad", "three::worse"]);
+        let [two, three] = ran.failures.as_slice() else { panic!("two") };
+        assert_eq!(two.printed.len(), LAST_LINES);
+        assert_eq!((two.printed[0].as_str(), two.printed[LAST_LINES - 1].as_str()), ("72", "panicked"));
+        assert_eq!(three.printed, ["left: 1", ""]);
     }
 }

@@ -55,37 +55,43 @@ fn run_tests() -> Result<(), String> {
     let built = shell::output("cargo", &[&build[..], &of_all].concat())?;
     let mut failed = Vec::new();
     let mut only_beside_others = Vec::new();
+    let mut printed = Vec::new();
     for (name, folder, program) in built.lines().filter_map(binary) {
         eprintln!("     Running {name}: {program}");
         // Tests that are marked as ignored are those that need root or a program which was installed above. Others than stories may measure, or
         // do something to the whole process.
         let at_once = if name == STORIES { AT_ONCE } else { "1" };
-        let (status, failures) =
-            test_binary::run(&program, &folder, &["--include-ignored", "--test-threads", at_once])?;
-        if status.success() {
+        let ran = test_binary::run(&program, &folder, &["--include-ignored", "--test-threads", at_once])?;
+        if ran.status.success() {
             continue;
         }
-        let again =
-            if name == STORIES && (1..=RUN_AGAIN).contains(&failures.len()) { failures } else { Vec::new() };
-        if again.is_empty() {
-            failed.push(format!("{name}: {status}"));
+        let again = name == STORIES && (1..=RUN_AGAIN).contains(&ran.failures.len());
+        if !again {
+            failed.push(format!("{name}: {}", ran.status));
         }
-        for story in again {
+        for failure in ran.failures {
+            let story = failure.name.clone();
+            printed.push(failure);
+            if !again {
+                continue;
+            }
             eprintln!("     Running {story} again, by itself");
-            let (status, _) = test_binary::run(&program, &folder, &["--include-ignored", "--exact", &story])?;
-            if status.success() {
+            let alone = test_binary::run(&program, &folder, &["--include-ignored", "--exact", &story])?;
+            if alone.status.success() {
                 only_beside_others.push(story);
             } else {
                 failed.push(format!("{name}: {story}, twice"));
+                printed.extend(alone.failures);
             }
         }
     }
     shell::cargo(&[&["test", "--doc"][..], &of_all].concat())?;
+    // Once more at the end, where also a log that is cut short has it.
+    for failure in &printed {
+        eprintln!("---- {}\n{}", failure.name, failure.printed.join("\n"));
+    }
     if !only_beside_others.is_empty() {
-        eprintln!(
-            "failed beside two others and passed by itself (its first output is above): {}",
-            only_beside_others.join(", ")
-        );
+        eprintln!("failed beside two others and passed by itself: {}", only_beside_others.join(", "));
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
 }

@@ -303,7 +303,7 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
         return Vec::new();
     }
     let operations = (before.operations as f64, after.operations as f64);
-    let seconds = (before.seconds, after.seconds);
+    let seconds = (sampled_seconds(before), sampled_seconds(after));
     let grown = after.profile.seen.cpu_use.iter().filter_map(|used| {
         let same = |it: &&CpuUse| (&it.owner, &it.process) == (&used.owner, &used.process);
         let was = before.profile.seen.cpu_use.iter().find(same).map_or(0, |it| it.samples);
@@ -321,6 +321,14 @@ pub(crate) fn cpu_use(before: &Sampled, after: &Sampled) -> Vec<GrownCpuUse> {
     grown.sort_by(|a, b| b.after_cpus.total_cmp(&a.after_cpus));
     grown.truncate(TOLD);
     grown
+}
+
+/// For how long CPUs were sampled, in seconds: what was measured meanwhile may have been shorter by much, where a trial is short.
+fn sampled_seconds(side: &Sampled) -> f64 {
+    match side.profile.seen.sampled_us {
+        0 => side.seconds,
+        us => us as f64 / 1e6,
+    }
 }
 
 #[cfg(test)]
@@ -423,6 +431,10 @@ mod tests {
         let io = block_io(&calm, &loud);
         assert_eq!((io[0].who.process.as_str(), io[0].after_per_s), ("dd", 400.0));
         assert!((cpu_use(&calm, &loud)[0].after_cpus - 0.9).abs() < 1e-9);
+        let mut longer = loud.clone();
+        longer.profile.seen.sampled_us = 20_000_000;
+        let used = cpu_use(&calm, &longer)[0].after_cpus;
+        assert!((used - 0.45).abs() < 1e-9, "sampled for twice the measured time: {used}");
         assert!(block_io(&loud, &calm).is_empty() && cpu_use(&loud, &loud).is_empty());
     }
 

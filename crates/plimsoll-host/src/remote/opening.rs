@@ -1,10 +1,11 @@
 //! From a command to an agent that has told what it is.
 
+use std::convert::Infallible;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a command may take to end that has closed its output.
 const ENDING: Duration = Duration::from_secs(2);
+/// How long the last words of a command that has ended are waited for.
+const WORDS: Duration = Duration::from_millis(500);
 /// What an agent tells of itself is never longer, in bytes.
 const LONGEST_HERE: u32 = 1 << 20;
 /// How much is kept of what a command writes to its standard error: its end, in bytes.
@@ -72,21 +75,31 @@ impl Running {
         }
     }
 
-    /// The last that it wrote to its standard error.
-    pub(super) fn words(&self) -> String {
-        let words = self.words.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The last that it wrote to its standard error. Of a command that has ended that is all that it wrote last: it is waited for until it was read.
+    pub(super) fn words(&mut self) -> String {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.words.wait(WORDS);
+        }
+        let words = self.words.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&words).trim().to_owned()
     }
 }
 
 /// The end of what a command writes to its standard error.
-#[derive(Clone, Debug, Default)]
-struct Words(Arc<Mutex<Vec<u8>>>);
+#[derive(Debug, Default)]
+struct Words {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Closed by whoever listens when there is no more to hear.
+    listening: Option<Receiver<Infallible>>,
+}
 
 impl Words {
-    fn listen(&self, mut stderr: ChildStderr) -> io::Result<()> {
-        let kept = Arc::clone(&self.0);
+    fn listen(&mut self, mut stderr: ChildStderr) -> io::Result<()> {
+        let kept = Arc::clone(&self.kept);
+        let (listens, listening) = mpsc::channel();
+        self.listening = Some(listening);
         let listen = move || {
+            let _until_its_end = listens;
             let mut chunk = [0; 1024];
             while let Ok(read @ 1..) = stderr.read(&mut chunk) {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,6 +109,13 @@ impl Words {
             }
         };
         thread::Builder::new().name("remote-stderr".into()).spawn(listen).map(drop)
+    }
+
+    /// Waits until all was heard, for so long: what the command has started may hold its standard error open.
+    fn wait(&self, at_most: Duration) {
+        if let Some(listening) = &self.listening {
+            listening.recv_timeout(at_most).ok();
+        }
     }
 }
 
@@ -168,14 +188,13 @@ fn start(mut command: Command) -> Result<(Running, ChildStdin, ChildStdout), Why
         let program = command.get_program().to_string_lossy().into_owned();
         Why::Start { program, source }
     })?;
-    let words = Words::default();
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut child = Running { child, words: words.clone() };
+    let mut child = Running { child, words: Words::default() };
     let (Some(to), Some(from), Some(stderr)) = streams else {
         child.kill();
         return Err(Why::Silent);
     };
-    if let Err(source) = words.listen(stderr) {
+    if let Err(source) = child.words.listen(stderr) {
         child.kill();
         return Err(Why::Here { what: "listening to its standard error", source });
     }

@@ -26,6 +26,9 @@ pub struct Seen {
     /// The CPU time of each process of the machine: filled in where the stacks of others are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_use: Vec<CpuUse>,
+    /// For how long CPUs were sampled, in microseconds: somewhat longer than what was measured meanwhile. 0 in runs of before it was noted.
+    #[serde(default)]
+    pub sampled_us: u64,
     /// How often control groups of the run's hosts were stopped by their quota of CPU time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttled: Vec<Throttled>,
@@ -154,6 +157,7 @@ impl Seen {
         other.io_limits.iter().for_each(|limit| self.io_limit(limit.clone()));
         self.looks += other.looks;
         self.watched_us += other.watched_us;
+        self.sampled_us += other.sampled_us;
     }
 
     /// Counts a wait.
@@ -247,13 +251,13 @@ mod tests {
         seen.failure(FailedCalls { owner: owner.clone(), process: "relay".into(), call, error, count: 3 });
         let device = "vda".into();
         seen.block(BlockIo { owner, process: "dd".into(), device, writes: true, requests: 1, bytes: 4096 });
-        (seen.looks, seen.watched_us) = (7, 20_000);
+        (seen.looks, seen.watched_us, seen.sampled_us) = (7, 20_000, 30_000);
         let once = seen.clone();
         seen.merge(&once);
         assert_eq!((seen.waits.len(), seen.waits[0].found, seen.waits[0].us), (1, 4, 200));
         assert_eq!((seen.failures.len(), seen.failures[0].count), (1, 6));
         assert_eq!((seen.block_io.len(), seen.block_io[0].bytes), (1, 8192));
-        assert_eq!((seen.looks, seen.watched_us), (14, 40_000));
+        assert_eq!((seen.looks, seen.watched_us, seen.sampled_us), (14, 40_000, 60_000));
         let stored = serde_json::to_string(&seen).unwrap();
         assert_eq!(serde_json::from_str::<Seen>(&stored).unwrap(), seen);
         assert!(Seen::default().is_empty() && !seen.is_empty());

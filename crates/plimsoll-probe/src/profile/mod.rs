@@ -173,6 +173,8 @@ struct Worker {
     /// Those that are sampled now.
     of_now: HostNamespaces,
     is_on: bool,
+    /// When it was started last.
+    began: Instant,
     emptied: Instant,
     now: rings::Sampled,
     sampled: BTreeMap<Arm, rings::Sampled>,
@@ -187,6 +189,7 @@ impl Worker {
             hosts: HostNamespaces::new(),
             of_now: HostNamespaces::new(),
             is_on: false,
+            began: Instant::now(),
             emptied: Instant::now(),
             now: rings::Sampled::default(),
             sampled: BTreeMap::new(),
@@ -247,6 +250,7 @@ impl Worker {
     fn start(&mut self, hosts: HostNamespaces) {
         self.hosts.extend(hosts.clone());
         self.of_now = hosts;
+        self.began = Instant::now();
         if let Some((rings, windows)) = &mut self.sampling {
             rings.enable();
             windows.begin();
@@ -261,6 +265,7 @@ impl Worker {
     fn stop(&mut self, arm: Arm) {
         if let Some((rings, windows)) = &mut self.sampling {
             rings.disable();
+            self.now.lasted = self.began.elapsed();
             rings.empty_into(&mut self.now);
             let mut failures = Failures::default();
             windows.end(&mut failures);

@@ -54,6 +54,8 @@ pub(super) struct Sampled {
     pub(super) failures: BTreeMap<(i64, i32, Identity), u64>,
     /// For how long these were watched.
     pub(super) watched: Duration,
+    /// For how long stacks were sampled.
+    pub(super) lasted: Duration,
 }
 
 impl Sampled {
@@ -74,6 +76,7 @@ impl Sampled {
             *self.failures.entry(failure).or_default() += count;
         }
         self.watched += other.watched;
+        self.lasted += other.lasted;
     }
 }
 

@@ -256,6 +256,7 @@ pub(super) fn seen(sampled: &Sampled, hosts: &HostNamespaces) -> Seen {
         });
     }
     seen.watched_us = u64::try_from(sampled.watched.as_micros()).unwrap_or(u64::MAX);
+    seen.sampled_us = u64::try_from(sampled.lasted.as_micros()).unwrap_or(u64::MAX);
     seen
 }
 

@@ -85,7 +85,7 @@ const MANY: &str = r#"
 import sqlite3, sys
 store = sqlite3.connect(sys.argv[1])
 (run, *rest), = store.execute("select * from runs limit 1").fetchall()
-trial = store.execute("select block, cell, record from trials limit 1").fetchone()
+trial = store.execute("select block, cell, json_remove(record, '$.deep') from trials limit 1").fetchone()
 with store:
     for n in range(5000):
         copy = f"copy{n:05}"
