@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sources::{check_lengths, sources};
 use crate::{
-    browser, circles, guest_kernel, h2spec, kinds, layers, licences, netperf, packages, python, shell,
+    browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell,
     test_binary,
 };
 
@@ -24,12 +24,13 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     python::fetch(&target)?;
     browser::fetch(&target)?;
     h2spec::build(&target)?;
+    deny::build(&target)?;
     format()?;
     layers::check()?;
     circles::check()?;
     check_lengths()?;
     kinds::run(true)?;
-    licences::check()?;
+    deny::check(&target)?;
     shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     shell::run("env", &["RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--locked"])?;
     run_tests()?;

@@ -234,6 +234,21 @@ impl Told {
         self
     }
 
+    /// It ended with the status that its verdicts ask for: 1 where a claim fails, else 4 where one is open, else 0.
+    #[track_caller]
+    pub(crate) fn exits_as_it_judges(self) -> Self {
+        let report = self.json();
+        let verdicts = report["verdicts"].as_array().unwrap_or_else(|| panic!("no verdicts: {}", self.all()));
+        let fails = |verdict: &Value| verdict["holds"] == false || verdict["outcome"] == "not_recovered";
+        let is_open = |verdict: &Value| verdict["outcome"] == "undecided" || verdict["outcome"] == "invalid";
+        let code = match (verdicts.iter().any(fails), verdicts.iter().any(is_open)) {
+            (true, _) => 1,
+            (false, true) => 4,
+            (false, false) => 0,
+        };
+        self.exits(code)
+    }
+
     /// This is among the results, however the lines are broken.
     #[track_caller]
     pub(crate) fn prints(self, text: &str) -> Self {
