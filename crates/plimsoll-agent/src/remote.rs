@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -161,8 +161,27 @@ fn here() -> Here {
         user: geteuid().as_raw(),
         network: network(),
         addresses: addresses(),
-        reached_at: env::var("SSH_CONNECTION").ok().and_then(|connection| server_of(&connection)),
+        reached_at: reached_at(),
     }
+}
+
+/// The address by which ssh reached the machine; or from which it reaches whoever started a step of Slurm's on it (srun(1)).
+fn reached_at() -> Option<IpAddr> {
+    if let Ok(connection) = env::var("SSH_CONNECTION") {
+        return server_of(&connection);
+    }
+    own_towards(env::var("SLURM_LAUNCH_NODE_IPADDR").ok()?.parse().ok()?)
+}
+
+/// The address from which the kernel would send to another one; nothing is sent for that (udp(7)).
+fn own_towards(other: IpAddr) -> Option<IpAddr> {
+    /// Any would do.
+    const DISCARD: u16 = 9;
+    let any: IpAddr =
+        if other.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((other, DISCARD)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 fn network() -> String {
@@ -264,5 +283,11 @@ mod tests {
         assert_eq!(server_of("fe80::1%eth0 50000 fe80::2%eth0 22"), Some("fe80::2".parse().unwrap()));
         assert_eq!(server_of("UNKNOWN 65535 UNKNOWN 65535"), None);
         assert_eq!(server_of(""), None);
+    }
+
+    #[test]
+    fn the_address_towards_another_is_the_kernels_choice() {
+        let loopback = "127.0.0.1".parse().unwrap();
+        assert_eq!(own_towards("127.0.0.9".parse().unwrap()), Some(loopback));
     }
 }

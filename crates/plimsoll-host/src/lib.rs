@@ -61,6 +61,7 @@ pub mod remote;
 mod rig;
 mod shape;
 mod shaping;
+mod slurm;
 mod spec;
 mod stage;
 mod supervisor;

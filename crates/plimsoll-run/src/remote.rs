@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use plimsoll_host::remote::{Program, RemoteHost, RemoteRig};
+use plimsoll_host::remote::{Means, RemoteHost, RemoteRig};
 use plimsoll_model::experiment::{Allow, Experiment, Way};
 use plimsoll_model::frame::VolumePlace;
 
@@ -14,8 +14,8 @@ use crate::host_provider::{Changed, HostProvider, Hosts, LinkTrouble, Pipes, Pro
 /// Hosts that are machines which are there already.
 #[derive(Debug)]
 pub struct Machines {
-    /// What is brought along to where no agent is.
-    pub program: Program,
+    /// What they are reached with.
+    pub means: Means,
     /// Addresses that loads may aim at though no machine of the experiment has them.
     pub targets: Vec<IpAddr>,
     /// Set when the user wants the run to end: hosts that are being reached are then given up.
@@ -34,7 +34,7 @@ impl HostProvider for Machines {
             })
         });
         let hosts: Vec<RemoteHost> = hosts.collect();
-        Ok(Box::new(RemoteRig::build(&hosts, &self.program, &self.targets, &self.interrupt)?))
+        Ok(Box::new(RemoteRig::build(&hosts, &self.means, &self.targets, &self.interrupt)?))
     }
 
     fn drop_caches(&self) -> Result<(), ProviderError> {

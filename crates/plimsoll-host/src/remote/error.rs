@@ -95,6 +95,31 @@ pub enum Why {
         /// What `uname -m` says there.
         theirs: String,
     },
+    /// The queue hands no machine out.
+    #[error("Slurm hands out no machine for it{}", said(words))]
+    NoMachine {
+        /// The last that its command said.
+        words: String,
+    },
+    /// The queue has not handed a machine out in time.
+    #[error("Slurm handed out no machine for it within {seconds} s{}", said(words))]
+    NotStarted {
+        /// How long it was waited for.
+        seconds: f64,
+        /// The last that its command said.
+        words: String,
+    },
+    /// The queue has taken its machine back, or the machine is down.
+    #[error(
+        "Slurm has taken its machine back (job {job}), and a run does not go on with another{}",
+        said(words)
+    )]
+    TakenBack {
+        /// The job.
+        job: String,
+        /// The last that its command said.
+        words: String,
+    },
     /// An address that the machine has not.
     #[error("{address} is to be its address, and the machine has {}", listed(own))]
     ForeignAddress {
@@ -138,6 +163,11 @@ impl RemoteError {
                 "one of its own addresses in `hosts.{host}.address`; or `--allow-target {address}` where that leads to the machine (address translation)"
             )
             .into(),
+            Why::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` tells when").into(),
+            Why::NoMachine { words } if words.contains("no program salloc") => {
+                "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted".into()
+            }
+            Why::NoMachine { .. } => format!("`sinfo` tells what there is; `hosts.{host}.reach.slurm` what is asked for").into(),
             Why::NoAddress { .. } => format!("`hosts.{host}.address`").into(),
             Why::Architecture { .. } => {
                 "a build for that machine, installed there, and `reach = { command = [\"ssh\", \"-T\", ..., \"plimsoll\", \"agent\"] }`".into()

@@ -17,7 +17,9 @@ mod clock;
 mod command;
 mod error;
 mod opening;
+mod running;
 mod session;
+mod slurm;
 mod ssh;
 
 use std::collections::BTreeMap;
@@ -38,6 +40,7 @@ pub use session::{FromAgent, ToAgent};
 use crate::clock::raw_ns;
 use address::Network;
 use session::Session;
+use slurm::Allocations;
 
 /// The time here that offsets are told against: CLOCK_MONOTONIC_RAW, in nanoseconds.
 #[must_use]
@@ -60,6 +63,21 @@ pub struct RemoteHost {
     pub lost_after: Duration,
 }
 
+/// What a run has to reach machines with, as long as it goes on.
+#[derive(Debug)]
+pub struct Means {
+    program: Program,
+    allocations: Allocations,
+}
+
+impl Means {
+    /// With the program that is brought along to where no agent is.
+    #[must_use]
+    pub fn with(program: Program) -> Self {
+        Self { program, allocations: Allocations::default() }
+    }
+}
+
 /// Agents on machines that are there already. Dropping it ends them, and waits until they have put back what they changed.
 #[derive(Debug)]
 pub struct RemoteRig {
@@ -75,12 +93,12 @@ impl RemoteRig {
     /// When a machine cannot be reached, or is not what it is to be. No agent is left then.
     pub fn build(
         hosts: &[RemoteHost],
-        program: &Program,
+        means: &Means,
         targets: &[IpAddr],
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Self, RemoteError> {
         let opened: Vec<_> = thread::scope(|scope| {
-            let open = |host| scope.spawn(move || Session::open(host, program, interrupt));
+            let open = |host| scope.spawn(move || Session::open(host, means, interrupt));
             let opening: Vec<_> = hosts.iter().map(open).collect();
             opening.into_iter().map(|one| one.join().expect("opening a session does not panic")).collect()
         });

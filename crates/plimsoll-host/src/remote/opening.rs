@@ -1,23 +1,20 @@
 //! From a command to an agent that has told what it is.
 
-use std::convert::Infallible;
-use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Read;
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use plimsoll_model::experiment::Reach;
 use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL, ToAgent};
 
 use super::bring::{self, Program};
 use super::error::Why;
-use super::{RemoteHost, command, ssh};
+use super::running::{Running, start};
+use super::{Means, RemoteHost, command, slurm, ssh};
 
 /// How long nothing may happen until an agent has answered.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,12 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a command may take to end that has closed its output.
 const ENDING: Duration = Duration::from_secs(2);
-/// How long the last words of a command that has ended are waited for.
-const WORDS: Duration = Duration::from_millis(500);
 /// What an agent tells of itself is never longer, in bytes.
 const LONGEST_HERE: u32 = 1 << 20;
-/// How much is kept of what a command writes to its standard error: its end, in bytes.
-const KEPT: usize = 2000;
 
 /// A command with an agent at its other end.
 pub(super) struct Opened {
@@ -41,95 +34,22 @@ pub(super) struct Opened {
     pub(super) brought: bool,
 }
 
-/// A command that runs, with what it started here.
-#[derive(Debug)]
-pub(super) struct Running {
-    child: Child,
-    words: Words,
-}
-
-impl Running {
-    /// Ends it at once, where it has not ended yet.
-    pub(super) fn kill(&mut self) {
-        // Once it was waited for, its number may be another's.
-        if !matches!(self.child.try_wait(), Ok(None)) {
-            return;
-        }
-        // It leads a process group of its own, in which the client of a jump host may be as well.
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            killpg(Pid::from_raw(group), Signal::SIGKILL).ok();
-        }
-        self.child.wait().ok();
-    }
-
-    /// Waits for its end, for so long; how it ended.
-    pub(super) fn wait(&mut self, at_most: Duration) -> Option<String> {
-        let until = Instant::now() + at_most;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status.to_string()),
-                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
-                Ok(None) => return None,
-                Err(error) => return Some(error.to_string()),
-            }
-        }
-    }
-
-    /// The last that it wrote to its standard error. Of a command that has ended that is all that it wrote last: it is waited for until it was read.
-    pub(super) fn words(&mut self) -> String {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.words.wait(WORDS);
-        }
-        let words = self.words.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&words).trim().to_owned()
-    }
-}
-
-/// The end of what a command writes to its standard error.
-#[derive(Debug, Default)]
-struct Words {
-    kept: Arc<Mutex<Vec<u8>>>,
-    /// Closed by whoever listens when there is no more to hear.
-    listening: Option<Receiver<Infallible>>,
-}
-
-impl Words {
-    fn listen(&mut self, mut stderr: ChildStderr) -> io::Result<()> {
-        let kept = Arc::clone(&self.kept);
-        let (listens, listening) = mpsc::channel();
-        self.listening = Some(listening);
-        let listen = move || {
-            let _until_its_end = listens;
-            let mut chunk = [0; 1024];
-            while let Ok(read @ 1..) = stderr.read(&mut chunk) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend_from_slice(&chunk[..read]);
-                let too_many = kept.len().saturating_sub(KEPT);
-                kept.drain(..too_many);
-            }
-        };
-        thread::Builder::new().name("remote-stderr".into()).spawn(listen).map(drop)
-    }
-
-    /// Waits until all was heard, for so long: what the command has started may hold its standard error open.
-    fn wait(&self, at_most: Duration) {
-        if let Some(listening) = &self.listening {
-            listening.recv_timeout(at_most).ok();
-        }
-    }
-}
-
 /// How a host is reached, in words for the middle of a sentence.
 pub(super) fn way(host: &RemoteHost) -> String {
     let told = host.reach.describe();
     told.strip_prefix("reached by ").unwrap_or(&told).to_owned()
 }
 
-pub(super) fn open(host: &RemoteHost, program: &Program, interrupt: &AtomicBool) -> Result<Opened, Why> {
+pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Opened, Why> {
+    let program = &means.program;
     let (command, brings) = match &host.reach {
         Reach::Ssh(destinations) => {
             let destination = destinations.all().first().map_or("", String::as_str);
             (ssh::command(destination, program, host.lost_after), true)
+        }
+        Reach::Slurm(asked) => {
+            let job = means.allocations.job(&host.name, asked, interrupt)?;
+            (slurm::command(&job, program), true)
         }
         Reach::Command(words) => (command::command(words), false),
     };
@@ -179,26 +99,6 @@ pub(super) fn open(host: &RemoteHost, program: &Program, interrupt: &AtomicBool)
             Err(why)
         }
     }
-}
-
-fn start(mut command: Command) -> Result<(Running, ChildStdin, ChildStdout), Why> {
-    // Ctrl-C on the terminal is for the controller, which then ends its hosts in order.
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|source| {
-        let program = command.get_program().to_string_lossy().into_owned();
-        Why::Start { program, source }
-    })?;
-    let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut child = Running { child, words: Words::default() };
-    let (Some(to), Some(from), Some(stderr)) = streams else {
-        child.kill();
-        return Err(Why::Silent);
-    };
-    if let Err(source) = child.words.listen(stderr) {
-        child.kill();
-        return Err(Why::Here { what: "listening to its standard error", source });
-    }
-    Ok((child, to, from))
 }
 
 type Conversation = (ChildStdin, ChildStdout, Here, bool);
@@ -265,7 +165,7 @@ mod tests {
                 may_be_root: false,
                 lost_after: Duration::from_secs(30),
             };
-            let opened = open(&host, &Program::of_bytes(b""), &AtomicBool::new(false));
+            let opened = open(&host, &Means::with(Program::of_bytes(b"")), &AtomicBool::new(false));
             opened.err().expect("there is no agent").of("db").to_string()
         };
         let words = told(&["sh", "-c", "echo no route to it >&2; exit 7"]);

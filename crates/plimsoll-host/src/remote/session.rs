@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::frame::{self, Here, LONGEST_FRAME};
 
-use super::RemoteHost;
-use super::bring::Program;
 use super::clock::{Clock, Exchange};
 use super::error::Why;
-use super::opening::{self, Opened, Running};
+use super::opening::{self, Opened};
+use super::running::Running;
+use super::{Means, RemoteHost};
 use crate::clock::raw_ns;
 
 /// So many pings are sent at once, so that the clock is known from the start ..
@@ -66,8 +66,8 @@ struct Link {
 
 impl Session {
     /// Starts it, and hears what it is and how its clock stands.
-    pub(super) fn open(host: &RemoteHost, program: &Program, interrupt: &AtomicBool) -> Result<Self, Why> {
-        let Opened { child, to, from, here, brought } = opening::open(host, program, interrupt)?;
+    pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> Result<Self, Why> {
+        let Opened { child, to, from, here, brought } = opening::open(host, means, interrupt)?;
         let link = Arc::new(Link {
             to: Mutex::new(Some(to)),
             command: Mutex::new(child),

@@ -42,7 +42,7 @@ pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
 pub use hook::{Hook, HookMoment, PhaseHook};
-pub use host::{Address, Allow, GuestClock, HostKind, Own, Reach};
+pub use host::{Address, Allow, GuestClock, HostKind, Own, Reach, Slurm};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};
 pub use load::bulk::{Direction, SendBy};
@@ -179,7 +179,7 @@ pub struct Host {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
     /// The address of a machine that is there already, by which the other hosts reach it: `"192.0.2.7"`, or one for each of them
-    /// (`{ client = "192.0.2.7", db = "198.51.100.7" }`). Without it, the address by which ssh reached it, or the only one that it has. It has to be
+    /// (`{ client = "192.0.2.7", db = "198.51.100.7" }`). Without it, the address by which ssh or srun reached it, or the only one that it has. It has to be
     /// the machine's own, unless `--allow-target` names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_host::Access;
-use plimsoll_host::remote::Program;
+use plimsoll_host::remote::{Means, Program};
 use plimsoll_model::experiment::cpus;
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
@@ -116,7 +116,8 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     let is_remote = plan.experiment.is_remote();
     let provider: Box<dyn HostProvider> = match is_remote {
         true => Box::new(Machines {
-            program: Program::this()
+            means: Program::this()
+                .map(Means::with)
                 .map_err(|error| Failure::could_not(format!("cannot read the program itself: {error}")))?,
             targets: args.allow_target.clone(),
             interrupt: Arc::clone(interrupt),

@@ -30,6 +30,11 @@ pub(crate) fn processes_in(networks: &BTreeSet<u64>) -> Vec<String> {
     inside.map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()).collect()
 }
 
+/// The processes in these network namespaces.
+pub(crate) fn pids_in(networks: &BTreeSet<u64>) -> Vec<u32> {
+    pids().filter(|pid| network_of(*pid).is_some_and(|network| networks.contains(&network))).collect()
+}
+
 /// A process in a network namespace.
 pub(crate) fn one_in(network: u64) -> Option<u32> {
     pids().find(|pid| network_of(*pid) == Some(network))

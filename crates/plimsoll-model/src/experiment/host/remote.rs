@@ -29,7 +29,7 @@ impl HostType for Remote {
     fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked {
         let here = |key: &str| path!["hosts", name, key];
         let Some(reach) = &host.reach else {
-            let expected = "`reach = { ssh = \"user@machine\" }` beside it, or `reach = { command = [...] }`";
+            let expected = "`reach = { ssh = \"user@machine\" }` or `reach = { slurm = {} }` beside it, or `reach = { command = [...] }`";
             return Err(problem(here("kind"), "nothing says how the machine is reached", expected));
         };
         if let Some((message, expected)) = reach.objection() {
@@ -56,7 +56,7 @@ impl HostType for Remote {
         let reach = host.reach.as_ref().map(Reach::describe).unwrap_or_default();
         let mut found = Vec::new();
         let agent = match &host.reach {
-            Some(Reach::Ssh(_)) => {
+            Some(reach) if reach.brings_agent() => {
                 "an agent on a machine of the network, with all rights of the user there; where this very program is not installed, it is \
                  brought along, in a private folder that is removed when it has started"
             }

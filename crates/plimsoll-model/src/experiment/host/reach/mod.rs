@@ -2,6 +2,7 @@
 //! agent's frames.
 
 mod command;
+mod slurm;
 mod ssh;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use slurm::Slurm;
 pub use ssh::Destinations;
 
 /// How a machine is reached. Exactly one of the ways is given.
@@ -20,6 +22,9 @@ pub enum Reach {
     /// `"ssh://admin@db1:2222"`. It never asks for a password. Several (`["admin@c1", "admin@c2"]`) make a group of the host, one member on each.
     /// The agent is brought along where this very program is not installed there.
     Ssh(Destinations),
+    /// By Slurm, which hands a machine out (`salloc`, for as long as the run goes on) and starts the agent on it (`srun`): `{}`, or
+    /// `{ partition = "main", constraint = "ib" }`. With `count`, so many machines. The agent is brought along as by ssh.
+    Slurm(Box<Slurm>),
     /// By a program and its arguments, which are not given to a shell: `["docker", "exec", "-i", "box", "plimsoll", "agent"]`. Its standard input
     /// and output are those of `plimsoll agent`.
     Command(Vec<String>),
@@ -31,6 +36,7 @@ impl Reach {
     pub fn describe(&self) -> String {
         match self {
             Self::Ssh(destinations) => ssh::describe(destinations),
+            Self::Slurm(slurm) => format!("reached by {}", slurm.describe()),
             Self::Command(command) => command::describe(command),
         }
     }
@@ -39,6 +45,7 @@ impl Reach {
     pub(super) fn objection(&self) -> Option<(String, &'static str)> {
         match self {
             Self::Ssh(destinations) => ssh::objection(destinations),
+            Self::Slurm(slurm) => slurm.objection(),
             Self::Command(command) => command::objection(command),
         }
     }
@@ -47,7 +54,7 @@ impl Reach {
     pub(in crate::experiment) fn of_member(&self, number: u32) -> Self {
         match self {
             Self::Ssh(destinations) => Self::Ssh(destinations.of_member(number)),
-            Self::Command(command) => Self::Command(command.clone()),
+            Self::Slurm(_) | Self::Command(_) => self.clone(),
         }
     }
 
@@ -55,8 +62,13 @@ impl Reach {
     pub(super) fn machines(&self) -> usize {
         match self {
             Self::Ssh(destinations) => destinations.all().len(),
-            Self::Command(_) => 1,
+            Self::Slurm(_) | Self::Command(_) => 1,
         }
+    }
+
+    /// Whether the agent is brought along where it is missing.
+    pub(super) fn brings_agent(&self) -> bool {
+        !matches!(self, Self::Command(_))
     }
 }
 

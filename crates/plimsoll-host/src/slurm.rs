@@ -1,0 +1,36 @@
+//! What all calls of Slurm's own commands have in common.
+
+use std::process::Command;
+
+/// Which cluster it is, and how to prove who one is, is known by these also outside of a job.
+const KEPT: [&str; 2] = ["SLURM_CONF", "SLURM_JWT"];
+
+/// Whoever starts a run in a job of his own has options of that job in the environment, which would hold for what is asked for now.
+pub(crate) fn leave_job(command: &mut Command) {
+    if std::env::var_os("SLURM_JOB_ID").is_none() {
+        return;
+    }
+    let names = std::env::vars_os().map(|(name, _)| name);
+    for name in names.filter(|name| name.to_str().is_some_and(is_of_job)) {
+        command.env_remove(name);
+    }
+}
+
+fn is_of_job(name: &str) -> bool {
+    name.starts_with("SLURM") && !KEPT.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_job_was_given_is_left_behind_and_the_cluster_is_not() {
+        let of_job: Vec<_> = ["SLURM_JOB_ID", "SLURMD_NODENAME", "SLURM_MEM_PER_CPU"]
+            .into_iter()
+            .filter(|name| is_of_job(name))
+            .collect();
+        assert_eq!(of_job.len(), 3);
+        assert!(!["SLURM_CONF", "SLURM_JWT", "SALLOC_PARTITION", "PATH"].into_iter().any(is_of_job));
+    }
+}
