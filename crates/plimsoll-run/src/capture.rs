@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use plimsoll_model::experiment::Capture;
 use plimsoll_model::frame::{CaptureSpec, FromAgent, Id, ToAgent};
 use plimsoll_model::observation::{CaptureRecord, CapturedFile};
+use plimsoll_store::CAPTURES;
 
 use crate::agent_pool::Key;
 use crate::deployment::Deployment;
 use crate::error::{RunError, TrialStop};
 use crate::trial::Trial;
 
-/// The folder of captures, beside the file of runs; each run has one of its own in it.
-pub const FOLDER: &str = "captures";
 /// How long the rest of a capture may take to be written.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(300);
 
@@ -100,13 +99,15 @@ impl Trial<'_> {
 
     /// In full, because agents may work in another folder.
     fn store_folder(&self) -> PathBuf {
-        let path = self.store.path();
-        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        whole.parent().map_or_else(PathBuf::new, Path::to_owned)
+        let folder = match self.store.place().folder() {
+            here if here == Path::new("") => Path::new("."),
+            folder => folder,
+        };
+        std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
     }
 
     fn capture_folder(&self) -> PathBuf {
-        self.store_folder().join(FOLDER).join(self.run)
+        self.store_folder().join(CAPTURES).join(self.run)
     }
 }
 

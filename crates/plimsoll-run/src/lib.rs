@@ -29,7 +29,6 @@ mod step;
 mod together;
 mod trial;
 
-pub use capture::FOLDER as CAPTURES;
 pub use error::{RunError, TrialStop};
 pub use event::{Event, Observer};
 pub use host_provider::{

@@ -1,53 +1,131 @@
 //! Who carries a run out.
 //!
 //! A claim is a lock of one byte in a file beside the file of runs (fcntl(2), F_SETLK). The kernel takes it back when the process ends, by
-//! whatever signal, so that nothing is left of it; and it tells who holds it.
+//! whatever signal, so that nothing is left of it; and it tells who holds it. On a server it is an advisory lock of the session
+//! (<https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS>), which the server takes back when the session ends.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
+use nix::unistd::gethostname;
 
-use crate::StoreError;
+use super::opening::{beside, of_server};
+use super::{Place, Store, StoreError, schema};
+use crate::database::{Database, Server, values};
 
 /// A run that no other process carries out as long as this is there.
 ///
 /// No other file of this name may be opened and closed by this process meanwhile: the kernel would take that for the end of the claim.
 #[derive(Debug)]
-pub struct Claim {
-    _file: File,
+pub struct Claim(#[expect(dead_code, reason = "it holds the lock for as long as it is there")] Held);
+
+#[derive(Debug)]
+enum Held {
+    #[expect(dead_code, reason = "its being open is the lock")]
+    File(File),
+    #[expect(dead_code, reason = "it gives the lock back when it goes")]
+    Session(OfSession),
 }
 
-impl Claim {
-    pub(crate) fn of(path: &Path, run: &str) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Claim { path: path.to_owned(), source };
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(failed)?;
-        match fcntl(&file, FcntlArg::F_SETLK(&lock(run))) {
-            Ok(_) => Ok(Self { _file: file }),
-            Err(Errno::EACCES | Errno::EAGAIN) => {
-                Err(StoreError::Going { run: run.to_owned(), holder: holder(&file, run).map_err(failed)? })
-            }
-            Err(errno) => Err(failed(errno.into())),
+/// The claim of a session. It is gone with this, or with the session.
+#[derive(Debug)]
+struct OfSession {
+    server: Arc<Server>,
+    run: String,
+}
+
+impl Drop for OfSession {
+    fn drop(&mut self) {
+        if self.server.is_in_session() {
+            self.server.execute(schema::FORGET_HOLDER, values![&self.run]).ok();
+        }
+        self.server.give_back(&self.run);
+    }
+}
+
+impl Store {
+    /// Claims a run, so that no other process carries it out at the same time. The claim ends with what this returns, or with the process,
+    /// however that ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Going`] when another process has claimed it.
+    pub fn claim(&self, run: &str) -> Result<Claim, StoreError> {
+        self.clear_under_way();
+        match (&self.database, &self.place) {
+            (Database::Server(server), place) => on_server(server, place, run),
+            (Database::File(_), Place::File(path)) => in_file(&claims(path), run),
+            (Database::File(_), Place::Server { .. }) => unreachable!("a server is no file"),
+        }
+    }
+
+    /// Whether another process carries this run out. A process that does so itself must not ask, because that would end its own claim.
+    #[must_use]
+    pub fn is_going_on(&self, run: &str) -> bool {
+        match (&self.database, &self.place) {
+            // What cannot be asked is told by what is asked next.
+            (Database::Server(server), _) => server.is_claimed(number(run).cast_signed()).unwrap_or(false),
+            (_, Place::File(path)) => is_held(&claims(path), run),
+            (_, Place::Server { .. }) => false,
         }
     }
 }
 
+fn claims(path: &Path) -> PathBuf {
+    beside(path, "-claims")
+}
+
+fn in_file(path: &Path, run: &str) -> Result<Claim, StoreError> {
+    let failed = |source| StoreError::Claim { path: path.to_owned(), source };
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(failed)?;
+    match fcntl(&file, FcntlArg::F_SETLK(&lock(run))) {
+        Ok(_) => Ok(Claim(Held::File(file))),
+        Err(Errno::EACCES | Errno::EAGAIN) => {
+            Err(StoreError::Going { run: run.to_owned(), holder: holder(&file, run).map_err(failed)? })
+        }
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+fn on_server(server: &Arc<Server>, place: &Place, run: &str) -> Result<Claim, StoreError> {
+    let failed = |error| of_server(place, "claim the run", error);
+    if !server.claim(run, number(run).cast_signed()).map_err(failed)? {
+        let said = server.query(schema::HOLDER_OF, values![run]).map_err(failed)?;
+        let holder = said.first().and_then(|row| row.get(0).ok());
+        return Err(StoreError::Going {
+            run: run.to_owned(),
+            holder: holder.unwrap_or_else(|| "another process".to_owned()),
+        });
+    }
+    let claim = Claim(Held::Session(OfSession { server: Arc::clone(server), run: run.to_owned() }));
+    let machine = gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let holder = format!("process {} on {machine}", std::process::id());
+    server.execute(schema::PUT_HOLDER, values![run, holder]).map_err(failed)?;
+    Ok(claim)
+}
+
 /// Whether another process has claimed a run. What cannot be read was claimed by nobody.
-pub(crate) fn is_held(path: &Path, run: &str) -> bool {
+fn is_held(path: &Path, run: &str) -> bool {
     let mut held = lock(run);
     let asked = File::open(path).map(|file| fcntl(&file, FcntlArg::F_GETLK(&mut held)).is_ok());
     asked.unwrap_or(false) && held.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// The lock of a run: a byte of its own, which need not be there. Where it is, all versions of Plimsoll have to find alike: by the hash FNV-1a
-/// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>), halved to fit a place in a file.
-fn lock(run: &str) -> libc::flock {
+/// The number of a run's lock, which all versions of Plimsoll have to find alike: by the hash FNV-1a
+/// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>).
+fn number(run: &str) -> u64 {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let place = run.bytes().fold(0xcbf2_9ce4_8422_2325, hash) >> 2;
+    run.bytes().fold(0xcbf2_9ce4_8422_2325, hash)
+}
+
+/// The lock of a run: a byte of its own, which need not be there. The number is halved to fit a place in a file.
+fn lock(run: &str) -> libc::flock {
+    let place = number(run) >> 2;
     libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,

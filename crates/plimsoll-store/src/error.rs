@@ -1,8 +1,8 @@
-//! What can go wrong with the file of runs.
+//! What can go wrong with the store of runs.
 
 use std::path::{Path, PathBuf};
 
-/// What went wrong with the file of runs.
+/// What went wrong with the store of runs.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder of the file could not be made.
@@ -22,10 +22,10 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The disk is full; what had been stored before is whole.
-    #[error("the disk is full: cannot {operation} in {path}; what was stored before is whole")]
+    #[error("the disk is full: cannot {operation} in {place}; what was stored before is whole")]
     Full {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the server.
+        place: String,
         /// What was tried.
         operation: &'static str,
     },
@@ -38,6 +38,70 @@ pub enum StoreError {
         operation: &'static str,
         /// What SQLite said.
         source: rusqlite::Error,
+    },
+    /// The URL of a server cannot be read.
+    #[error("the store's URL cannot be used: {why}")]
+    Address {
+        /// Why. What the URL has in it is not told.
+        why: String,
+    },
+    /// A server cannot be reached, or went away.
+    #[error("cannot {operation} in {place}, which cannot be reached: {why}")]
+    Away {
+        /// The server.
+        place: String,
+        /// What was tried.
+        operation: &'static str,
+        /// What was heard of it.
+        why: String,
+    },
+    /// A server refused.
+    #[error("cannot {operation} in {place}: {why}")]
+    Refused {
+        /// The server.
+        place: String,
+        /// What was tried.
+        operation: &'static str,
+        /// What it said.
+        why: String,
+    },
+    /// The tables of a server were made by an older Plimsoll, and who only reads does not change them.
+    #[error("{place} has format {found}, and this Plimsoll reads format {known}")]
+    Older {
+        /// The server.
+        place: String,
+        /// The format of its tables.
+        found: u32,
+        /// The format that is known.
+        known: u32,
+    },
+    /// A run is in both stores, and neither is the other with more trials.
+    #[error("the run {run} is in {place} too, and differs there: {how}")]
+    Differs {
+        /// The run.
+        run: String,
+        /// The store to which it was to be copied.
+        place: String,
+        /// What differs.
+        how: String,
+    },
+    /// What was written is not what is read.
+    #[error("the run {run} was not copied to {place}: what was read back is not what was written")]
+    Spoiled {
+        /// The run.
+        run: String,
+        /// The store to which it was to be copied.
+        place: String,
+    },
+    /// A file that stands beside the file of runs cannot be read or written.
+    #[error("cannot {operation} {path}: {source}")]
+    Beside {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// What was written last has not come into the file itself yet, and without permission to write it cannot be read.
     #[error(
@@ -64,11 +128,11 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The file was written by a newer Plimsoll.
-    #[error("{path} has format {found}, and this Plimsoll knows formats up to {known}")]
+    /// The file, or the tables of the server, were made by a newer Plimsoll.
+    #[error("{place} has format {found}, and this Plimsoll knows formats up to {known}")]
     Newer {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the server.
+        place: String,
         /// The format of the file.
         found: u32,
         /// The newest format that is known.
@@ -81,10 +145,10 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A stored record cannot be read.
-    #[error("{path}: {what} cannot be read: {source}")]
+    #[error("{place}: {what} cannot be read: {source}")]
     Record {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the server.
+        place: String,
         /// Which record.
         what: String,
         /// Why.
@@ -92,11 +156,20 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether a server is away, and may come back.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
+    }
+}
+
 /// Tells a full disk from the rest of what can go wrong.
 pub(crate) fn failed(path: &Path, operation: &'static str, source: rusqlite::Error) -> StoreError {
-    let path = path.to_owned();
     match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DiskFull) => StoreError::Full { path, operation },
-        _ => StoreError::Sqlite { path, operation, source },
+        Some(rusqlite::ErrorCode::DiskFull) => {
+            StoreError::Full { place: path.display().to_string(), operation }
+        }
+        _ => StoreError::Sqlite { path: path.to_owned(), operation, source },
     }
 }

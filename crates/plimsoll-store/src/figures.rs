@@ -1,8 +1,7 @@
 //! Figures of runs that are followed from run to run.
 
-use rusqlite::params;
-
-use super::{Store, StoreError, failed, schema};
+use super::{Store, StoreError, schema};
+use crate::database::{DatabaseError, values};
 
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,16 +33,16 @@ impl Store {
     /// # Errors
     /// When the file cannot be written to.
     pub fn put_figures(&self, run: &str, figures: &[Figure]) -> Result<(), StoreError> {
-        let store = || {
-            let transaction = self.connection.unchecked_transaction()?;
-            transaction.execute(schema::FORGET_FIGURES, [run])?;
-            for (place, Figure { name, unit, value, interval }) in (0..).zip(figures) {
+        let store = || -> Result<(), DatabaseError> {
+            self.database.execute(schema::FORGET_FIGURES, values![run])?;
+            for (place, Figure { name, unit, value, interval }) in (0_i64..).zip(figures) {
                 let (low, high) = interval.unzip();
-                transaction.execute(schema::PUT_FIGURE, params![run, place, name, unit, value, low, high])?;
+                self.database
+                    .execute(schema::PUT_FIGURE, values![run, place, name, unit, *value, low, high])?;
             }
-            transaction.commit()
+            Ok(())
         };
-        store().map_err(|source| failed(&self.path, "store the figures", source))
+        self.database.whole(store).map_err(self.doing("store the figures"))
     }
 
     /// The figures of all runs of an experiment that came to their end, the oldest run first.
@@ -51,25 +50,25 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn figures(&self, experiment: &str) -> Result<Vec<Dated>, StoreError> {
-        let doing = |source| failed(&self.path, "read the figures", source);
-        if !self.connection.table_exists(None, "figures").map_err(doing)? {
-            return Ok(Vec::new());
-        }
-        let mut statement = self.connection.prepare(schema::FIGURES).map_err(doing)?;
-        let rows = statement.query_map([experiment], |row| {
-            let (low, high): (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
-            Ok(Dated {
-                run: row.get(0)?,
-                started_unix_s: row.get(1)?,
-                figure: Figure {
-                    name: row.get(2)?,
-                    unit: row.get(3)?,
-                    value: row.get(4)?,
-                    interval: low.zip(high),
-                },
+        let ask = || {
+            if !self.database.has_table("figures")? {
+                return Ok(Vec::new());
+            }
+            self.rows(schema::FIGURES, values![experiment], |row| -> Result<_, DatabaseError> {
+                let (low, high): (Option<f64>, Option<f64>) = (row.get(5)?, row.get(6)?);
+                Ok(Dated {
+                    run: row.get(0)?,
+                    started_unix_s: row.get(1)?,
+                    figure: Figure {
+                        name: row.get(2)?,
+                        unit: row.get(3)?,
+                        value: row.get(4)?,
+                        interval: low.zip(high),
+                    },
+                })
             })
-        });
-        rows.map_err(doing)?.collect::<Result<_, _>>().map_err(doing)
+        };
+        ask().map_err(self.doing("read the figures"))
     }
 
     /// The runs of an experiment that came to their end and have no figures stored, the newest first: an older version carried them out.
@@ -77,12 +76,12 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn without_figures(&self, experiment: &str) -> Result<Vec<String>, StoreError> {
-        let doing = |source| failed(&self.path, "read the figures", source);
-        let known = self.connection.table_exists(None, "figures").map_err(doing)?;
-        let query = if known { schema::WITHOUT_FIGURES } else { schema::ENDED_RUNS };
-        let mut statement = self.connection.prepare(query).map_err(doing)?;
-        let rows = statement.query_map([experiment], |row| row.get(0)).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        let ask = || {
+            let known = self.database.has_table("figures")?;
+            let query = if known { schema::WITHOUT_FIGURES } else { schema::ENDED_RUNS };
+            self.rows(query, values![experiment], |row| -> Result<_, DatabaseError> { Ok(row.get(0)?) })
+        };
+        ask().map_err(self.doing("read the figures"))
     }
 }
 
@@ -92,12 +91,9 @@ mod tests {
 
     use super::*;
     use crate::RunEntry;
-    use crate::tests::entry;
+    use crate::tests::{entry, on_both};
 
-    #[test]
-    fn figures_come_back_in_order_of_time_and_go_with_their_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn figures_come_back_in_order_of_time_and_go_with_their_run(store) {
         for (id, at) in [("bbbb", 20), ("aaaa", 10), ("cccc", 30)] {
             store.put_run(&RunEntry { status: RunStatus::Complete, ..entry(id, at) }).unwrap();
         }
@@ -116,5 +112,5 @@ mod tests {
         assert_eq!(store.without_figures("flood-relay").unwrap(), ["cccc"]);
         store.remove_run("aaaa").unwrap();
         assert_eq!(store.figures("flood-relay").unwrap().len(), 1);
-    }
+    }}
 }

@@ -2,12 +2,11 @@
 
 use std::io::{self, Read, Write};
 
+use super::{RunEntry, Store, StoreError, schema};
+use crate::database::{DatabaseError, values};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::params;
-
-use super::{RunEntry, Store, StoreError, failed, schema};
 
 /// A file that was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,14 +63,15 @@ impl Store {
     /// # Errors
     /// When the file cannot be written to.
     pub fn put_imported(&self, run: &RunEntry, texts: &[ImportedText]) -> Result<(), StoreError> {
-        let doing = |source| failed(&self.path, "store what was imported", source);
-        let transaction = self.connection.unchecked_transaction().map_err(doing)?;
-        self.put_run(run)?;
-        for (ordinal, text) in (0_i64..).zip(texts) {
-            let values = params![run.id, ordinal, text.name, text.bytes, text.packed];
-            transaction.execute(schema::PUT_IMPORTED, values).map_err(doing)?;
-        }
-        transaction.commit().map_err(doing)
+        let doing = self.doing("store what was imported");
+        self.database.whole_or(&doing, || {
+            self.put_run(run)?;
+            for (ordinal, text) in (0_i64..).zip(texts) {
+                let values = values![&run.id, ordinal, &text.name, text.bytes, text.packed.as_slice()];
+                self.database.execute(schema::PUT_IMPORTED, values).map_err(&doing)?;
+            }
+            Ok(())
+        })
     }
 
     /// The texts of a run that was imported, in their order; none of other runs.
@@ -79,29 +79,25 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn imported(&self, run: &str) -> Result<Vec<ImportedText>, StoreError> {
-        let doing = |source| failed(&self.path, "read what was imported", source);
-        if !self.connection.table_exists(None, "imported").map_err(doing)? {
-            // An older version made the file, and this one may not write to it.
-            return Ok(Vec::new());
-        }
-        let mut statement = self.connection.prepare(schema::IMPORTED_OF).map_err(doing)?;
-        let text = |row: &rusqlite::Row<'_>| {
-            Ok(ImportedText { name: row.get(0)?, bytes: row.get(1)?, packed: row.get(2)? })
+        let ask = || {
+            if !self.database.has_table("imported")? {
+                // An older version made the file, and this one may not write to it.
+                return Ok(Vec::new());
+            }
+            self.rows(schema::IMPORTED_OF, values![run], |row| -> Result<_, DatabaseError> {
+                Ok(ImportedText { name: row.get(0)?, bytes: row.get(1)?, packed: row.get(2)? })
+            })
         };
-        let rows = statement.query_map([run], text).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        ask().map_err(self.doing("read what was imported"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::entry;
+    use crate::tests::{entry, on_both};
 
-    #[test]
-    fn what_was_imported_comes_back_byte_by_byte() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn what_was_imported_comes_back_byte_by_byte(store) {
         let page: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
         let mut packing = Packing::new(page.as_slice());
         // Who reads only the beginning loses nothing of the rest.
@@ -115,5 +111,5 @@ mod tests {
         assert_eq!((back == page, found[0].bytes), (true, 800_000));
         assert!(store.imported("bbbb").unwrap().is_empty());
         assert!(store.bytes().unwrap()["aaaa"] > 100_000);
-    }
+    }}
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Store, StoreError, failed, schema};
+use super::{Store, StoreError, schema};
+use crate::database::{DatabaseError, values};
 
 /// The outcome of one verdict, as it was when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,8 +89,8 @@ impl Store {
     /// # Errors
     /// When the file cannot be written to.
     pub fn forget_baseline(&self, name: &str) -> Result<bool, StoreError> {
-        let changed = self.connection.execute(schema::FORGET_BASELINE, [name]);
-        changed.map(|rows| rows > 0).map_err(|source| failed(&self.path, "forget a baseline", source))
+        let changed = self.database.execute(schema::FORGET_BASELINE, values![name]);
+        changed.map(|rows| rows > 0).map_err(self.doing("forget a baseline"))
     }
 
     /// The id of the run that is the baseline of this name.
@@ -101,8 +101,7 @@ impl Store {
         if !self.has_labels()? {
             return Ok(None);
         }
-        let found = self.connection.query_row(schema::BASELINE, [name], |row| row.get(0)).optional();
-        found.map_err(|source| failed(&self.path, "find a baseline", source))
+        self.one(schema::BASELINE, name).map_err(self.doing("find a baseline"))
     }
 
     /// All baselines, by name.
@@ -113,12 +112,10 @@ impl Store {
         if !self.has_labels()? {
             return Ok(Vec::new());
         }
-        let doing = |source| failed(&self.path, "list the baselines", source);
-        let mut statement = self.connection.prepare(schema::BASELINES).map_err(doing)?;
-        let rows = statement.query_map([], |row| {
+        let baselines = self.rows(schema::BASELINES, &[], |row| -> Result<_, DatabaseError> {
             Ok(Baseline { name: row.get(0)?, run: row.get(1)?, experiment: row.get(2)? })
         });
-        rows.map_err(doing)?.collect::<Result<_, _>>().map_err(doing)
+        baselines.map_err(self.doing("list the baselines"))
     }
 
     /// What is said of all runs, by id. A run of which nothing is said is not in it.
@@ -130,16 +127,17 @@ impl Store {
         if !self.has_labels()? {
             return Ok(all);
         }
-        for (run, tag) in self.pairs(schema::TAGS)? {
+        let pairs = |query| self.pairs(query, &[]).map_err(self.doing("read what is said of runs"));
+        for (run, tag) in pairs(schema::TAGS)? {
             all.entry(run).or_default().tags.push(tag);
         }
-        for (run, remark) in self.pairs(schema::REMARKS)? {
+        for (run, remark) in pairs(schema::REMARKS)? {
             all.entry(run).or_default().remark = Some(remark);
         }
         for baseline in self.baselines()? {
             all.entry(baseline.run).or_default().baselines.push(baseline.name);
         }
-        for (run, text) in self.pairs(schema::OUTCOMES)? {
+        for (run, text) in pairs(schema::OUTCOMES)? {
             let outcomes = self.read(&text, || format!("the outcomes of run {run}"))?;
             all.entry(run).or_default().outcomes = outcomes;
         }
@@ -153,37 +151,26 @@ impl Store {
         first: &str,
         second: &str,
     ) -> Result<(), StoreError> {
-        let changed = self.connection.execute(query, params![first, second]);
-        changed.map(drop).map_err(|source| failed(&self.path, operation, source))
-    }
-
-    fn pairs(&self, query: &str) -> Result<Vec<(String, String)>, StoreError> {
-        let doing = |source| failed(&self.path, "read what is said of runs", source);
-        let mut statement = self.connection.prepare(query).map_err(doing)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        let changed = self.database.execute(query, values![first, second]);
+        changed.map(drop).map_err(self.doing(operation))
     }
 
     /// Whether the file has these tables. An older version may have made it, and this one may not write to it.
     pub(super) fn has_labels(&self) -> Result<bool, StoreError> {
-        let found = self.connection.table_exists(None, "outcomes");
-        found.map_err(|source| failed(&self.path, "read what is said of runs", source))
+        self.database.has_table("outcomes").map_err(self.doing("read what is said of runs"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::entry;
+    use crate::tests::{entry, on_both};
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|&word| word.to_owned()).collect()
     }
 
-    #[test]
-    fn what_is_said_of_a_run_is_kept_and_taken_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn what_is_said_of_a_run_is_kept_and_taken_back(store) {
         store.put_run(&entry("aaaa", 10)).unwrap();
         assert!(store.labels().unwrap().is_empty());
         store.add_tags("aaaa", &words(&["slow", "6.12", "slow"])).unwrap();
@@ -198,12 +185,9 @@ mod tests {
         assert_eq!(labels.remark.as_deref(), Some("second"));
         assert_eq!(labels.baselines, ["release"]);
         assert_eq!(labels.outcomes, outcomes);
-    }
+    }}
 
-    #[test]
-    fn a_baseline_moves_to_another_run_and_is_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn a_baseline_moves_to_another_run_and_is_forgotten(store) {
         for run in ["aaaa", "bbbb"] {
             store.put_run(&entry(run, 10)).unwrap();
             store.put_baseline("release", run).unwrap();
@@ -213,13 +197,10 @@ mod tests {
         assert!(store.forget_baseline("release").unwrap());
         assert!(!store.forget_baseline("release").unwrap());
         assert_eq!(store.baseline("release").unwrap(), None);
-    }
+    }}
 
-    #[test]
-    fn nothing_is_said_of_a_run_that_is_not_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn nothing_is_said_of_a_run_that_is_not_there(store) {
         assert!(store.add_tags("none", &words(&["tag"])).is_err());
         assert!(store.put_baseline("release", "none").is_err());
-    }
+    }}
 }

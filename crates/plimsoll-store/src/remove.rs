@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::params;
-
-use super::{Store, StoreError, failed, schema};
+use super::{Store, StoreError, schema};
+use crate::database::{Database, DatabaseError, values};
 
 impl Store {
     /// Removes a run with all that is stored of it. A baseline goes with its run. The file keeps its size until [`Store::give_back`].
@@ -12,23 +11,28 @@ impl Store {
     /// # Errors
     /// When the file cannot be written to.
     pub fn remove_run(&self, run: &str) -> Result<(), StoreError> {
-        let remove = || {
-            let transaction = self.connection.unchecked_transaction()?;
-            for query in schema::REMOVE_RUN {
-                transaction.execute(query, params![run])?;
-            }
-            transaction.commit()
+        let of_server = match self.database {
+            Database::Server(_) => Some(schema::REMOVE_FILES),
+            Database::File(_) => None,
         };
-        remove().map_err(|source| failed(&self.path, "remove the run", source))
+        let remove = || -> Result<(), DatabaseError> {
+            for query in of_server.into_iter().chain(schema::REMOVE_RUN) {
+                self.database.execute(query, values![run])?;
+            }
+            Ok(())
+        };
+        self.database.whole(remove).map_err(self.doing("remove the run"))
     }
 
-    /// Gives the room of what was removed back to the disk, for which the file is written anew: that needs as much room again for a moment.
+    /// Gives the room of what was removed back to the disk, for which the file is written anew: that needs as much room again for a moment. A server
+    /// sees to its room itself.
     ///
     /// # Errors
     /// When there is not enough room, or another process uses the file.
     pub fn give_back(&self) -> Result<(), StoreError> {
-        let shrunk = self.connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)");
-        shrunk.map_err(|source| failed(&self.path, "give room back to the disk", source))
+        let Database::File(file) = &self.database else { return Ok(()) };
+        let shrunk = file.execute_batch("vacuum; pragma wal_checkpoint(truncate)");
+        shrunk.map_err(|source| self.failed("give room back to the disk", source.into()))
     }
 
     /// How many bytes the trials of each run, or its imported texts, take in the file, by the run's id.
@@ -36,23 +40,21 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn bytes(&self) -> Result<BTreeMap<String, u64>, StoreError> {
-        let doing = |source| failed(&self.path, "measure the runs", source);
-        let mut queries = vec![schema::BYTES];
-        // An older version may have made the file, and this one may not write to it.
-        queries.extend(
-            self.connection.table_exists(None, "imported").map_err(doing)?.then_some(schema::BYTES_IMPORTED),
-        );
-        let mut all = BTreeMap::new();
-        for query in queries {
-            let mut statement = self.connection.prepare(query).map_err(doing)?;
-            let rows =
-                statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?))).map_err(doing)?;
-            for row in rows {
-                let (run, bytes) = row.map_err(doing)?;
-                *all.entry(run).or_default() += bytes;
+        let measure = || -> Result<BTreeMap<String, u64>, DatabaseError> {
+            let mut queries = vec![schema::BYTES];
+            // An older version may have made the file, and this one may not write to it.
+            queries.extend(self.database.has_table("imported")?.then_some(schema::BYTES_IMPORTED));
+            queries.extend(matches!(self.database, Database::Server(_)).then_some(schema::BYTES_OF_FILES));
+            let mut all = BTreeMap::new();
+            for query in queries {
+                let bytes = |row: &crate::database::Row| Ok((row.get(0)?, row.get::<u64>(1)?));
+                for (run, bytes) in self.rows(query, &[], bytes)? {
+                    *all.entry(run).or_default() += bytes;
+                }
             }
-        }
-        Ok(all)
+            Ok(all)
+        };
+        measure().map_err(self.doing("measure the runs"))
     }
 }
 
@@ -62,7 +64,8 @@ mod tests {
 
     use super::*;
     use crate::Packing;
-    use crate::tests::{entry, phase, trial};
+    use crate::database::Differing;
+    use crate::tests::{entry, on_both, phase, trial};
 
     fn full(store: &Store, run: &str) {
         let text = Packing::new(&b"Requests per second: 5"[..]).finish("ab.txt").unwrap();
@@ -80,34 +83,31 @@ mod tests {
 
     /// The rows of all tables.
     fn rows(store: &Store) -> i64 {
-        let names: Vec<String> = {
-            let query = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'";
-            let mut statement = store.connection.prepare(query).unwrap();
-            let names = statement.query_map([], |row| row.get(0)).unwrap();
-            names.collect::<Result<_, _>>().unwrap()
-        };
+        let tables = store.database.words(Differing {
+            file: "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+            server: "select cast(tablename as text) from pg_tables
+                where schemaname = 'plimsoll' and tablename <> 'format'",
+        });
+        let names = store.rows(tables, &[], |row| Ok(row.get::<String>(0)?)).unwrap();
         let count = |name: &String| {
-            let query = format!("select count(*) from {name}");
-            store.connection.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap()
+            let row = store.database.first(&format!("select count(*) from {name}"), &[]).unwrap();
+            row.unwrap().get::<i64>(0).unwrap()
         };
         names.iter().map(count).sum()
     }
 
-    #[test]
-    fn nothing_of_a_run_stays_and_nothing_of_another_goes() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
-        assert_eq!(rows(&store), 0);
-        full(&store, "aaaa");
-        let of_one = rows(&store);
-        full(&store, "bbbb");
-        assert_eq!(rows(&store), 2 * of_one);
+    on_both! { fn nothing_of_a_run_stays_and_nothing_of_another_goes(store) {
+        assert_eq!(rows(store), 0);
+        full(store, "aaaa");
+        let of_one = rows(store);
+        full(store, "bbbb");
+        assert_eq!(rows(store), 2 * of_one);
         store.remove_run("aaaa").unwrap();
-        assert_eq!(rows(&store), of_one);
+        assert_eq!(rows(store), of_one);
         assert_eq!(store.trials("bbbb").unwrap()[0].phases.len(), 2);
         store.remove_run("bbbb").unwrap();
-        assert_eq!(rows(&store), 0);
-    }
+        assert_eq!(rows(store), 0);
+    }}
 
     #[test]
     fn the_room_of_a_run_is_told_and_given_back() {

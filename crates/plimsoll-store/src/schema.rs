@@ -1,6 +1,10 @@
-//! The tables, and what is asked of them.
+//! The tables, and what is asked of them. They are written as SQLite has them; [`server`] says them in PostgreSQL's words.
+
+pub(crate) mod server;
 
 use rusqlite::Connection;
+
+use crate::database::Differing;
 
 /// The format of the file. It rises when a table changes in a way that older versions cannot read.
 pub(crate) const FORMAT: u32 = 1;
@@ -102,10 +106,14 @@ create table if not exists figures (
 const INDEXES: &str = "
 create index if not exists runs_by_time on runs (started_unix_s desc, experiment, id, elapsed_s, status);
 create index if not exists runs_by_experiment on runs (experiment, started_unix_s desc, id, elapsed_s, status);
-create index if not exists runs_by_intervention on runs (json_extract(settings, '$.intervention.run'))
-where json_extract(settings, '$.intervention.run') is not null;
 create index if not exists runs_by_tag on tags (tag, run);
 create index if not exists baselines_by_run on baselines (run);
+";
+
+/// The same for what is inside a text of JSON, of which SQLite alone makes an index.
+const INDEX_OF_INTERVENTIONS: &str = "
+create index if not exists runs_by_intervention on runs (json_extract(settings, '$.intervention.run'))
+where json_extract(settings, '$.intervention.run') is not null;
 ";
 
 /// What other tools wrote, of runs that were imported, which came later too.
@@ -134,22 +142,51 @@ pub(crate) const REMOVE_RUN: [&str; 10] = [
     "delete from runs where id = ?1",
 ];
 
+/// Before that on a server, which has files that stand beside a file of runs.
+pub(crate) const REMOVE_FILES: &str = "delete from files where run = ?1";
+
+pub(crate) const BYTES_OF_FILES: &str = "select run, sum(octet_length(bytes)) from files group by run";
+
+pub(crate) const FILES_OF: &str =
+    "select name, sum(octet_length(bytes)) from files where run = ?1 group by name order by name";
+
+pub(crate) const REMOVE_FILE: &str = "delete from files where run = ?1 and name = ?2";
+
+pub(crate) const PUT_FILE: &str = "insert into files values (?1, ?2, ?3, ?4)";
+
+pub(crate) const PIECE_OF: &str = "select bytes from files where run = ?1 and name = ?2 and ordinal = ?3";
+
+pub(crate) const PUT_HOLDER: &str = "
+insert into under_way values (?1, ?2, null) on conflict (run) do update set holder = ?2, state = null";
+
+pub(crate) const HOLDER_OF: &str = "select holder from under_way where run = ?1";
+
+pub(crate) const PUT_STATE: &str = "update under_way set state = ?2 where run = ?1";
+
+pub(crate) const STATE_OF: &str = "select state from under_way where run = ?1";
+
+pub(crate) const SAID_TO_BE_UNDER_WAY: &str = "select run from under_way";
+
+pub(crate) const FORGET_HOLDER: &str = "delete from under_way where run = ?1";
+
 pub(crate) const BYTES: &str = "
 select run, sum(bytes) from (
     select run, octet_length(record) as bytes from phases
     union all select run, octet_length(samples) from series
     union all select run, coalesce(octet_length(record), 0) from trials
     union all select id, octet_length(source) from runs
-) group by run";
+) as parts group by run";
 
 pub(crate) const BYTES_IMPORTED: &str = "select run, sum(octet_length(packed)) from imported group by run";
 
 pub(crate) const PUT_IMPORTED: &str = "insert into imported values (?1, ?2, ?3, ?4, ?5)";
 
+pub(crate) const IMPORTED_COUNT: &str = "select count(*) from imported where run = ?1";
+
 pub(crate) const IMPORTED_OF: &str =
     "select name, bytes, packed from imported where run = ?1 order by ordinal";
 
-pub(crate) const PUT_TAG: &str = "insert or ignore into tags values (?1, ?2)";
+pub(crate) const PUT_TAG: &str = "insert into tags values (?1, ?2) on conflict do nothing";
 
 pub(crate) const REMOVE_TAG: &str = "delete from tags where run = ?1 and tag = ?2";
 
@@ -163,11 +200,19 @@ pub(crate) const HAS_TAG: &str = "exists (select 1 from tags where run = runs.id
 
 pub(crate) const HAS_WORD_WITHOUT_LABELS: &str = r"(id like ? escape '\' or experiment like ? escape '\')";
 
-pub(crate) const HAS_WORD: &str = r"(id like ? escape '\' or experiment like ? escape '\'
+/// Letters of either case are found alike.
+pub(crate) const HAS_WORD: Differing = Differing {
+    file: r"(id like ? escape '\' or experiment like ? escape '\'
 or exists (select 1 from tags where run = runs.id and tag like ? escape '\')
 or exists (select 1 from remarks where run = runs.id and remark like ? escape '\')
 or exists (select 1 from outcomes, json_each(outcomes.outcomes) as found
-    where run = runs.id and json_extract(found.value, '$.outcome') like ? escape '\'))";
+    where run = runs.id and json_extract(found.value, '$.outcome') like ? escape '\'))",
+    server: r"(id ilike ? escape '\' or experiment ilike ? escape '\'
+or exists (select 1 from tags where run = runs.id and tag ilike ? escape '\')
+or exists (select 1 from remarks where run = runs.id and remark ilike ? escape '\')
+or exists (select 1 from outcomes, json_array_elements(outcomes.outcomes::json) as found (value)
+    where run = runs.id and found.value ->> 'outcome' ilike ? escape '\'))",
+};
 
 pub(crate) const EXPERIMENTS: &str =
     "select experiment, count(*), max(started_unix_s) from runs group by experiment order by experiment";
@@ -187,10 +232,15 @@ pub(crate) const WITHOUT_FIGURES: &str = "
 select id from runs where experiment = ?1 and status = 'complete'
 and not exists (select 1 from figures where run = runs.id) order by started_unix_s desc";
 
-pub(crate) const INTERVENTIONS_FOR: &str =
-    "select id from runs where json_extract(settings, '$.intervention.run') = ?1";
+pub(crate) const INTERVENTIONS_FOR: Differing = Differing {
+    file: "select id from runs where json_extract(settings, '$.intervention.run') = ?1",
+    // Text that SQLite reads as JSON may have NUL in a string, which PostgreSQL's does not take.
+    server: r#"select id from runs where settings like '%"intervention":%'
+and cast(replace(settings, '\u0000', '\u0020') as json) #>> '{intervention,run}' = ?1"#,
+};
 
-pub(crate) const PUT_REMARK: &str = "insert or replace into remarks values (?1, ?2)";
+pub(crate) const PUT_REMARK: &str =
+    "insert into remarks values (?1, ?2) on conflict (run) do update set remark = ?2";
 
 pub(crate) const REMARKS: &str = "select run, remark from remarks";
 
@@ -200,11 +250,13 @@ pub(crate) const OUTCOMES_OF: &str = "select outcomes from outcomes where run = 
 
 pub(crate) const BASELINES_OF: &str = "select name from baselines where run = ?1 order by name";
 
-pub(crate) const PUT_OUTCOMES: &str = "insert or replace into outcomes values (?1, ?2)";
+pub(crate) const PUT_OUTCOMES: &str =
+    "insert into outcomes values (?1, ?2) on conflict (run) do update set outcomes = ?2";
 
 pub(crate) const OUTCOMES: &str = "select run, outcomes from outcomes";
 
-pub(crate) const PUT_BASELINE: &str = "insert or replace into baselines values (?1, ?2)";
+pub(crate) const PUT_BASELINE: &str =
+    "insert into baselines values (?1, ?2) on conflict (name) do update set run = ?2";
 
 pub(crate) const FORGET_BASELINE: &str = "delete from baselines where name = ?1";
 
@@ -213,11 +265,13 @@ pub(crate) const BASELINE: &str = "select run from baselines where name = ?1";
 pub(crate) const BASELINES: &str = "
 select name, run, experiment from baselines join runs on runs.id = baselines.run order by name";
 
-pub(crate) const PUT_VERSIONS: &str = "insert or replace into versions values (?1, ?2)";
+pub(crate) const PUT_VERSIONS: &str =
+    "insert into versions values (?1, ?2) on conflict (run) do update set versions = ?2";
 
 pub(crate) const VERSIONS_OF: &str = "select versions from versions where run = ?1";
 
-pub(crate) const PUT_INVENTORY: &str = "insert or replace into inventories values (?1, ?2, ?3)";
+pub(crate) const PUT_INVENTORY: &str =
+    "insert into inventories values (?1, ?2, ?3) on conflict (run, host) do update set inventory = ?3";
 
 pub(crate) const INVENTORIES_OF: &str =
     "select host, inventory from inventories where run = ?1 order by host";
@@ -229,24 +283,31 @@ on conflict (id) do update set elapsed_s = ?7, status = ?8, notes = ?9";
 pub(crate) const BEGIN_TRIAL: &str =
     "insert into trials values (?1, ?2, ?3, ?4, null) on conflict do nothing";
 
+pub(crate) const PUT_TRIAL: &str = "insert into trials values (?1, ?2, ?3, ?4, ?5)";
+
 pub(crate) const END_TRIAL: &str = "update trials set record = ?3 where run = ?1 and number = ?2";
 
-pub(crate) const PUT_PHASE: &str = "insert or replace into phases values (?1, ?2, ?3, ?4, ?5, ?6)";
+pub(crate) const PUT_PHASE: &str = "
+insert into phases values (?1, ?2, ?3, ?4, ?5, ?6)
+on conflict (run, trial, ordinal) do update set name = ?4, cycle = ?5, record = ?6";
 
-pub(crate) const PUT_SERIES: &str = "insert or replace into series values (?1, ?2, ?3, ?4)";
+pub(crate) const PUT_SERIES: &str =
+    "insert into series values (?1, ?2, ?3, ?4) on conflict (run, trial, host) do update set samples = ?4";
 
 pub(crate) const FORGET_UNENDED: &str = "delete from trials where run = ?1 and record is null";
 
 /// A run by the start of its id; nothing where two start like it.
 pub(crate) const RUN_LIKE: &str = "
-select * from runs where id like ?1 and length(?1) > 1
+select id, experiment, source, settings, seed, started_unix_s, elapsed_s, status, notes from runs where id like ?1 and length(?1) > 1
 and (select count(*) from runs where id like ?1) = 1";
 
-pub(crate) const NEWEST_RUN: &str =
-    "select * from runs where id like ?1 order by started_unix_s desc, rowid desc limit 1";
+pub(crate) const NEWEST_RUN: &str = "
+select id, experiment, source, settings, seed, started_unix_s, elapsed_s, status, notes from runs where id like ?1
+order by started_unix_s desc, rowid desc limit 1";
 
 pub(crate) const RUNS: &str = "
-select * from runs where ?1 is null or experiment = ?1 order by started_unix_s desc, rowid desc";
+select id, experiment, source, settings, seed, started_unix_s, elapsed_s, status, notes from runs
+where cast(?1 as text) is null or experiment = ?1 order by started_unix_s desc, rowid desc";
 
 pub(crate) const TRIALS: &str =
     "select number, block, cell, record from trials where run = ?1 order by number";
@@ -263,17 +324,31 @@ select id from runs where experiment = ?1 and status = 'complete'
 order by source = ?2 and settings = ?3 desc, started_unix_s desc, rowid desc limit 1";
 
 /// How long the phases of a run took, in nanoseconds: those of all trials that went as they should, in order.
-pub(crate) const PHASE_TIMES: &str = "
+pub(crate) const PHASE_TIMES: Differing = Differing {
+    file: "
 select name, json_extract(record, '$.kind'), json_extract(record, '$.end_ns') - json_extract(record, '$.start_ns')
 from phases where run = ?1 and not exists (
     select 1 from trials
     where trials.run = phases.run and trials.number = phases.trial and json_array_length(trials.record, '$.faults') > 0
-) order by trial, ordinal";
+) order by trial, ordinal",
+    server: r"
+select name, record ->> 'kind', cast(record ->> 'end_ns' as bigint) - cast(record ->> 'start_ns' as bigint)
+from (select run, trial, ordinal, name, cast(replace(record, '\u0000', '\u0020') as json) as record from phases where run = ?1) as read
+where not exists (
+    select 1 from trials where trials.run = read.run and trials.number = read.trial
+    and json_array_length(cast(replace(trials.record, '\u0000', '\u0020') as json) -> 'faults') > 0
+) order by trial, ordinal",
+};
 
 /// How long the set-up and the teardown of a trial took in a run, in microseconds.
-pub(crate) const AROUND: &str = "
+pub(crate) const AROUND: Differing = Differing {
+    file: "
 select avg(json_extract(record, '$.setup_us') + json_extract(record, '$.teardown_us'))
-from trials where run = ?1 and record is not null";
+from trials where run = ?1 and record is not null",
+    server: r"
+select cast(avg(cast(record ->> 'setup_us' as bigint) + cast(record ->> 'teardown_us' as bigint)) as double precision)
+from (select cast(replace(record, '\u0000', '\u0020') as json) as record from trials where run = ?1 and record is not null) as read",
+};
 
 pub(crate) const ENDED: &str =
     "select number from trials where run = ?1 and record is not null order by number";
@@ -301,6 +376,7 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     connection.execute_batch(LABELS)?;
     connection.execute_batch(FIGURES_TABLE)?;
     connection.execute_batch(INDEXES)?;
+    connection.execute_batch(INDEX_OF_INTERVENTIONS)?;
     connection.execute_batch(IMPORTED)?;
     Ok(FORMAT)
 }

@@ -1,11 +1,9 @@
 //! Runs by what is searched for, a page at a time, without what is long: for lists of stores that hold very many.
 
-use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params_from_iter};
-
 use plimsoll_model::report::RunStatus;
 
-use super::{Labels, Store, StoreError, failed, schema};
+use super::{Labels, Store, StoreError, schema};
+use crate::database::{DatabaseError, Row, Value, values};
 
 /// Which runs are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,18 +50,14 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn search(&self, search: &Search, skipped: usize, most: usize) -> Result<Vec<Listed>, StoreError> {
-        let doing = |source| failed(&self.path, "search the runs", source);
         let (condition, mut values) = self.condition(search)?;
-        let number = |n: usize| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX));
-        values.extend([number(most), number(skipped)]);
+        values.extend([Value::from(most), Value::from(skipped)]);
         let query = format!(
             "select id, experiment, started_unix_s, elapsed_s, status from runs where {condition} \
              order by started_unix_s desc, rowid desc limit ? offset ?"
         );
-        let mut statement = self.connection.prepare(&query).map_err(doing)?;
-        let rows =
-            statement.query_map(params_from_iter(values), |row| Ok(self.listed(row))).map_err(doing)?;
-        rows.map(|row| row.map_err(doing)?).collect()
+        let rows = self.database.query(&query, &values).map_err(self.doing("search the runs"))?;
+        rows.iter().map(|row| self.listed(row)).collect()
     }
 
     /// How many runs are meant.
@@ -73,8 +67,11 @@ impl Store {
     pub fn count(&self, search: &Search) -> Result<u64, StoreError> {
         let (condition, values) = self.condition(search)?;
         let query = format!("select count(*) from runs where {condition}");
-        let counted = self.connection.query_row(&query, params_from_iter(values), |row| row.get(0));
-        counted.map_err(|source| failed(&self.path, "count the runs", source))
+        let count = || -> Result<u64, DatabaseError> {
+            let row = self.database.first(&query, &values)?;
+            Ok(row.map(|row| row.get(0)).transpose()?.unwrap_or_default())
+        };
+        count().map_err(self.doing("count the runs"))
     }
 
     /// All experiments of which there are runs, by name.
@@ -82,12 +79,10 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn experiments(&self) -> Result<Vec<Experiment>, StoreError> {
-        let doing = |source| failed(&self.path, "list the experiments", source);
-        let mut statement = self.connection.prepare(schema::EXPERIMENTS).map_err(doing)?;
-        let rows = statement.query_map([], |row| {
+        let experiments = self.rows(schema::EXPERIMENTS, &[], |row| -> Result<_, DatabaseError> {
             Ok(Experiment { name: row.get(0)?, runs: row.get(1)?, newest_unix_s: row.get(2)? })
         });
-        rows.map_err(doing)?.collect::<Result<_, _>>().map_err(doing)
+        experiments.map_err(self.doing("list the experiments"))
     }
 
     /// All tags, with how many runs have each, the most frequent first.
@@ -98,10 +93,10 @@ impl Store {
         if !self.has_labels()? {
             return Ok(Vec::new());
         }
-        let doing = |source| failed(&self.path, "list the tags", source);
-        let mut statement = self.connection.prepare(schema::TAG_COUNTS).map_err(doing)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        let tags = self.rows(schema::TAG_COUNTS, &[], |row| -> Result<_, DatabaseError> {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        tags.map_err(self.doing("list the tags"))
     }
 
     /// The runs that carry an intervention out for a cause of this run (`explain --confirm`): their ids.
@@ -109,10 +104,9 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn interventions_for(&self, run: &str) -> Result<Vec<String>, StoreError> {
-        let doing = |source| failed(&self.path, "look for interventions", source);
-        let mut statement = self.connection.prepare(schema::INTERVENTIONS_FOR).map_err(doing)?;
-        let rows = statement.query_map([run], |row| row.get(0)).map_err(doing)?;
-        rows.collect::<Result<_, _>>().map_err(doing)
+        let query = self.database.words(schema::INTERVENTIONS_FOR);
+        let found = self.rows(query, values![run], |row| -> Result<_, DatabaseError> { Ok(row.get(0)?) });
+        found.map_err(self.doing("look for interventions"))
     }
 
     /// What is said of one run.
@@ -123,18 +117,15 @@ impl Store {
         if !self.has_labels()? {
             return Ok(Labels::default());
         }
-        let doing = |source| failed(&self.path, "read what is said of a run", source);
-        let one = |query: &str| -> rusqlite::Result<Option<String>> {
-            self.connection.prepare_cached(query)?.query_row([run], |row| row.get(0)).optional()
+        let doing = self.doing("read what is said of a run");
+        let all = |query| {
+            self.rows(query, values![run], |row| -> Result<String, DatabaseError> { Ok(row.get(0)?) })
         };
-        let all = |query: &str| -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare_cached(query)?.query_map([run], |row| row.get(0))?.collect()
-        };
-        let outcomes = one(schema::OUTCOMES_OF).map_err(doing)?;
+        let outcomes = self.one(schema::OUTCOMES_OF, run).map_err(&doing)?;
         Ok(Labels {
-            tags: all(schema::TAGS_OF).map_err(doing)?,
-            remark: one(schema::REMARK_OF).map_err(doing)?,
-            baselines: all(schema::BASELINES_OF).map_err(doing)?,
+            tags: all(schema::TAGS_OF).map_err(&doing)?,
+            remark: self.one(schema::REMARK_OF, run).map_err(&doing)?,
+            baselines: all(schema::BASELINES_OF).map_err(&doing)?,
             outcomes: outcomes
                 .map(|text| self.read(&text, || format!("the outcomes of run {run}")))
                 .transpose()?
@@ -142,14 +133,17 @@ impl Store {
         })
     }
 
-    fn listed(&self, row: &Row<'_>) -> Result<Listed, StoreError> {
-        let doing = |source| failed(&self.path, "read the run", source);
-        let id: String = row.get("id").map_err(doing)?;
-        let status: String = row.get("status").map_err(doing)?;
+    fn listed(&self, row: &Row) -> Result<Listed, StoreError> {
+        type Read = (String, String, u64, f64, String);
+        let read = || -> Result<Read, DatabaseError> {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        };
+        let (id, experiment, started_unix_s, elapsed_s, status) =
+            read().map_err(self.doing("read the run"))?;
         Ok(Listed {
-            experiment: row.get("experiment").map_err(doing)?,
-            started_unix_s: row.get("started_unix_s").map_err(doing)?,
-            elapsed_s: row.get("elapsed_s").map_err(doing)?,
+            experiment,
+            started_unix_s,
+            elapsed_s,
             status: self.read(&format!("\"{status}\""), || format!("run {id}"))?,
             labels: self.labels_of(&id)?,
             id,
@@ -168,10 +162,11 @@ impl Store {
             parts.push(if labelled { schema::HAS_TAG } else { "false" }.to_owned());
             values.extend(labelled.then(|| Value::Text(tag.clone())));
         }
+        let has_word = self.database.words(schema::HAS_WORD);
         for word in &search.words {
             let literal = word.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
             let (starts, within) = (format!("{literal}%"), format!("%{literal}%"));
-            parts.push(if labelled { schema::HAS_WORD } else { schema::HAS_WORD_WITHOUT_LABELS }.to_owned());
+            parts.push(if labelled { has_word } else { schema::HAS_WORD_WITHOUT_LABELS }.to_owned());
             values.extend([Value::Text(starts), Value::Text(within.clone())]);
             if labelled {
                 values.extend([within.clone(), within.clone(), within].map(Value::Text));
@@ -185,7 +180,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::ShortOutcome;
-    use crate::tests::entry;
+    use crate::tests::{entry, on_both};
 
     fn words(text: &str) -> Search {
         Search { words: text.split(' ').map(ToOwned::to_owned).collect(), ..Search::default() }
@@ -195,10 +190,7 @@ mod tests {
         store.search(search, 0, 10).unwrap().into_iter().map(|run| run.id).collect()
     }
 
-    #[test]
-    fn runs_are_found_by_what_is_said_of_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn runs_are_found_by_what_is_said_of_them(store) {
         for (n, id) in ["aaaa", "bbbb", "cccc"].into_iter().enumerate() {
             store.put_run(&entry(id, 10 + n as u64)).unwrap();
         }
@@ -206,27 +198,24 @@ mod tests {
         store.put_remark("cccc", "50% of the cache").unwrap();
         let found = ShortOutcome { claim: "recovery".into(), outcome: "not_recovered".into(), holds: false };
         store.put_outcomes("aaaa", &[found]).unwrap();
-        assert_eq!(ids(&store, &Search::default()), ["cccc", "bbbb", "aaaa"], "the newest first");
-        assert_eq!(ids(&store, &words("night_ly")), ["bbbb"]);
-        assert_eq!(ids(&store, &words("nightly")), [""; 0], "an underline stands for itself");
-        assert_eq!(ids(&store, &words("50%")), ["cccc"]);
-        assert_eq!(ids(&store, &words("5%e")), [""; 0], "a per cent sign stands for itself");
-        assert_eq!(ids(&store, &words("not_recovered")), ["aaaa"]);
-        assert_eq!(ids(&store, &words("recovery")), [""; 0], "which claim it was is no outcome");
-        assert_eq!(ids(&store, &words("bb")), ["bbbb"], "the start of an id");
-        assert_eq!(ids(&store, &words("cache night_ly")), [""; 0], "all words must be found");
+        assert_eq!(ids(store, &Search::default()), ["cccc", "bbbb", "aaaa"], "the newest first");
+        assert_eq!(ids(store, &words("night_ly")), ["bbbb"]);
+        assert_eq!(ids(store, &words("nightly")), [""; 0], "an underline stands for itself");
+        assert_eq!(ids(store, &words("50%")), ["cccc"]);
+        assert_eq!(ids(store, &words("5%e")), [""; 0], "a per cent sign stands for itself");
+        assert_eq!(ids(store, &words("not_recovered")), ["aaaa"]);
+        assert_eq!(ids(store, &words("recovery")), [""; 0], "which claim it was is no outcome");
+        assert_eq!(ids(store, &words("bb")), ["bbbb"], "the start of an id");
+        assert_eq!(ids(store, &words("cache night_ly")), [""; 0], "all words must be found");
         let tagged = Search { tag: Some("night_ly".into()), ..Search::default() };
-        assert_eq!(ids(&store, &tagged), ["bbbb"]);
+        assert_eq!(ids(store, &tagged), ["bbbb"]);
         assert_eq!(store.count(&tagged).unwrap(), 1);
         assert_eq!(store.tags().unwrap(), [("night_ly".to_owned(), 1)]);
         assert_eq!(store.search(&Search::default(), 1, 1).unwrap()[0].id, "bbbb");
         assert_eq!(store.experiments().unwrap()[0].runs, 3);
-    }
+    }}
 
-    #[test]
-    fn a_claim_is_no_outcome_wherever_it_stands() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn a_claim_is_no_outcome_wherever_it_stands(store) {
         store.put_run(&entry("aaaa", 10)).unwrap();
         let found = ["same", "slower"].map(|outcome| ShortOutcome {
             claim: "difference".into(),
@@ -234,19 +223,16 @@ mod tests {
             holds: true,
         });
         store.put_outcomes("aaaa", &found).unwrap();
-        assert_eq!(ids(&store, &words("slower same")), ["aaaa"]);
-        assert_eq!(ids(&store, &words("difference")), [""; 0]);
-    }
+        assert_eq!(ids(store, &words("slower same")), ["aaaa"]);
+        assert_eq!(ids(store, &words("difference")), [""; 0]);
+    }}
 
-    #[test]
-    fn an_intervention_is_found_by_the_run_that_it_is_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
+    on_both! { fn an_intervention_is_found_by_the_run_that_it_is_for(store) {
         store.put_run(&entry("aaaa", 10)).unwrap();
         let mut other = entry("bbbb", 11);
         other.settings = serde_json::json!({ "intervention": { "run": "aaaa" } });
         store.put_run(&other).unwrap();
         assert_eq!(store.interventions_for("aaaa").unwrap(), ["bbbb"]);
         assert_eq!(store.interventions_for("bbbb").unwrap(), [""; 0]);
-    }
+    }}
 }

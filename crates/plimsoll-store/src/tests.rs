@@ -5,6 +5,36 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::observation::{PhaseKind, Snapshot};
 
+mod encrypted;
+mod server;
+mod shared;
+
+pub(crate) use server::store as store_on_server;
+
+/// A test of what a file of runs and a server have to do alike.
+macro_rules! on_both {
+    (fn $name:ident($store:ident) $body:block) => {
+        mod $name {
+            use super::*;
+
+            fn holds_for($store: &Store) $body
+
+            #[test]
+            fn in_a_file() {
+                let folder = tempfile::tempdir().unwrap();
+                holds_for(&Store::open(&folder.path().join("state/runs.sqlite")).unwrap());
+            }
+
+            #[test]
+            #[ignore = "needs postgresql"]
+            fn on_a_server() {
+                holds_for(&crate::tests::store_on_server());
+            }
+        }
+    };
+}
+pub(crate) use on_both;
+
 pub(crate) fn entry(id: &str, started_unix_s: u64) -> RunEntry {
     RunEntry {
         id: id.into(),
@@ -48,36 +78,38 @@ pub(crate) fn trial(number: u32) -> TrialRecord {
     }
 }
 
+/// SQLite's connection of a store in a file.
+fn file(store: &Store) -> &rusqlite::Connection {
+    match &store.database {
+        Database::File(file) => file,
+        Database::Server(_) => panic!("no file"),
+    }
+}
+
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("state/runs.sqlite")).unwrap();
     (folder, store)
 }
 
-#[test]
-fn a_run_and_its_trials_come_back_as_they_were_stored() {
-    let (_folder, store) = store();
+on_both! { fn a_run_and_its_trials_come_back_as_they_were_stored(store) {
     store.put_run(&entry("abc", 10)).unwrap();
     store.put_trial("abc", &trial(1)).unwrap();
     assert_eq!(store.run("abc").unwrap(), Some(entry("abc", 10)));
     assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
     assert_eq!(store.ended("abc").unwrap(), [1]);
-}
+}}
 
-#[test]
-fn of_two_runs_that_began_in_one_second_the_later_is_the_latest() {
-    let (_folder, store) = store();
+on_both! { fn of_two_runs_that_began_in_one_second_the_later_is_the_latest(store) {
     for id in ["zzz", "aaa", "mmm"] {
         store.put_run(&entry(id, 10)).unwrap();
     }
     assert_eq!(store.run("latest").unwrap().unwrap().id, "mmm");
     let ids: Vec<String> = store.runs(None).unwrap().into_iter().map(|run| run.id).collect();
     assert_eq!(ids, ["mmm", "aaa", "zzz"]);
-}
+}}
 
-#[test]
-fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest() {
-    let (_folder, store) = store();
+on_both! { fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest(store) {
     for (id, started) in [("abc", 10), ("def", 30), ("deg", 20)] {
         store.put_run(&entry(id, started)).unwrap();
     }
@@ -88,18 +120,16 @@ fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest() {
     let ids: Vec<String> = store.runs(Some("flood-relay")).unwrap().into_iter().map(|run| run.id).collect();
     assert_eq!(ids, ["def", "deg", "abc"]);
     assert!(store.runs(Some("other")).unwrap().is_empty());
-}
+}}
 
-#[test]
-fn phases_of_a_trial_that_never_ended_are_kept_until_it_is_carried_out_again() {
-    let (_folder, store) = store();
+on_both! { fn phases_of_a_trial_that_never_ended_are_kept_until_it_is_carried_out_again(store) {
     store.put_run(&entry("abc", 10)).unwrap();
     store.put_phase("abc", &trial(1), 0, &phase("baseline", 0)).unwrap();
     assert_eq!(store.trials("abc").unwrap()[0].phases, [phase("baseline", 0)]);
     assert!(store.ended("abc").unwrap().is_empty());
     assert_eq!(store.forget_unended("abc").unwrap(), 1);
     assert!(store.trials("abc").unwrap().is_empty());
-}
+}}
 
 #[test]
 fn what_is_read_needs_no_file_and_makes_none() {
@@ -123,7 +153,7 @@ fn a_store_is_read_while_a_run_writes_to_it() {
 #[test]
 fn a_file_of_a_newer_format_is_refused() {
     let (folder, store) = store();
-    store.connection.pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
+    file(&store).pragma_update(None, "user_version", schema::FORMAT + 1).unwrap();
     drop(store);
     let error = Store::open(&folder.path().join("state/runs.sqlite")).unwrap_err();
     assert!(matches!(error, StoreError::Newer { .. }), "{error}");
@@ -146,8 +176,8 @@ fn a_full_disk_is_told_apart_and_spoils_nothing() {
     let (_folder, store) = store();
     store.put_run(&entry("abc", 10)).unwrap();
     store.put_trial("abc", &trial(1)).unwrap();
-    let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
-    store.connection.pragma_update(None, "max_page_count", pages).unwrap();
+    let pages: i64 = file(&store).pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    file(&store).pragma_update(None, "max_page_count", pages).unwrap();
     let mut large = trial(2);
     large.phases[0].notes = vec!["x".repeat(1 << 20)];
     let error = store.put_trial("abc", &large).unwrap_err();
@@ -155,9 +185,7 @@ fn a_full_disk_is_told_apart_and_spoils_nothing() {
     assert_eq!(store.trials("abc").unwrap(), [trial(1)]);
 }
 
-#[test]
-fn how_long_phases_took_is_known_from_the_newest_run_that_came_to_its_end() {
-    let (_folder, store) = store();
+on_both! { fn how_long_phases_took_is_known_from_the_newest_run_that_came_to_its_end(store) {
     let like = |run: &RunEntry| store.times_like(run).unwrap();
     assert_eq!(like(&entry("new", 99)), None);
     let ended = |id: &str, started, source: &str, took_ns| {
@@ -177,4 +205,4 @@ fn how_long_phases_took_is_known_from_the_newest_run_that_came_to_its_end() {
     assert_eq!(times.phases[1], ("baseline".into(), PhaseKind::Measure, Duration::from_nanos(3000)));
     let other = RunEntry { source: String::new(), ..entry("new", 99) };
     assert_eq!(like(&other).unwrap().run, "other", "the newest of that name");
-}
+}}

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::{RunEntry, Store, StoreError, schema};
+use crate::database::{DatabaseError, values};
 use plimsoll_model::observation::PhaseKind;
-use rusqlite::{OptionalExtension, params};
-
-use crate::error::failed;
-use crate::{RunEntry, Store, StoreError, schema};
 
 /// How long an earlier run took.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,22 +30,18 @@ impl Store {
         source: &str,
         settings: &serde_json::Value,
     ) -> Result<Option<Times>, StoreError> {
-        let doing = |source| failed(&self.path, "read how long runs took", source);
-        let mut like = self.connection.prepare(schema::LIKE).map_err(doing)?;
-        let run: Option<String> = like
-            .query_row(params![experiment, source, settings.to_string()], |row| row.get(0))
-            .optional()
-            .map_err(doing)?;
-        let Some(run) = run else { return Ok(None) };
-        let mut statement = self.connection.prepare(schema::PHASE_TIMES).map_err(doing)?;
-        let rows = statement
-            .query_map(params![run], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
-            })
-            .map_err(doing)?;
+        let doing = self.doing("read how long runs took");
+        let like = || -> Result<Option<String>, DatabaseError> {
+            let values = values![experiment, source, settings.to_string()];
+            self.database.first(schema::LIKE, values)?.map(|row| Ok(row.get(0)?)).transpose()
+        };
+        let Some(run) = like().map_err(&doing)? else { return Ok(None) };
+        let query = self.database.words(schema::PHASE_TIMES);
+        let rows = self.rows(query, values![&run], |row| -> Result<(String, String, i64), DatabaseError> {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        });
         let mut sums: BTreeMap<(String, String), (u64, u32)> = BTreeMap::new();
-        for row in rows {
-            let (name, kind, took_ns) = row.map_err(doing)?;
+        for (name, kind, took_ns) in rows.map_err(&doing)? {
             let sum = sums.entry((name, kind)).or_default();
             *sum = (sum.0 + u64::try_from(took_ns).unwrap_or(0), sum.1 + 1);
         }
@@ -57,8 +51,11 @@ impl Store {
                 self.read(&format!("\"{kind}\""), || format!("the kind of phase `{name}` of run {run}"))?;
             phases.push((name, kind, Duration::from_nanos(sum_ns) / count));
         }
-        let around: Option<f64> =
-            self.connection.query_row(schema::AROUND, params![run], |row| row.get(0)).map_err(doing)?;
+        let around = || -> Result<Option<f64>, DatabaseError> {
+            let row = self.database.first(self.database.words(schema::AROUND), values![&run])?;
+            Ok(row.map(|row| row.get::<Option<f64>>(0)).transpose()?.flatten())
+        };
+        let around = around().map_err(&doing)?;
         Ok(Some(Times { run, phases, around: Duration::from_secs_f64(around.unwrap_or(0.0) / 1e6) }))
     }
 

@@ -1,5 +1,5 @@
-//! What runs that go on say of themselves, in files beside the file of runs: one for each, replaced as a whole, and gone with the run. What a killed run
-//! left is told from a run that goes on by its claim, and removed before the next run begins.
+//! What runs that go on say of themselves, in files beside the file of runs: one for each, replaced as a whole, and gone with the run. On a server it
+//! stands in a row. What a killed run left is told from a run that goes on by its claim, and removed before the next run begins.
 
 use std::fs;
 use std::io;
@@ -7,53 +7,75 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_model::under_way::UnderWay;
 
-use crate::{Store, beside};
+use super::opening::beside;
+use super::{Place, Store, schema};
+use crate::database::{Database, Server, values};
 
 /// How the files end.
 const ENDING: &str = "json";
 
-/// The file of a run that goes on. It is removed with this.
+/// Where a run that goes on says how far it is.
 #[derive(Debug)]
-pub struct UnderWayFile {
-    path: PathBuf,
+pub struct UnderWayFile(Kept);
+
+#[derive(Debug)]
+enum Kept {
+    /// In a file, which is removed with this.
+    File(PathBuf),
+    /// In a row, by a session of its own. The row goes with the claim of the run.
+    Row { server: Box<Server>, run: String },
 }
 
 impl UnderWayFile {
     /// Writes how far the run is. Whoever reads it finds this or what was written before, as a whole.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When it cannot be written.
     pub fn write(&self, state: &UnderWay) -> io::Result<()> {
-        let text = serde_json::to_vec(state)?;
-        // Another run that ends at this moment may remove the folder, which it found empty.
-        self.replace(&text).or_else(|_| self.replace(&text))
-    }
-
-    fn replace(&self, text: &[u8]) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
+        match &self.0 {
+            Kept::File(path) => {
+                let text = serde_json::to_vec(state)?;
+                // Another run that ends at this moment may remove the folder, which it found empty.
+                replace(path, &text).or_else(|_| replace(path, &text))
+            }
+            Kept::Row { server, run } => {
+                let text = serde_json::to_string(state)?;
+                server.execute(schema::PUT_STATE, values![run, text]).map(drop).map_err(io::Error::other)
+            }
         }
-        let begun = self.path.with_extension("part");
-        fs::write(&begun, text)?;
-        fs::rename(&begun, &self.path)
     }
+}
+
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let begun = path.with_extension("part");
+    fs::write(&begun, text)?;
+    fs::rename(&begun, path)
 }
 
 impl Drop for UnderWayFile {
     fn drop(&mut self) {
+        let Kept::File(path) = &self.0 else { return };
         // Where it was never written there is none.
-        fs::remove_file(&self.path).ok();
-        fs::remove_file(self.path.with_extension("part")).ok();
+        fs::remove_file(path).ok();
+        fs::remove_file(path.with_extension("part")).ok();
         // It stays where another run has its file in it.
-        self.path.parent().map(fs::remove_dir);
+        path.parent().map(fs::remove_dir);
     }
 }
 
 impl Store {
-    /// The file for a run that this process carries out.
+    /// Where a run that this process carries out says how far it is.
     #[must_use]
     pub fn under_way_file(&self, run: &str) -> UnderWayFile {
-        UnderWayFile { path: file(&self.under_way_folder(), run) }
+        UnderWayFile(match &self.database {
+            Database::File(_) => Kept::File(file(&self.under_way_folder(), run)),
+            Database::Server(server) => {
+                Kept::Row { server: Box::new(server.another_session()), run: run.to_owned() }
+            }
+        })
     }
 
     /// The runs that other processes carry out, the newest last. What cannot be read is left out: it is just being written or removed.
@@ -72,20 +94,36 @@ impl Store {
         if !is_name || !self.is_going_on(run) {
             return None;
         }
-        let text = fs::read(file(&self.under_way_folder(), run)).ok()?;
+        let text = match &self.database {
+            Database::File(_) => fs::read(file(&self.under_way_folder(), run)).ok()?,
+            Database::Server(server) => {
+                let rows = server.query(schema::STATE_OF, values![run]).ok()?;
+                rows.first()?.get::<String>(0).ok()?.into_bytes()
+            }
+        };
         serde_json::from_slice(&text).ok().filter(|state: &UnderWay| state.run == run)
     }
 
     /// Removes what killed runs left. A process that has claimed a run must not ask: see [`Store::is_going_on`].
     pub(crate) fn clear_under_way(&self) {
         for run in self.said_to_be_under_way() {
-            if !self.is_going_on(&run) {
-                drop(self.under_way_file(&run));
+            if self.is_going_on(&run) {
+                continue;
+            }
+            match &self.database {
+                Database::File(_) => drop(self.under_way_file(&run)),
+                Database::Server(server) => {
+                    server.execute(schema::FORGET_HOLDER, values![run]).ok();
+                }
             }
         }
     }
 
     fn said_to_be_under_way(&self) -> Vec<String> {
+        if let Database::Server(server) = &self.database {
+            let rows = server.query(schema::SAID_TO_BE_UNDER_WAY, &[]).unwrap_or_default();
+            return rows.iter().filter_map(|row| row.get(0).ok()).collect();
+        }
         let entries = fs::read_dir(self.under_way_folder()).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
@@ -93,7 +131,10 @@ impl Store {
     }
 
     fn under_way_folder(&self) -> PathBuf {
-        beside(self.path(), "-under-way")
+        match &self.place {
+            Place::File(path) => beside(path, "-under-way"),
+            Place::Server { folder, .. } => folder.clone(),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod watching;
 
 pub use environment::parse;
 pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way};
-pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, RmArgs, TagArgs};
+pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use serving::ServeArgs;
@@ -100,6 +100,10 @@ pub enum Command {
     Tag(TagArgs),
     /// Name runs that others are compared with.
     Baseline(BaselineArgs),
+    /// Copy runs to another store.
+    Push(PushArgs),
+    /// Copy runs from another store.
+    Pull(PullArgs),
     /// Remove stored runs, with their pages and the packets that they captured.
     Rm(RmArgs),
     /// Remove old runs: all but the newest of each experiment, and those that have a tag or are a baseline.
@@ -138,8 +142,16 @@ pub enum Command {
 /// Where runs are kept.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StoreArgs {
-    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder].
-    #[arg(long, value_name = "FILE", env = "PLIMSOLL_STORE")]
+    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder], or a database on a server of PostgreSQL's:
+    /// postgres://USER@HOST/DATABASE.
+    // A URL may have a password in it.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PLIMSOLL_STORE",
+        hide_env_values = true,
+        hide_default_value = true
+    )]
     pub store: Option<PathBuf>,
 }
 
@@ -247,6 +259,10 @@ pub struct RunArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Where runs are kept on a server: wait so long at the end for one that is away. What it has not got then stays in this machine's own file of
+    /// runs.
+    #[arg(long, value_name = "TIME", default_value = "1m", env = "PLIMSOLL_STORE_WAIT")]
+    pub store_wait: Option<Span>,
 }
 
 /// How to print a run.

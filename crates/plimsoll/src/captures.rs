@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use plimsoll_model::frame::CAPTURE_ENDING;
-use plimsoll_run::CAPTURES;
-use plimsoll_store::Store;
+use plimsoll_store::{CAPTURES, Store};
 
 use crate::state;
 

@@ -28,6 +28,7 @@ mod profiler;
 mod progress;
 mod shipped;
 mod state;
+mod team;
 mod width;
 
 use std::ffi::OsString;
@@ -69,6 +70,8 @@ pub fn main() -> ExitCode {
         Command::History(args) => command::history::run(&args),
         Command::Tag(args) => command::tag::run(&args),
         Command::Baseline(args) => command::baseline::run(&args),
+        Command::Push(args) => command::copying::push(&args),
+        Command::Pull(args) => command::copying::pull(&args),
         Command::Rm(args) => command::remove::rm(&args),
         Command::Prune(args) => command::remove::prune(&args),
         Command::Gate(args) => command::gate::run(&args),

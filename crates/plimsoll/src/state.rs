@@ -8,17 +8,23 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use plimsoll_model::report::RunStatus;
 use plimsoll_model::verdict::{Standing, Verdict};
 use plimsoll_report::html::bundle;
-use plimsoll_store::{RunEntry, ShortOutcome, Store};
+use plimsoll_store::{Place, RunEntry, ShortOutcome, Store};
 
 use crate::failure::Failure;
 use crate::page::Page;
 use crate::place;
 
-/// The file of runs: the one that was named, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
-pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(path) = named {
-        return Ok(path.to_owned());
+/// Where runs are kept: what was named, a file or the URL of a server, or `plimsoll/runs.sqlite` in the user's state folder (XDG Base Directory).
+pub(crate) fn place(named: Option<&Path>) -> Result<Place, Failure> {
+    match named {
+        Some(path) if !Place::is_of_server(path) => Ok(Place::File(path.to_owned())),
+        Some(url) => Ok(Place::named(url, &own_file()?)?),
+        None => Ok(Place::File(own_file()?)),
     }
+}
+
+/// This machine's own file of runs, where none is named.
+pub(crate) fn own_file() -> Result<PathBuf, Failure> {
     place::of_runs().ok_or_else(|| {
         Failure::Usage(
             "neither XDG_STATE_HOME nor HOME says where runs are kept; name a file with --store".into(),
@@ -26,14 +32,14 @@ pub(crate) fn store_path(named: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Opens the file of runs.
+/// Opens the store of runs.
 pub(crate) fn open(named: Option<&Path>) -> Result<Store, Failure> {
-    Ok(Store::open(&store_path(named)?)?)
+    Ok(Store::open_at(&place(named)?)?)
 }
 
-/// Opens the file of runs to read what is in it, which takes no permission to write.
+/// Opens the store of runs to read what is in it, which takes no permission to write.
 pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Store, Failure> {
-    Ok(Store::open_to_read(&store_path(named)?)?)
+    Ok(Store::open_at_to_read(&place(named)?)?)
 }
 
 /// A run by its id, the start of its id, the name of a baseline, or `latest`.
@@ -42,7 +48,7 @@ pub(crate) fn find(store: &Store, id: &str) -> Result<RunEntry, Failure> {
     store.run(named.as_deref().unwrap_or(id))?.ok_or_else(|| {
         Failure::Usage(format!(
             "there is no run and no baseline `{id}` in {}, or several runs start like it (`plimsoll history` shows them)",
-            store.path().display()
+            store.place()
         ))
     })
 }
@@ -57,19 +63,22 @@ pub(crate) fn as_it_is(store: &Store, entry: RunEntry) -> RunEntry {
     RunEntry { status: RunStatus::Running, elapsed, ..entry }
 }
 
-/// The folder of the file of runs, which has the pages and the captures of runs, too.
+/// The folder that has the pages and the captures of runs, beside the file of runs.
 pub(crate) fn folder(store: &Store) -> &Path {
-    store.path().parent().unwrap_or(Path::new(""))
+    store.place().folder()
 }
 
 /// Where the page of a run goes when it is not said.
 pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
-    store.path().with_file_name("reports").join(format!("{run}.html"))
+    folder(store).join("reports").join(format!("{run}.html"))
 }
 
-/// Where a machine's weeks are kept when it is not said: beside the file of runs.
-pub(crate) fn weeks_path(store: &Path) -> PathBuf {
-    store.with_file_name("weeks.sqlite")
+/// Where a machine's weeks are kept when it is not said: beside the file of runs, or beside this machine's own where runs are on a server.
+pub(crate) fn weeks_path(place: &Place) -> PathBuf {
+    match place {
+        Place::File(path) => path.with_file_name("weeks.sqlite"),
+        Place::Server { folder, .. } => folder.with_file_name("weeks.sqlite"),
+    }
 }
 
 /// Puts what draws the charts beside a page, where it is not there yet: all pages of a folder share it.

@@ -1,6 +1,5 @@
 //! One run: what is said of it, and the page that `run` writes to a file.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use maud::{Markup, html};
@@ -38,8 +37,8 @@ pub(crate) fn page(site: &Site, id: &str) -> Result<Answer, Trouble> {
         return Ok(page.into());
     }
     let (plan, report, trials) = site.runs.load(&store, &entry.id).map_err(Trouble::Failed)?;
-    let folder = store.path().parent().unwrap_or(Path::new(""));
-    let time_sequences = plimsoll_assess::time_sequences(folder, &trials);
+    store.fetch_files(&entry.id)?;
+    let time_sequences = plimsoll_assess::time_sequences(store.place().folder(), &trials);
     let stacks = plimsoll_assess::stacks(&plan, &trials);
     let drawn = Drawn {
         time_sequences: &time_sequences,

@@ -328,7 +328,7 @@ fn check(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     }
     let found = number("user_version").map_err(doing)?;
     if found > FORMAT {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT });
+        return Err(StoreError::Newer { place: path.display().to_string(), found, known: FORMAT });
     }
     Ok(())
 }

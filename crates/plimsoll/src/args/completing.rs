@@ -1,9 +1,10 @@
 //! What a shell offers for an argument that names a run.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
-use plimsoll_store::{Search, Store};
+use plimsoll_store::{Place, Search, Store};
 
 use crate::place;
 
@@ -12,8 +13,12 @@ const MOST: usize = 200;
 
 /// `latest`, the names of baselines, and the ids of the newest runs with their experiments. Where the file of runs cannot be read there are none.
 pub(crate) fn runs(begun: &OsStr) -> Vec<CompletionCandidate> {
-    let named = std::env::var_os("PLIMSOLL_STORE").filter(|path| !path.is_empty()).map(Into::into);
-    let Some(store) = named.or_else(place::of_runs).and_then(|path| Store::open_to_read(&path).ok()) else {
+    let named = std::env::var_os("PLIMSOLL_STORE").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let place = match (named, place::of_runs()) {
+        (Some(name), own) => Place::named(&name, &own.unwrap_or_default()).ok(),
+        (None, own) => own.map(Place::File),
+    };
+    let Some(store) = place.and_then(|place| Store::open_at_to_read(&place).ok()) else {
         return Vec::new();
     };
     let latest = ("latest".to_owned(), "the newest run".to_owned());

@@ -1,4 +1,4 @@
-//! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `rm`, `prune`.
+//! Arguments of what becomes of stored runs: `history`, `tag`, `baseline`, `push`, `pull`, `rm`, `prune`.
 
 use std::path::PathBuf;
 
@@ -56,9 +56,11 @@ pub struct BaselineArgs {
     /// What to do.
     #[command(subcommand)]
     pub what: BaselineCommand,
-    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder].
+    /// The file of runs [default: plimsoll/runs.sqlite in the user's state folder], or a database on a server of PostgreSQL's:
+    /// postgres://USER@HOST/DATABASE.
     // As in all other commands it may stand behind what it is about.
     #[arg(long, value_name = "FILE", env = "PLIMSOLL_STORE", global = true)]
+    #[arg(hide_env_values = true, hide_default_value = true)]
     pub store: Option<PathBuf>,
 }
 
@@ -85,6 +87,35 @@ pub enum BaselineCommand {
         /// The name.
         name: String,
     },
+}
+
+/// Arguments of `push`.
+#[derive(Debug, clap::Args)]
+pub struct PushArgs {
+    /// The runs: ids, starts of ids, names of baselines, or `latest`.
+    #[arg(required = true, value_name = "RUN")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
+    pub runs: Vec<String>,
+    /// The store that gets them: a file, or postgres://USER@HOST/DATABASE.
+    #[arg(long, value_name = "STORE")]
+    pub to: PathBuf,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Arguments of `pull`.
+#[derive(Debug, clap::Args)]
+pub struct PullArgs {
+    /// The runs, as the other store has them: ids, starts of ids, names of baselines, or `latest`.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// The store that has them: a file, or postgres://USER@HOST/DATABASE.
+    #[arg(long, value_name = "STORE")]
+    pub from: PathBuf,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Arguments of `rm`.

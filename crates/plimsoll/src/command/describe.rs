@@ -36,8 +36,8 @@ fn earlier(args: &DescribeArgs, source: &Source) -> Result<Option<Times>, Failur
     let settings = PlanArgs { origin: args.experiment.clone(), ..args.plan.clone() };
     let settings = serde_json::to_value(&settings).unwrap_or_default();
     // Where nothing says where runs are kept, there are none.
-    let Ok(path) = state::store_path(args.store.store.as_deref()) else { return Ok(None) };
-    Ok(Store::open_to_read(&path)?.times(&source.name, &source.text, &settings)?)
+    let Ok(place) = state::place(args.store.store.as_deref()) else { return Ok(None) };
+    Ok(Store::open_at_to_read(&place)?.times(&source.name, &source.text, &settings)?)
 }
 
 fn describe(out: &mut dyn Write, plan: &Plan, earlier: Option<&Times>) -> io::Result<()> {

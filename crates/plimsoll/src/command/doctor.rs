@@ -35,8 +35,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Err(_) => Vec::new(),
     };
     let runs = match &store {
-        Ok(store) => format!("{} ({} stored)", store.path().display(), store.runs(None)?.len()),
-        Err(_) => format!("cannot be kept in {}", state::store_path(args.store.store.as_deref())?.display()),
+        Ok(store) => format!("{} ({} stored)", store.place(), store.runs(None)?.len()),
+        Err(_) => format!("cannot be kept in {}", state::place(args.store.store.as_deref())?),
     };
     let leftovers = plimsoll_host::leftovers()?;
     let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;

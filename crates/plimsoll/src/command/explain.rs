@@ -107,6 +107,7 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
             PlainFormat::Json => Format::Json,
         },
         store: args.store.clone(),
+        store_wait: None,
         no_live: false,
         heartbeat: None,
     };

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
         }
         PlainFormat::Text => {
             output::text(|out| runs.iter().try_for_each(|run| line(out, run)))?;
-            messages::note(format_args!("{}", room(&runs, &bytes, store.path().display())));
+            messages::note(format_args!("{}", room(&runs, &bytes, store.place())));
             Ok(())
         }
     }?;

@@ -5,6 +5,7 @@ pub(crate) mod baseline;
 pub(crate) mod bisect;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod copying;
 pub(crate) mod describe;
 pub(crate) mod doctor;
 pub(crate) mod explain;

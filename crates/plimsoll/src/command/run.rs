@@ -36,6 +36,7 @@ use crate::progress::forecast::Estimate;
 use crate::progress::lines::{Lines, Written};
 use crate::progress::{Ends, Progress, ReportSoFar, Telling};
 use crate::shipped::Source;
+use crate::team::Keeping;
 use crate::{captures, command, effects, messages, shipped, state};
 
 /// A run of so many trials is worth asking first whether the machine can carry an answer.
@@ -53,23 +54,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         true => None,
         false => Some(plimsoll_host::enter()?),
     };
-    let store = state::open(args.store.store.as_deref())?;
-    against(args, &store)?;
+    let keeping = Keeping::open(args)?;
+    against(args, keeping.named())?;
     // The claim is held until the end: two that carried one run out would each forget what the other has under way.
     let ((plan, entry), _claim) = match &args.resume {
         Some(id) => {
-            let id = state::find(&store, id)?.id;
-            let claim = store.claim(&id)?;
+            let id = state::find(keeping.named(), id)?.id;
+            let claim = keeping.claim(&id)?;
             // Only now is it known how far it came.
-            (resumed(&store, &id, access.as_ref())?, claim)
+            (resumed(keeping.take_over(&id)?, &id, access.as_ref())?, claim)
         }
         None => {
             let (plan, entry) = fresh(args, access.as_ref())?;
-            let claim = store.claim(&entry.id)?;
+            let claim = keeping.claim(&entry.id)?;
             ((plan, entry), claim)
         }
     };
-    carry_out(args, &store, &plan, entry)
+    carry_out(args, &keeping, &plan, entry)
 }
 
 /// Measures what an intervention does to the sides that a run's verdict compared.
@@ -79,7 +80,7 @@ pub(crate) fn confirm(
     of: &RunEntry,
     intervention: Intervention,
 ) -> Result<Exit, Failure> {
-    let store = state::open(args.store.store.as_deref())?;
+    let keeping = Keeping::open(args)?;
     let (source, stored) = show::stored(of)?;
     let what = intervention.what.clone();
     let mut settings = PlanArgs { intervention: Some(intervention), ..stored };
@@ -92,11 +93,12 @@ pub(crate) fn confirm(
         ));
     }
     effects::ask_before(&what, args.yes)?;
-    let _claim = store.claim(&entry.id)?;
-    carry_out(args, &store, &plan, entry)
+    let _claim = keeping.claim(&entry.id)?;
+    carry_out(args, &keeping, &plan, entry)
 }
 
-fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) -> Result<Exit, Failure> {
+fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry) -> Result<Exit, Failure> {
+    let store = keeping.own();
     let usable = plimsoll_host::usable_cpus()?;
     for cell in &plan.cells {
         cpus::assign(&cell.experiment.hosts, &usable)
@@ -104,7 +106,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     }
     refuse_to_destroy(args, plan)?;
     effects::ask(plan, args.yes)?;
-    let path = args.html.clone().unwrap_or_else(|| state::page_path(store, &entry.id));
+    let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
     // Before anything is measured for it.
     let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
     let ends = Ends::default();
@@ -154,7 +156,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
         Err(error) => Some(format!("no profile was taken: {error}")),
     };
     entry.notes.extend(missing.map(Note::from).filter(|note| !entry.notes.contains(note)));
-    let earlier = store.times_like(&entry)?;
+    let earlier = keeping.named().times_like(&entry)?;
     // Who waits for it wants to know; what a script keeps of stderr stays what went wrong.
     if io::stderr().is_terminal() {
         messages::note(Estimate::of(plan, earlier.as_ref()));
@@ -162,10 +164,11 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     let telling = Telling { live: !args.no_live, heartbeat: heartbeat(args) };
     let report = report_so_far(store, &id, &path, bundle(args));
     let mut progress =
-        Progress::begin(plan, &entry, earlier, &telling, &ends, report, store.under_way_file(&id));
+        Progress::begin(plan, &entry, earlier, &telling, &ends, report, keeping.named().under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
-    let mut others = OtherProcesses::behind(&mut written);
+    let mut handing = keeping.behind(&id, &mut written);
+    let mut others = OtherProcesses::behind(&mut handing);
     let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {
         // It belongs to the run, which is stored by now unless its store is of no use.
@@ -180,7 +183,7 @@ fn carry_out(args: &RunArgs, store: &Store, plan: &Plan, mut entry: RunEntry) ->
     }
     progress.clear();
     // Whoever looks at it from elsewhere is sent to its page, which is there only now.
-    let told = finish(args, plan, store, (&path, &page), ended, lines);
+    let told = finish(args, plan, (keeping, interrupt), (&path, &page), ended, lines);
     drop(progress);
     told
 }
@@ -202,9 +205,9 @@ fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
 
 /// The page as it is while the run goes on. It is written by another thread than the one that carries the run out, which has the file of runs for itself.
 fn report_so_far(store: &Store, run: &str, path: &Path, bundle: Bundle) -> ReportSoFar {
-    let (file, id, place) = (store.path().to_owned(), run.to_owned(), path.to_owned());
+    let (kept, id, place) = (store.place().clone(), run.to_owned(), path.to_owned());
     let write = move || {
-        let store = Store::open_to_read(&file)?;
+        let store = Store::open_at_to_read(&kept)?;
         let (plan, report, trials) = show::load(&store, &id)?;
         if bundle == Bundle::Beside {
             state::keep_bundle(&place)?;
@@ -250,32 +253,42 @@ fn refuse_to_destroy(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
 fn finish(
     args: &RunArgs,
     plan: &Plan,
-    store: &Store,
+    (keeping, interrupt): (&Keeping, &Arc<AtomicBool>),
     page: (&Path, &Page),
     ended: Ended,
     lines: Option<Lines>,
 ) -> Result<Exit, Failure> {
+    let store = keeping.own();
     let mut report = command::report_of(plan, &ended.entry, &ended.trials);
     match environment::of(store, plan, &ended.entry, command::settings_of_run(&ended.entry)) {
         Ok(environment) => report.environment = environment,
         // The first error is the one to tell.
         Err(_) if ended.error.is_some() => {}
-        Err(error) => return Err(error),
+        Err(error) => {
+            hand_over(keeping, &report.run, interrupt);
+            return Err(error);
+        }
     }
     let measured = ended.trials.iter().any(|trial| !trial.phases.is_empty());
     let told = if measured || ended.error.is_none() {
-        tell(args, plan, store, page, (&report, &ended.trials), lines)
+        tell(args, plan, keeping, page, (&report, &ended.trials), lines)
     } else {
         Ok(())
     };
     // Why the run could not go on comes before why it could not be told, which may be the same full disk.
     if let Some(error) = ended.error {
+        hand_over(keeping, &report.run, interrupt);
         return Err(error.into());
     }
-    told?;
     let found = report.verdicts.iter().map(|finding| state::in_short(&finding.verdict));
-    store.put_outcomes(&report.run, &found.collect::<Vec<_>>())?;
-    store.put_figures(&report.run, &command::followed(&report))?;
+    let stored = store
+        .put_outcomes(&report.run, &found.collect::<Vec<_>>())
+        .and_then(|()| store.put_figures(&report.run, &command::followed(&report)));
+    // A page that cannot be written keeps nothing from those who share the store.
+    let delivered = keeping.deliver(&report.run, interrupt);
+    told?;
+    stored?;
+    delivered?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
             messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
@@ -283,12 +296,19 @@ fn finish(
         }
         RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {
             let exit = Exit::of_run(&report);
-            match against(args, store)? {
+            match against(args, keeping.named())? {
                 Some(baseline) => exit.and(compare(args, &baseline, &report.run)?),
                 None => exit,
             }
         }
     })
+}
+
+/// Sees to it that a run which could not go on is where it belongs all the same. What was in the way of that is told beside the reason for its end.
+fn hand_over(keeping: &Keeping, run: &str, interrupt: &Arc<AtomicBool>) {
+    if let Err(failure) = keeping.deliver(run, interrupt) {
+        failure.print();
+    }
 }
 
 /// Stores the tags and the note that the run was given.
@@ -322,11 +342,12 @@ fn compare(args: &RunArgs, baseline: &str, run: &str) -> Result<Exit, Failure> {
 fn tell(
     args: &RunArgs,
     plan: &Plan,
-    store: &Store,
+    keeping: &Keeping,
     (path, page): (&Path, &Page),
     (report, trials): (&RunReport, &[TrialRecord]),
     lines: Option<Lines>,
 ) -> Result<(), Failure> {
+    let store = keeping.own();
     match lines {
         Some(lines) => lines.end(report),
         None => show::print(args.format, store, plan, report, trials),
@@ -339,7 +360,8 @@ fn tell(
         .map_err(|error| Failure::io("write", path, &error))?;
     if args.format == Format::Text {
         messages::note(format_args!("charts: {}", path.display()));
-        if let Some(captured) = captures::of_run(store, &report.run) {
+        // On a server they are not in files.
+        if let Some(captured) = captures::of_run(keeping.named(), &report.run) {
             messages::note(format_args!("packets: {captured}"));
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_report::html::{Told, served};
 use plimsoll_serve::{Guard, Loaded, Markup, Runs, Token};
 use plimsoll_store::weeks::Weeks;
-use plimsoll_store::{RunEntry, Store, StoreError};
+use plimsoll_store::{Place, RunEntry, Store, StoreError};
 
 use super::compare::environments;
 use super::compare::versus::{self, Question};
@@ -23,9 +23,9 @@ const MARGIN: f64 = 0.05;
 const ALPHA: f64 = 0.05;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
-    let path = state::store_path(args.store.store.as_deref())?;
+    let place = state::place(args.store.store.as_deref())?;
     // What is wrong with it is told before anybody asks.
-    drop(Store::open_to_read(&path)?);
+    drop(Store::open_at_to_read(&place)?);
     let token = token(args)?;
     let cannot = |error| Failure::could_not(format!("cannot listen on {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).map_err(cannot)?;
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
         None => shown,
     };
     output::text(|out| writeln!(out, "{entrance}"))?;
-    messages::note(format_args!("serving the runs in {} until Ctrl-C", path.display()));
+    messages::note(format_args!("serving the runs in {place} until Ctrl-C"));
     let guard = Guard { token: token.map(|(token, _)| token), names: args.name.clone() };
-    let weeks = args.weeks.clone().unwrap_or_else(|| state::weeks_path(&path));
-    plimsoll_serve::serve(listener, Stored { runs: path, weeks }, guard)
+    let weeks = args.weeks.clone().unwrap_or_else(|| state::weeks_path(&place));
+    plimsoll_serve::serve(listener, Stored { runs: place, weeks }, guard)
         .map_err(|error| Failure::could_not(format!("cannot go on serving: {error}")))?;
     Ok(Exit::Holds)
 }
@@ -70,15 +70,15 @@ fn reached(address: SocketAddr, names: &[String]) -> String {
     }
 }
 
-/// Runs from a file, and a machine's weeks from another.
+/// Runs from a store, and a machine's weeks from a file.
 struct Stored {
-    runs: PathBuf,
+    runs: Place,
     weeks: PathBuf,
 }
 
 impl Runs for Stored {
     fn open(&self) -> Result<Store, StoreError> {
-        Store::open_to_read(&self.runs)
+        Store::open_at_to_read(&self.runs)
     }
 
     fn weeks(&self) -> Result<Option<Weeks>, StoreError> {

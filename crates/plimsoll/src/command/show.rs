@@ -115,6 +115,7 @@ pub(crate) fn page(
     trials: &[TrialRecord],
     bundle: Bundle,
 ) -> io::Result<()> {
+    store.fetch_files(&report.run).map_err(io::Error::other)?;
     let time_sequences = plimsoll_assess::time_sequences(state::folder(store), trials);
     let stacks = plimsoll_assess::stacks(plan, trials);
     let drawn = Drawn { time_sequences: &time_sequences, stacks: stacks.as_ref(), bundle, served: false };

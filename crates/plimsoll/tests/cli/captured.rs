@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::lab::Lab;
 
 /// One host that sends to itself, captured.
-const STREAM: &str = r#"
+pub(crate) const STREAM: &str = r#"
 question = "Where does the time of a stream go?"
 
 [hosts.server]

@@ -55,6 +55,7 @@ mod steps;
 mod storage;
 mod stores;
 mod strangers;
+mod team_store;
 mod terminal;
 mod total_failure;
 mod watched;

@@ -49,7 +49,7 @@ pub(super) fn run(args: &WatchArgs, hours: Duration, stop: &AtomicBool) -> Resul
 fn path(named: Option<&Path>) -> Result<PathBuf, Failure> {
     match named {
         Some(path) => Ok(path.to_owned()),
-        None => Ok(state::weeks_path(&state::store_path(None)?)),
+        None => Ok(state::weeks_path(&state::place(None)?)),
     }
 }
 

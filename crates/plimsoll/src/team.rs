@@ -1,0 +1,165 @@
+//! A run that is kept on a server. It is carried out in this machine's own file of runs, and handed on from there whenever a trial has ended: so a server that is away
+//! neither holds the run up nor loses any of it. At the end the server has all of it, and the file nothing more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::report::RunStatus;
+use plimsoll_run::{Event, Observer};
+use plimsoll_store::{Claim, Place, Store, StoreError};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::{messages, state};
+
+/// How long a run waits for its server at the end where it is not said.
+const WAITS: Duration = Duration::from_secs(60);
+/// How often it looks whether the server is back.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// Where a run is kept.
+pub(crate) struct Keeping {
+    /// Where it is carried out: the file of runs.
+    own: Store,
+    /// Where it goes from there.
+    team: Option<Team>,
+}
+
+struct Team {
+    store: Store,
+    wait: Duration,
+}
+
+impl Keeping {
+    /// Opens the store that a run is to be kept in.
+    pub(crate) fn open(args: &RunArgs) -> Result<Self, Failure> {
+        let named = state::open(args.store.store.as_deref())?;
+        Ok(match named.place() {
+            Place::File(_) => Self { own: named, team: None },
+            Place::Server { .. } => {
+                let wait = args.store_wait.map_or(WAITS, |wait| wait.0);
+                Self { own: Store::open(&state::own_file()?)?, team: Some(Team { store: named, wait }) }
+            }
+        })
+    }
+
+    /// Where the run is carried out.
+    pub(crate) fn own(&self) -> &Store {
+        &self.own
+    }
+
+    /// The store that the user has named: where the run is in the end, and others are.
+    pub(crate) fn named(&self) -> &Store {
+        self.team.as_ref().map_or(&self.own, |team| &team.store)
+    }
+
+    /// Claims a run wherever it is.
+    pub(crate) fn claim(&self, run: &str) -> Result<Vec<Claim>, StoreError> {
+        self.team.iter().map(|team| &team.store).chain([&self.own]).map(|store| store.claim(run)).collect()
+    }
+
+    /// Brings a run here that is to be gone on with, and gives the store where it is then; what the server has not got of it yet goes there first. One that is
+    /// complete stays where it is.
+    pub(crate) fn take_over(&self, run: &str) -> Result<&Store, StoreError> {
+        let Some(team) = &self.team else { return Ok(&self.own) };
+        if team.store.run(run)?.is_some_and(|entry| entry.status == RunStatus::Complete) {
+            return Ok(&team.store);
+        }
+        if self.own.run(run)?.is_some_and(|entry| entry.id == run) {
+            match self.own.copy_run(run, &team.store) {
+                // The server has more of it, if another machine has gone on with it.
+                Err(StoreError::Differs { .. }) => {}
+                other => return other.map(|_| &self.own),
+            }
+        }
+        team.store.copy_run(run, &self.own).map(|_| &self.own)
+    }
+
+    /// Passes events on, and hands trials on as they end.
+    pub(crate) fn behind<'k>(&'k self, run: &'k str, observer: &'k mut dyn Observer) -> Handing<'k> {
+        Handing { keeping: self, run, observer, has_begun: false, is_behind: false }
+    }
+
+    /// Sees to it that the server has all of a run. Where it is away, it is waited for.
+    pub(crate) fn deliver(&self, run: &str, interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
+        let Some(team) = &self.team else { return Ok(()) };
+        if self.own.run(run)?.is_none() {
+            // What could not be stored at all has been told.
+            return Ok(());
+        }
+        let was_interrupted = interrupt.load(Ordering::Acquire);
+        let began = Instant::now();
+        let mut is_told = false;
+        loop {
+            match self.own.copy_run(run, &team.store) {
+                Ok(_) => break,
+                Err(error) if error.is_away() && began.elapsed() < team.wait => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        let wait = team.wait.as_secs_f64();
+                        messages::say(format_args!("waiting for up to {wait:.0} s: {error}"));
+                    }
+                    if !was_interrupted && interrupt.load(Ordering::Acquire) {
+                        return Err(self.stays(run, team, &error));
+                    }
+                    thread::sleep(LOOKS);
+                }
+                Err(error) => return Err(self.stays(run, team, &error)),
+            }
+        }
+        if is_told {
+            messages::say(format_args!("{} is back, and has all of run {run}", team.store.place()));
+        }
+        self.own.remove_files(run)?;
+        Ok(self.own.remove_run(run)?)
+    }
+
+    fn stays(&self, run: &str, team: &Team, error: &StoreError) -> Failure {
+        let (own, team) = (self.own.place(), team.store.place());
+        Failure::CouldNot {
+            what: format!("{error}; the run {run} is whole in {own}"),
+            advice: Some(format!("plimsoll push {run} --store {own} --to {team}")),
+        }
+    }
+}
+
+/// Hands on what ends.
+pub(crate) struct Handing<'k> {
+    keeping: &'k Keeping,
+    run: &'k str,
+    observer: &'k mut dyn Observer,
+    has_begun: bool,
+    is_behind: bool,
+}
+
+impl Handing<'_> {
+    /// Between two trials nothing is measured that it could disturb.
+    fn hand_on(&mut self, trial: Option<u32>) {
+        let Keeping { own, team: Some(Team { store: team, .. }) } = self.keeping else { return };
+        let handed = match (trial, self.is_behind) {
+            (_, true) => own.copy_run(self.run, team).map(drop),
+            (Some(number), false) => own.copy_trial(self.run, number, team),
+            (None, false) => own.copy_begun(self.run, team),
+        };
+        let was_behind = std::mem::replace(&mut self.is_behind, handed.is_err());
+        match handed {
+            Ok(()) if was_behind => tracing::warn!("{} is back, and has the trials so far", team.place()),
+            Err(error) if !was_behind => {
+                tracing::warn!("the run goes on, and is kept in {} meanwhile: {error}", own.place());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Handing<'_> {
+    fn on(&mut self, event: &Event<'_>) {
+        self.observer.on(event);
+        match event {
+            Event::TrialStarted { .. } if !std::mem::replace(&mut self.has_begun, true) => self.hand_on(None),
+            Event::TrialEnded { trial } => self.hand_on(Some(trial.number)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Runs on a server that a team shares: PostgreSQL, which is asked for a password in every story, so that it can be looked for wherever something is told.
+
+use std::fs;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::captured::STREAM;
+use crate::lab::{Lab, Running, Told, wait_until};
+use crate::served;
+use crate::stores::SHORT;
+
+/// What nobody may be told.
+const PASSWORD: &str = "open-sesame-7";
+
+const MAKE: &str = r#"set -e
+PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
+printf %s "$PASSWORD" >password
+initdb --pgdata=data --username=team --auth=scram-sha-256 --pwfile=password --encoding=UTF8 --no-locale --no-sync >log 2>&1
+rm password
+"#;
+
+/// After the last server was killed, its processes may be there for a moment longer.
+const SERVE: &str = r#"
+PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
+exec postgres -D data -c unix_socket_directories="$PWD" -c fsync=off -c listen_addresses=
+"#;
+
+/// A lab with a server of its own.
+struct Team {
+    lab: Lab,
+    server: Option<Running>,
+    url: String,
+}
+
+impl Team {
+    fn new() -> Self {
+        let lab = Lab::of_ordinary_user();
+        lab.script(&format!("PASSWORD={PASSWORD}\n{MAKE}")).exits(0);
+        let url = format!("postgres://team:{PASSWORD}@/postgres?host={}", lab.folder().display());
+        let mut team = Self { lab, server: None, url };
+        team.start();
+        team
+    }
+
+    /// Starts the server, and waits until it answers.
+    fn start(&mut self) {
+        wait_until("the server answers", || {
+            let has_ended = |server: &mut Running| server.has_ended();
+            if self.server.as_mut().is_none_or(has_ended) {
+                self.server = Some(self.lab.start_script(SERVE));
+            }
+            self.tells(&["history"]).code == Some(0)
+        });
+    }
+
+    /// As when the power fails.
+    fn kill(&mut self) {
+        let server = self.server.take().expect("it runs");
+        server.signal(Signal::SIGKILL);
+        server.ends();
+        wait_until("nobody answers", || self.tells(&["history"]).code == Some(3));
+    }
+
+    /// Runs the program on the shared store.
+    fn tells(&self, args: &[&str]) -> Told {
+        keeps_the_secret(self.lab.plimsoll_in(args, &[("PLIMSOLL_STORE", &self.url)]))
+    }
+
+    /// The same on a file of runs.
+    fn tells_of(&self, store: &str, args: &[&str]) -> Told {
+        keeps_the_secret(self.lab.plimsoll(&[args, &["--store", store]].concat()))
+    }
+
+    /// Starts a run of so many trials that is kept on the server.
+    fn begin(&self, experiment: &str, trials: &str, more: &str) -> Running {
+        let (url, words) = (&self.url, format!("run {experiment} --reps {trials} --seed 7 {more}"));
+        self.lab.start_script(&format!("export PLIMSOLL_STORE='{url}'\nexec \"$0\" {words}"))
+    }
+
+    /// How many trials the newest run has in a store.
+    fn trials(&self, store: &str) -> usize {
+        let told = self.tells_of(store, &["show", "latest", "--format", "json"]);
+        let count = |report: Value| report["trials"].as_array().map_or(0, Vec::len);
+        if told.code == Some(0) { count(told.json()) } else { 0 }
+    }
+
+    /// This machine's own file of runs.
+    fn own(&self) -> String {
+        self.lab.path("state/plimsoll/runs.sqlite").display().to_string()
+    }
+
+    fn id(&self, store: &str) -> String {
+        let all = self.tells_of(store, &["history", "--format", "json"]).exits(0).json();
+        all[0]["run"].as_str().expect("there is a run").to_owned()
+    }
+}
+
+#[track_caller]
+fn keeps_the_secret(told: Told) -> Told {
+    assert!(!told.stdout.contains(PASSWORD) && !told.stderr.contains(PASSWORD), "{told:?}");
+    told
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn a_run_on_a_server_is_what_one_in_a_file_is_for_every_command_and_goes_from_one_to_the_other() {
+    let team = Team::new();
+    let experiment = team.lab.file("stream.toml", STREAM);
+    team.tells(&["run", &experiment, "--seed", "7", "--tag", "nightly"]).exits(4).says("/team/reports/");
+    let own = team.own();
+    team.tells_of(&own, &["history"]).exits(0).prints_nothing();
+    let captures = |of: &str| fs::read_dir(team.lab.path(of)).is_ok_and(|mut runs| runs.next().is_some());
+    assert!(!captures("state/plimsoll/captures") && !captures("state/plimsoll/team/captures"));
+    let id = team.id(&team.url);
+    let file = team.lab.path("copy.sqlite").display().to_string();
+    team.tells_of(&file, &["pull", "latest", "--from", &team.url])
+        .exits(0)
+        .says("was copied: 2 trials, 2 files of packets");
+    team.tells_of(&file, &["pull", "latest", "--from", &team.url]).exits(0).says("is the same already");
+    team.tells_of(&file, &["push", &id, "--to", &team.url]).exits(0).says("is the same already");
+    for words in [
+        &["show", "latest", "--format", "json"][..],
+        &["show", "latest"],
+        &["show", "latest", "--format", "html"],
+        &["gate", "latest", "--format", "junit"],
+        &["export", "latest", "--format", "csv"],
+        &["history"],
+        &["history", "--tag", "nightly"],
+    ] {
+        let (there, here) = (team.tells(words), team.tells_of(&file, words));
+        assert!(!there.stdout.is_empty());
+        assert_eq!((there.code, there.stdout), (here.code, here.stdout), "{words:?}");
+    }
+    // The packets were brought from the server for the page that draws them.
+    assert!(captures("state/plimsoll/team/captures") && !captures("state/plimsoll/captures"));
+    team.tells(&["show", "latest", "--format", "html"]).prints("id=\"connection-picker\"");
+    // It lives there as it would in a file.
+    team.tells(&["baseline", "set", &id, "release"]).exits(0);
+    team.tells(&["compare", "release", &id]).exits(4);
+    team.tells(&["rm", "latest"]).exits(2).says("is the baseline `release`");
+    team.tells(&["baseline", "rm", "release"]).exits(0);
+    team.tells(&["prune", "--keep", "0"]).exits(0).says("0 runs");
+    team.tells(&["tag", &id, "--remove", "nightly", "--note", "seen"]).exits(0);
+    let script = format!("--store '{}'", team.url);
+    team.tells(&["rm", &id, "--dry-run"]).exits(0);
+    let Team { lab, server, url } = team;
+    let pages = served::Server::of(lab, &script);
+    for page in ["/", &format!("/runs/{id}")] {
+        let page = pages.get(page);
+        assert_eq!(page.status, 200);
+        assert!(page.text.contains(&id) && page.text.contains("seen") && !page.text.contains(PASSWORD));
+    }
+    keeps_the_secret(pages.lab.plimsoll_in(&["rm", &id], &[("PLIMSOLL_STORE", &url)])).exits(0);
+    assert_eq!(pages.get(&format!("/runs/{id}")).status, 404);
+    drop(server);
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn six_runs_are_written_to_one_server_at_once() {
+    let team = Team::new();
+    let experiment = team.lab.file("short.toml", SHORT);
+    let runs: Vec<Running> = (0..6).map(|_| team.begin(&experiment, "1", "")).collect();
+    for run in runs {
+        let told = keeps_the_secret(run.ends());
+        assert!(matches!(told.code, Some(0 | 4)), "{told:?}");
+    }
+    let all = team.tells(&["history", "--format", "json"]).exits(0).json();
+    let all = all.as_array().expect("a list").clone();
+    assert!(all.len() == 6 && all.iter().all(|run| run["status"] == "complete"), "{all:?}");
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn a_run_goes_on_while_its_server_is_killed_and_loses_nothing_when_that_comes_back() {
+    let mut team = Team::new();
+    let experiment = team.lab.file("short.toml", SHORT);
+    let run = team.begin(&experiment, "8", "--store-wait 60s");
+    wait_until("the server has a trial", || team.trials(&team.url) > 0);
+    // Another machine sees it go on, and may not go on with it.
+    team.tells(&["history"]).exits(0).prints(" running ");
+    let holder = format!("is being carried out by process {} on ", run.id());
+    team.tells(&["run", "--resume"]).exits(3).prints_nothing().says(&holder);
+    team.kill();
+    let known = team.trials(&team.own());
+    wait_until("more trials end without it", || team.trials(&team.own()) > known);
+    team.start();
+    let told = keeps_the_secret(run.ends());
+    assert!(matches!(told.code, Some(0 | 4)), "{told:?}");
+    told.says("the run goes on, and is kept in").says("is back, and has");
+    assert_eq!(team.trials(&team.url), 8);
+    team.tells(&["history"]).exits(0).prints(" complete ");
+    team.tells_of(&team.own(), &["history"]).exits(0).prints_nothing();
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
+    let mut team = Team::new();
+    let experiment = team.lab.file("short.toml", SHORT);
+    let run = team.begin(&experiment, "3", "--store-wait 1s --no-live");
+    wait_until("the server has a trial", || team.trials(&team.url) > 0);
+    team.kill();
+    let told = keeps_the_secret(run.ends()).exits(3);
+    assert!(told.stdout.contains("How fast is it?"), "what was found is told all the same: {told:?}");
+    let (own, id) = (team.own(), team.id(&team.own()));
+    let command = format!("plimsoll push {id} --store {own} --to postgres://team@/postgres?host=");
+    told.says(&format!("the run {id} is whole in {own}")).says(&command);
+    let refused = team.tells(&["run", &experiment]).exits(3).prints_nothing();
+    refused.says("cannot open the runs in postgres://team@/postgres?host=");
+    let here = team.tells_of(&own, &["show", &id, "--format", "json"]).exits(0).json();
+    assert_eq!(here["trials"].as_array().map(Vec::len), Some(3));
+    team.start();
+    // PostgreSQL's own file of passwords serves as well as one in the URL.
+    team.lab.script(&format!("umask 077 && echo '*:*:*:team:{PASSWORD}' >.pgpass")).exits(0);
+    let bare = team.url.replace(&format!(":{PASSWORD}"), "");
+    team.tells_of(&own, &["push", &id, "--to", &bare]).exits(0).says("was copied: 3 trials");
+    assert_eq!(team.tells(&["show", &id, "--format", "json"]).exits(0).json(), here);
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn a_killed_run_is_claimed_no_more_and_another_machine_goes_on_with_it() {
+    let team = Team::new();
+    let experiment = team.lab.file("short.toml", SHORT);
+    let run = team.begin(&experiment, "4", "");
+    wait_until("the server has a trial", || team.trials(&team.url) > 0);
+    run.signal(Signal::SIGKILL);
+    run.ends();
+    wait_until("its claim is gone", || team.tells(&["history"]).stdout.contains(" interrupted "));
+    // Another machine has no file of runs of this one.
+    fs::remove_dir_all(team.lab.path("state")).expect("it is there");
+    let told = team.tells(&["run", "--resume", "--reps", "4"]);
+    assert!(matches!(told.code, Some(0 | 4)), "{told:?}");
+    assert_eq!(team.trials(&team.url), 4);
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn a_server_that_refuses_says_why_and_nothing_says_the_password() {
+    let mut team = Team::new();
+    let wrong = team.url.replace(PASSWORD, "wrong");
+    team.tells_of(&wrong, &["history"]).exits(3).says("password authentication failed for user \"team\"");
+    let told = team.lab.plimsoll_in(&["run", "--help"], &[("PLIMSOLL_STORE", &team.url)]).exits(0);
+    keeps_the_secret(told);
+    let config = team.lab.file("config.toml", &format!("store = \"{}\"\n", team.url));
+    let told = team.lab.plimsoll_in(&["run", "--help"], &[("PLIMSOLL_CONFIG", &config)]).exits(0);
+    keeps_the_secret(told);
+    team.lab.plimsoll_in(&["history"], &[("PLIMSOLL_CONFIG", &config)]).exits(0).says("0 runs");
+    for broken in ["postgres://team:open-sesame-7@[x/", "postgres://team:open-sesame-7@x/y?sslmode=verify-ca"]
+    {
+        team.tells_of(broken, &["history"]).exits(3).says("the store's URL cannot be used");
+    }
+    team.tells_of(&team.url, &["doctor", "--dry-run"]).exits(0).prints("postgres://team@/postgres?host=");
+    team.kill();
+}
