@@ -137,7 +137,7 @@ impl Address {
             Encryption::Preferred | Encryption::Required => self.config.connect(encrypted(None)?),
             Encryption::Verified(roots) => self.config.connect(encrypted(Some(roots))?),
         };
-        session.map_err(refused)
+        session.map_err(|error| refused(&error))
     }
 }
 

@@ -160,10 +160,12 @@ impl Server {
         }
         let mut client = self.address.connect()?;
         (self.prepare)(&mut client)?;
-        client.batch_execute(SESSION).map_err(refused)?;
+        client.batch_execute(SESSION).map_err(|error| refused(&error))?;
         for (run, number) in &state.claims {
-            let taken: bool =
-                client.query_one(TAKE, &[number]).and_then(|row| row.try_get(0)).map_err(refused)?;
+            let taken: bool = client
+                .query_one(TAKE, &[number])
+                .and_then(|row| row.try_get(0))
+                .map_err(|error| refused(&error))?;
             if !taken {
                 return Err(ServerError::Taken(run.clone()));
             }
@@ -189,7 +191,7 @@ impl State {
         work(session)
             .map_err(|error| {
                 let is_broken = session.client.is_closed();
-                match refused(error) {
+                match refused(&error) {
                     ServerError::Refused(why) if is_broken => ServerError::Away(why),
                     why => why,
                 }

@@ -26,7 +26,7 @@ pub(crate) enum ServerError {
 }
 
 /// What went wrong, and whether it may be over later.
-pub(crate) fn refused(error: postgres::Error) -> ServerError {
+pub(crate) fn refused(error: &postgres::Error) -> ServerError {
     let Some(said) = error.as_db_error() else {
         let mut why = error.to_string();
         let mut source = error.source();

@@ -10,7 +10,7 @@ use crate::database::server_error::refused;
 use super::{FIGURES_TABLE, IMPORTED, INDEXES, INVENTORIES, LABELS, TABLES, VERSIONS};
 
 /// Who makes or changes the tables holds this lock meanwhile: "plim" and a colon as letters.
-const CHANGING: i64 = 0x706c_696d_3a;
+const CHANGING: i64 = 0x0070_6c69_6d3a;
 
 /// Who carries out which run, and how far that is: with a file of runs, files beside it.
 const UNDER_WAY: &str = "
@@ -32,8 +32,10 @@ create table files (
 ) strict;
 ";
 
+type Step = fn(&mut Transaction<'_>) -> Result<(), postgres::Error>;
+
 /// The steps, each of which leads from one version to the next.
-const STEPS: [fn(&mut Transaction<'_>) -> Result<(), postgres::Error>; 2] = [as_in_a_file, files];
+const STEPS: [Step; 2] = [as_in_a_file, files];
 
 /// The version of the tables that this program makes and reads.
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
@@ -70,7 +72,7 @@ pub(crate) fn to_write(client: &mut Client) -> Result<(), ServerError> {
 /// Makes the tables where there are none; the session may only read then. Older ones are left to who writes.
 pub(crate) fn to_read(client: &mut Client) -> Result<(), ServerError> {
     prepare(client, false)?;
-    client.batch_execute("set default_transaction_read_only to on").map_err(refused)
+    client.batch_execute("set default_transaction_read_only to on").map_err(|error| refused(&error))
 }
 
 fn prepare(client: &mut Client, writes: bool) -> Result<(), ServerError> {
@@ -99,13 +101,13 @@ fn version(client: &mut impl postgres::GenericClient) -> Result<u32, ServerError
         client.query_one("select coalesce(max(version), 0) from plimsoll.format", &[])?.try_get(0)
     };
     // A number that is none of ours is a newer one.
-    ask().map(|found| u32::try_from(found).unwrap_or(u32::MAX)).map_err(refused)
+    ask().map(|found| u32::try_from(found).unwrap_or(u32::MAX)).map_err(|error| refused(&error))
 }
 
 /// All steps to a version or none. Of several programs that try at once, one does it, and the others find it done.
 pub(crate) fn bring_up(client: &mut Client, wanted: u32) -> Result<(), ServerError> {
-    let mut transaction = client.transaction().map_err(refused)?;
-    transaction.execute("select pg_advisory_xact_lock($1)", &[&CHANGING]).map_err(refused)?;
+    let mut transaction = client.transaction().map_err(|error| refused(&error))?;
+    transaction.execute("select pg_advisory_xact_lock($1)", &[&CHANGING]).map_err(|error| refused(&error))?;
     let found = version(&mut transaction)?;
     let mut step_by_step = || -> Result<(), postgres::Error> {
         let there =
@@ -124,8 +126,8 @@ pub(crate) fn bring_up(client: &mut Client, wanted: u32) -> Result<(), ServerErr
         let reached = wanted.max(found);
         transaction.batch_execute(&format!("delete from format; insert into format values ({reached})"))
     };
-    step_by_step().map_err(refused)?;
-    transaction.commit().map_err(refused)
+    step_by_step().map_err(|error| refused(&error))?;
+    transaction.commit().map_err(|error| refused(&error))
 }
 
 #[cfg(test)]
