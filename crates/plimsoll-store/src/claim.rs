@@ -41,10 +41,7 @@ struct OfSession {
 
 impl Drop for OfSession {
     fn drop(&mut self) {
-        if self.server.is_in_session() {
-            self.server.execute(schema::FORGET_HOLDER, values![&self.run]).ok();
-        }
-        self.server.give_back(&self.run);
+        self.server.give_back(&self.run, schema::FORGET_HOLDER);
     }
 }
 

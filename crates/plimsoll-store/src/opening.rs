@@ -36,6 +36,13 @@ impl Store {
         }
     }
 
+    /// The same store by the same session, for another thread; nothing where runs are in a file.
+    #[must_use]
+    pub fn in_same_session(&self) -> Option<Self> {
+        let Database::Server(server) = &self.database else { return None };
+        Some(Self { place: self.place.clone(), database: Database::Server(Arc::clone(server)) })
+    }
+
     fn on_server(place: &Place, address: &Address, prepare: Prepare) -> Result<Self, StoreError> {
         let server = Server::at(address.clone(), prepare);
         server.reach().map_err(|error| of_server(place, "open the runs", error))?;

@@ -4,6 +4,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
 
 use plimsoll_model::under_way::UnderWay;
 
@@ -22,8 +24,8 @@ pub struct UnderWayFile(Kept);
 enum Kept {
     /// In a file, which is removed with this.
     File(PathBuf),
-    /// In a row, by a session of its own. The row goes with the claim of the run.
-    Row { server: Box<Server>, run: String },
+    /// In a row, which goes with the claim of the run.
+    Row(SyncSender<String>),
 }
 
 impl UnderWayFile {
@@ -38,12 +40,32 @@ impl UnderWayFile {
                 // Another run that ends at this moment may remove the folder, which it found empty.
                 replace(path, &text).or_else(|_| replace(path, &text))
             }
-            Kept::Row { server, run } => {
-                let text = serde_json::to_string(state)?;
-                server.execute(schema::PUT_STATE, values![run, text]).map(drop).map_err(io::Error::other)
+            Kept::Row(writer) => {
+                // While the last one is still on its way, another would only come later still.
+                writer.try_send(serde_json::to_string(state)?).ok();
+                Ok(())
             }
         }
     }
+}
+
+/// What writes to a row, by a session of its own and in a thread of its own: nobody waits for a server that does not answer. It ends when nobody
+/// has anything to write any more.
+fn writer(server: Server, run: String) -> SyncSender<String> {
+    let (sender, states) = mpsc::sync_channel::<String>(1);
+    let write = move || {
+        let mut is_told = false;
+        for state in states {
+            if let Err(error) = server.execute(schema::PUT_STATE, values![&run, state])
+                && !std::mem::replace(&mut is_told, true)
+            {
+                tracing::warn!("others cannot see this run while it goes on: {error}");
+            }
+        }
+    };
+    // Without a thread nobody sees it from elsewhere, which no run depends on.
+    thread::Builder::new().name("under-way".into()).spawn(write).ok();
+    sender
 }
 
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
@@ -72,9 +94,7 @@ impl Store {
     pub fn under_way_file(&self, run: &str) -> UnderWayFile {
         UnderWayFile(match &self.database {
             Database::File(_) => Kept::File(file(&self.under_way_folder(), run)),
-            Database::Server(server) => {
-                Kept::Row { server: Box::new(server.another_session()), run: run.to_owned() }
-            }
+            Database::Server(server) => Kept::Row(writer(server.another_session(), run.to_owned())),
         })
     }
 

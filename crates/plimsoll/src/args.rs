@@ -259,8 +259,8 @@ pub struct RunArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Where runs are kept on a server: wait so long at the end for one that is away. What it has not got then stays in this machine's own file of
-    /// runs.
+    /// Where runs are kept on a server: wait so long for one that does not answer, and at the end for one that is away. What it has not got then
+    /// stays in this machine's own file of runs.
     #[arg(long, value_name = "TIME", default_value = "1m", env = "PLIMSOLL_STORE_WAIT")]
     pub store_wait: Option<Span>,
 }

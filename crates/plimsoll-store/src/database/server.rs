@@ -73,11 +73,6 @@ impl Server {
         self.with(|_| Ok(()))
     }
 
-    /// Whether there is a session, as far as is known.
-    pub(crate) fn is_in_session(&self) -> bool {
-        self.lock().session.is_some()
-    }
-
     pub(crate) fn execute(&self, statement: &str, values: &[Value]) -> Result<usize, ServerError> {
         let values = as_values(values);
         self.with(|session| {
@@ -122,10 +117,12 @@ impl Server {
         Ok(taken)
     }
 
-    /// Gives a claim back. A session that is broken has given it back already.
-    pub(crate) fn give_back(&self, run: &str) {
-        let mut state = self.lock();
+    /// Gives a claim back, after a last statement about the run. A session that is broken has given it back already, and one that is busy with a server which does
+    /// not answer gives it back when the process ends.
+    pub(crate) fn give_back(&self, run: &str, last: &str) {
+        let Ok(mut state) = self.state.try_lock() else { return };
         if let (Some(number), Some(session)) = (state.claims.remove(run), &mut state.session) {
+            session.client.execute(&numbered(last), &[&run]).ok();
             session.client.query_one(GIVE_BACK, &[&number]).ok();
         }
     }

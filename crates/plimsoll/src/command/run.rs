@@ -167,7 +167,7 @@ fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry
         Progress::begin(plan, &entry, earlier, &telling, &ends, report, keeping.named().under_way_file(&id));
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
-    let mut handing = keeping.behind(&id, &mut written);
+    let mut handing = keeping.behind(&id, interrupt, &mut written);
     let mut others = OtherProcesses::behind(&mut handing);
     let mut ended = run.carry_out(entry, &mut others);
     if let Some(noted) = noted {

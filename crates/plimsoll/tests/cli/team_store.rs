@@ -26,6 +26,11 @@ PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
 exec postgres -D data -c unix_socket_directories="$PWD" -c fsync=off -c listen_addresses=
 "#;
 
+/// One whose trials last long enough for something to happen between them.
+fn lasting() -> String {
+    SHORT.replace("connections = 20", "duration = \"1s\"")
+}
+
 /// A lab with a server of its own.
 struct Team {
     lab: Lab,
@@ -175,8 +180,8 @@ fn six_runs_are_written_to_one_server_at_once() {
 #[ignore = "needs postgresql"]
 fn a_run_goes_on_while_its_server_is_killed_and_loses_nothing_when_that_comes_back() {
     let mut team = Team::new();
-    let experiment = team.lab.file("short.toml", SHORT);
-    let run = team.begin(&experiment, "8", "--store-wait 60s");
+    let experiment = team.lab.file("lasting.toml", &lasting());
+    let run = team.begin(&experiment, "6", "--store-wait 60s");
     wait_until("the server has a trial", || team.trials(&team.url) > 0);
     // Another machine sees it go on, and may not go on with it.
     team.tells(&["history"]).exits(0).prints(" running ");
@@ -189,7 +194,7 @@ fn a_run_goes_on_while_its_server_is_killed_and_loses_nothing_when_that_comes_ba
     let told = keeps_the_secret(run.ends());
     assert!(matches!(told.code, Some(0 | 4)), "{told:?}");
     told.says("the run goes on, and is kept in").says("is back, and has");
-    assert_eq!(team.trials(&team.url), 8);
+    assert_eq!(team.trials(&team.url), 6);
     team.tells(&["history"]).exits(0).prints(" complete ");
     team.tells_of(&team.own(), &["history"]).exits(0).prints_nothing();
 }
@@ -198,7 +203,7 @@ fn a_run_goes_on_while_its_server_is_killed_and_loses_nothing_when_that_comes_ba
 #[ignore = "needs postgresql"]
 fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
     let mut team = Team::new();
-    let experiment = team.lab.file("short.toml", SHORT);
+    let experiment = team.lab.file("lasting.toml", &lasting());
     let run = team.begin(&experiment, "3", "--store-wait 1s --no-live");
     wait_until("the server has a trial", || team.trials(&team.url) > 0);
     team.kill();
@@ -221,9 +226,31 @@ fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
 
 #[test]
 #[ignore = "needs postgresql"]
+fn a_server_that_stands_still_does_not_hold_a_run_up_for_longer_than_is_said() {
+    let team = Team::new();
+    let experiment = team.lab.file("lasting.toml", &lasting());
+    let run = team.begin(&experiment, "4", "--store-wait 1s");
+    wait_until("the server has a trial", || team.trials(&team.url) > 0);
+    let server = team.server.as_ref().expect("it runs").id();
+    let all = |signal: &str| {
+        let script = format!("kill -{signal} {server} $(cat /proc/{server}/task/{server}/children)");
+        team.lab.script(&script).exits(0);
+    };
+    all("STOP");
+    let told = keeps_the_secret(run.ends());
+    all("CONT");
+    told.exits(3).says("it has not answered for 1 s").says("is whole in").prints("How fast is it?");
+    let (own, id) = (team.own(), team.id(&team.own()));
+    // The server notices first that the run is claimed no more.
+    wait_until("it is pushed", || team.tells_of(&own, &["push", &id, "--to", &team.url]).code == Some(0));
+    assert_eq!(team.trials(&team.url), 4);
+}
+
+#[test]
+#[ignore = "needs postgresql"]
 fn a_killed_run_is_claimed_no_more_and_another_machine_goes_on_with_it() {
     let team = Team::new();
-    let experiment = team.lab.file("short.toml", SHORT);
+    let experiment = team.lab.file("lasting.toml", &lasting());
     let run = team.begin(&experiment, "4", "");
     wait_until("the server has a trial", || team.trials(&team.url) > 0);
     run.signal(Signal::SIGKILL);

@@ -1,6 +1,8 @@
 //! A run that is kept on a server. It is carried out in this machine's own file of runs, and handed on from there whenever a trial has ended: so a server that is away
 //! neither holds the run up nor loses any of it. At the end the server has all of it, and the file nothing more.
 
+mod courier;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,11 +10,13 @@ use std::time::{Duration, Instant};
 
 use plimsoll_model::report::RunStatus;
 use plimsoll_run::{Event, Observer};
-use plimsoll_store::{Claim, Place, Store, StoreError};
+use plimsoll_store::{Claim, Store, StoreError};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::{messages, state};
+
+use courier::{Courier, Load};
 
 /// How long a run waits for its server at the end where it is not said.
 const WAITS: Duration = Duration::from_secs(60);
@@ -29,6 +33,7 @@ pub(crate) struct Keeping {
 
 struct Team {
     store: Store,
+    courier: Courier,
     wait: Duration,
 }
 
@@ -36,13 +41,13 @@ impl Keeping {
     /// Opens the store that a run is to be kept in.
     pub(crate) fn open(args: &RunArgs) -> Result<Self, Failure> {
         let named = state::open(args.store.store.as_deref())?;
-        Ok(match named.place() {
-            Place::File(_) => Self { own: named, team: None },
-            Place::Server { .. } => {
-                let wait = args.store_wait.map_or(WAITS, |wait| wait.0);
-                Self { own: Store::open(&state::own_file()?)?, team: Some(Team { store: named, wait }) }
-            }
-        })
+        let Some(shared) = named.in_same_session() else { return Ok(Self { own: named, team: None }) };
+        let file = state::own_file()?;
+        let courier = Courier::between(Store::open(&file)?, shared).map_err(|error| {
+            Failure::could_not(format!("cannot start a thread for {}: {error}", named.place()))
+        })?;
+        let wait = args.store_wait.map_or(WAITS, |wait| wait.0);
+        Ok(Self { own: Store::open(&file)?, team: Some(Team { store: named, courier, wait }) })
     }
 
     /// Where the run is carried out.
@@ -78,8 +83,13 @@ impl Keeping {
     }
 
     /// Passes events on, and hands trials on as they end.
-    pub(crate) fn behind<'k>(&'k self, run: &'k str, observer: &'k mut dyn Observer) -> Handing<'k> {
-        Handing { keeping: self, run, observer, has_begun: false, is_behind: false }
+    pub(crate) fn behind<'k>(
+        &'k self,
+        run: &'k str,
+        interrupt: &'k AtomicBool,
+        observer: &'k mut dyn Observer,
+    ) -> Handing<'k> {
+        Handing { keeping: self, run, interrupt, observer, has_begun: false, is_behind: false }
     }
 
     /// Sees to it that the server has all of a run. Where it is away, it is waited for.
@@ -90,18 +100,16 @@ impl Keeping {
             return Ok(());
         }
         let was_interrupted = interrupt.load(Ordering::Acquire);
+        let ends = || !was_interrupted && interrupt.load(Ordering::Acquire);
         let began = Instant::now();
         let mut is_told = false;
         loop {
-            match self.own.copy_run(run, &team.store) {
-                Ok(_) => break,
-                Err(error) if error.is_away() && began.elapsed() < team.wait => {
+            match team.courier.carry(run, Load::Whole, team.wait, &ends) {
+                Ok(()) => break,
+                Err(error) if error.is_away() && began.elapsed() < team.wait && !ends() => {
                     if !std::mem::replace(&mut is_told, true) {
                         let wait = team.wait.as_secs_f64();
                         messages::say(format_args!("waiting for up to {wait:.0} s: {error}"));
-                    }
-                    if !was_interrupted && interrupt.load(Ordering::Acquire) {
-                        return Err(self.stays(run, team, &error));
                     }
                     thread::sleep(LOOKS);
                 }
@@ -128,6 +136,7 @@ impl Keeping {
 pub(crate) struct Handing<'k> {
     keeping: &'k Keeping,
     run: &'k str,
+    interrupt: &'k AtomicBool,
     observer: &'k mut dyn Observer,
     has_begun: bool,
     is_behind: bool,
@@ -136,12 +145,15 @@ pub(crate) struct Handing<'k> {
 impl Handing<'_> {
     /// Between two trials nothing is measured that it could disturb.
     fn hand_on(&mut self, trial: Option<u32>) {
-        let Keeping { own, team: Some(Team { store: team, .. }) } = self.keeping else { return };
-        let handed = match (trial, self.is_behind) {
-            (_, true) => own.copy_run(self.run, team).map(drop),
-            (Some(number), false) => own.copy_trial(self.run, number, team),
-            (None, false) => own.copy_begun(self.run, team),
+        let Keeping { own, team: Some(Team { store: team, courier, wait }) } = self.keeping else { return };
+        let load = match (trial, self.is_behind) {
+            (_, true) => Load::Whole,
+            (Some(number), false) => Load::Trial(number),
+            (None, false) => Load::Begun,
         };
+        // It was waited for once.
+        let wait = if courier.waits() { Duration::ZERO } else { *wait };
+        let handed = courier.carry(self.run, load, wait, &|| self.interrupt.load(Ordering::Acquire));
         let was_behind = std::mem::replace(&mut self.is_behind, handed.is_err());
         match handed {
             Ok(()) if was_behind => tracing::warn!("{} is back, and has the trials so far", team.place()),
