@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Store, StoreError, schema};
-use crate::database::{DatabaseError, values};
+use crate::database::{DatabaseError, Value, values};
 
 /// The outcome of one verdict, as it was when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,23 +121,52 @@ impl Store {
     /// What is said of all runs, by id. A run of which nothing is said is not in it.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// When the store cannot be read.
     pub fn labels(&self) -> Result<BTreeMap<String, Labels>, StoreError> {
+        self.labels_where("true", &[])
+    }
+
+    /// What is said of one run.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn labels_of(&self, run: &str) -> Result<Labels, StoreError> {
+        Ok(self.labels_where("run = ?1", values![run])?.remove(run).unwrap_or_default())
+    }
+
+    /// What is said of some runs, in as few questions as of one: a server may be far away.
+    pub(super) fn labels_among(&self, runs: &[String]) -> Result<BTreeMap<String, Labels>, StoreError> {
+        if runs.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let marks = vec!["?"; runs.len()].join(", ");
+        let ids: Vec<Value> = runs.iter().map(Value::from).collect();
+        self.labels_where(&format!("run in ({marks})"), &ids)
+    }
+
+    fn labels_where(
+        &self,
+        condition: &str,
+        values: &[Value],
+    ) -> Result<BTreeMap<String, Labels>, StoreError> {
         let mut all: BTreeMap<String, Labels> = BTreeMap::new();
         if !self.has_labels()? {
             return Ok(all);
         }
-        let pairs = |query| self.pairs(query, &[]).map_err(self.doing("read what is said of runs"));
-        for (run, tag) in pairs(schema::TAGS)? {
+        let said = |column: &str, table: &str| {
+            let query = format!("select run, {column} from {table} where {condition} order by run, {column}");
+            self.pairs(&query, values).map_err(self.doing("read what is said of runs"))
+        };
+        for (run, tag) in said("tag", "tags")? {
             all.entry(run).or_default().tags.push(tag);
         }
-        for (run, remark) in pairs(schema::REMARKS)? {
+        for (run, remark) in said("remark", "remarks")? {
             all.entry(run).or_default().remark = Some(remark);
         }
-        for baseline in self.baselines()? {
-            all.entry(baseline.run).or_default().baselines.push(baseline.name);
+        for (run, name) in said("name", "baselines")? {
+            all.entry(run).or_default().baselines.push(name);
         }
-        for (run, text) in pairs(schema::OUTCOMES)? {
+        for (run, text) in said("outcomes", "outcomes")? {
             let outcomes = self.read(&text, || format!("the outcomes of run {run}"))?;
             all.entry(run).or_default().outcomes = outcomes;
         }

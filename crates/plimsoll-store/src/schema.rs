@@ -190,10 +190,6 @@ pub(crate) const PUT_TAG: &str = "insert into tags values (?1, ?2) on conflict d
 
 pub(crate) const REMOVE_TAG: &str = "delete from tags where run = ?1 and tag = ?2";
 
-pub(crate) const TAGS: &str = "select run, tag from tags order by run, tag";
-
-pub(crate) const TAGS_OF: &str = "select tag from tags where run = ?1 order by tag";
-
 pub(crate) const TAG_COUNTS: &str = "select tag, count(*) from tags group by tag order by 2 desc, 1";
 
 pub(crate) const HAS_TAG: &str = "exists (select 1 from tags where run = runs.id and tag = ?)";
@@ -242,18 +238,8 @@ and cast(replace(settings, '\u0000', '\u0020') as json) #>> '{intervention,run}'
 pub(crate) const PUT_REMARK: &str =
     "insert into remarks values (?1, ?2) on conflict (run) do update set remark = ?2";
 
-pub(crate) const REMARKS: &str = "select run, remark from remarks";
-
-pub(crate) const REMARK_OF: &str = "select remark from remarks where run = ?1";
-
-pub(crate) const OUTCOMES_OF: &str = "select outcomes from outcomes where run = ?1";
-
-pub(crate) const BASELINES_OF: &str = "select name from baselines where run = ?1 order by name";
-
 pub(crate) const PUT_OUTCOMES: &str =
     "insert into outcomes values (?1, ?2) on conflict (run) do update set outcomes = ?2";
-
-pub(crate) const OUTCOMES: &str = "select run, outcomes from outcomes";
 
 pub(crate) const PUT_BASELINE: &str =
     "insert into baselines values (?1, ?2) on conflict (name) do update set run = ?2";

@@ -57,7 +57,13 @@ impl Store {
              order by started_unix_s desc, rowid desc limit ? offset ?"
         );
         let rows = self.database.query(&query, &values).map_err(self.doing("search the runs"))?;
-        rows.iter().map(|row| self.listed(row)).collect()
+        let mut found: Vec<Listed> = rows.iter().map(|row| self.listed(row)).collect::<Result<_, _>>()?;
+        let ids: Vec<String> = found.iter().map(|run| run.id.clone()).collect();
+        let mut labels = self.labels_among(&ids)?;
+        for run in &mut found {
+            run.labels = labels.remove(&run.id).unwrap_or_default();
+        }
+        Ok(found)
     }
 
     /// How many runs are meant.
@@ -109,30 +115,7 @@ impl Store {
         found.map_err(self.doing("look for interventions"))
     }
 
-    /// What is said of one run.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn labels_of(&self, run: &str) -> Result<Labels, StoreError> {
-        if !self.has_labels()? {
-            return Ok(Labels::default());
-        }
-        let doing = self.doing("read what is said of a run");
-        let all = |query| {
-            self.rows(query, values![run], |row| -> Result<String, DatabaseError> { Ok(row.get(0)?) })
-        };
-        let outcomes = self.one(schema::OUTCOMES_OF, run).map_err(&doing)?;
-        Ok(Labels {
-            tags: all(schema::TAGS_OF).map_err(&doing)?,
-            remark: self.one(schema::REMARK_OF, run).map_err(&doing)?,
-            baselines: all(schema::BASELINES_OF).map_err(&doing)?,
-            outcomes: outcomes
-                .map(|text| self.read(&text, || format!("the outcomes of run {run}")))
-                .transpose()?
-                .unwrap_or_default(),
-        })
-    }
-
+    /// A run of which is not known yet what is said.
     fn listed(&self, row: &Row) -> Result<Listed, StoreError> {
         type Read = (String, String, u64, f64, String);
         let read = || -> Result<Read, DatabaseError> {
@@ -145,7 +128,7 @@ impl Store {
             started_unix_s,
             elapsed_s,
             status: self.read(&format!("\"{status}\""), || format!("run {id}"))?,
-            labels: self.labels_of(&id)?,
+            labels: Labels::default(),
             id,
         })
     }
@@ -210,6 +193,9 @@ mod tests {
         let tagged = Search { tag: Some("night_ly".into()), ..Search::default() };
         assert_eq!(ids(store, &tagged), ["bbbb"]);
         assert_eq!(store.count(&tagged).unwrap(), 1);
+        let listed = store.search(&Search::default(), 0, 10).unwrap();
+        assert_eq!(listed[1].labels.tags, ["night_ly"]);
+        assert_eq!((listed[0].labels.tags.len(), listed[2].labels.outcomes.len()), (0, 1), "each has its own");
         assert_eq!(store.tags().unwrap(), [("night_ly".to_owned(), 1)]);
         assert_eq!(store.search(&Search::default(), 1, 1).unwrap()[0].id, "bbbb");
         assert_eq!(store.experiments().unwrap()[0].runs, 3);
