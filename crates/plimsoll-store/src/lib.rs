@@ -3,7 +3,7 @@
 //! A phase is written when it ends and a trial when it ends, each in a transaction of its own, so that a crash loses at most the
 //! phase that it happened in. The file is in WAL mode with `synchronous = FULL`: SQLite's guarantee is then that a committed
 //! transaction survives a crash of the program and of the machine (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
-//! A server has the same tables, and is asked by the same statements ([`database`]). What is measured goes into a file first, and from there to the server
+//! A server has the same tables, and is asked by the same statements (`database`). What is measured goes into a file first, and from there to the server
 //! ([`Store::copy_trial`]), so that a server that is away neither holds a run up nor loses any of it.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr)]

@@ -106,6 +106,25 @@ fn a_run_is_claimed_by_one_until_its_session_ends_however_that_ends() {
 
 #[test]
 #[ignore = "needs postgresql"]
+fn who_may_only_read_reads() {
+    let url = url();
+    let writer = Store::open_at(&place(&url)).unwrap();
+    writer.put_run(&entry("abc", 10)).unwrap();
+    let _claim = writer.claim("abc").unwrap();
+    said(
+        &url,
+        "create role reader login; grant usage on schema plimsoll to reader;
+        grant select on all tables in schema plimsoll to reader;",
+    );
+    let reader = Store::open_at_to_read(&place(&url.replace("plimsoll@", "reader@"))).unwrap();
+    assert_eq!(reader.run("abc").unwrap(), Some(entry("abc", 10)));
+    assert!(reader.is_going_on("abc"));
+    let error = reader.put_remark("abc", "mine").unwrap_err();
+    assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+}
+
+#[test]
+#[ignore = "needs postgresql"]
 fn how_far_a_run_is_is_seen_by_others_while_it_goes_on() {
     let url = url();
     let (writer, reader) =

@@ -94,6 +94,10 @@ impl Runs for Stored {
     }
 
     fn page_file(&self, store: &Store, run: &str) -> Option<String> {
+        // Another machine may have gone on with a run that is on a server since this one wrote its page.
+        if matches!(store.place(), Place::Server { .. }) {
+            return None;
+        }
         fs::read_to_string(state::page_path(store, run)).ok()
     }
 
