@@ -135,7 +135,7 @@ impl Store {
 }
 
 /// Whether a text may be the name of a file here, wherever it came from.
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.'".contains(letter);
     !text.is_empty() && !text.starts_with('.') && text.chars().all(fits)
 }

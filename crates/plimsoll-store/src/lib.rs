@@ -323,6 +323,15 @@ impl Store {
         let doing = self.doing("read the run");
         let text = |column| row.get::<String>(column).map_err(|error| doing(error.into()));
         let id = text(0)?;
+        if !files::is_name(&id) {
+            // Files here are named after it, and removed, whoever wrote it.
+            let why = "an id of letters and digits was expected".to_owned();
+            return Err(StoreError::Refused {
+                place: self.place.to_string(),
+                operation: "read the run",
+                why,
+            });
+        }
         let what = || format!("run {id}");
         Ok(RunEntry {
             experiment: text(1)?,

@@ -122,6 +122,13 @@ on_both! { fn a_run_is_found_by_the_start_of_its_id_and_as_the_latest(store) {
     assert!(store.runs(Some("other")).unwrap().is_empty());
 }}
 
+on_both! { fn a_run_whose_id_would_lead_out_of_a_folder_is_not_read(store) {
+    store.put_run(&entry("../../abc", 10)).unwrap();
+    let error = store.run("latest").unwrap_err();
+    assert!(error.to_string().contains("an id of letters and digits was expected"), "{error}");
+    assert!(store.runs(None).is_err());
+}}
+
 on_both! { fn phases_of_a_trial_that_never_ended_are_kept_until_it_is_carried_out_again(store) {
     store.put_run(&entry("abc", 10)).unwrap();
     store.put_phase("abc", &trial(1), 0, &phase("baseline", 0)).unwrap();
