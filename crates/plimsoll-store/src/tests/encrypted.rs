@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use super::server::{Cluster, cluster, place};
+use super::server::{Cluster, cluster, place, url};
 use super::*;
 
 /// Whether a session that this URL makes is encrypted, or why there is none.
@@ -34,6 +34,23 @@ fn a_session_is_as_encrypted_as_it_is_asked_for() {
     let words = format!("sslmode=require&sslrootcert={}", other.display());
     let other_signer = is_encrypted("localhost", &words).unwrap_err();
     assert!(other_signer.contains("invalid peer certificate"), "{other_signer}");
+}
+
+#[test]
+#[ignore = "needs postgresql"]
+fn a_password_is_proved_to_the_server_at_the_other_end_of_the_encryption() {
+    let own = postgres::Client::connect(&url(), postgres::NoTls);
+    own.unwrap().batch_execute("create role locked superuser login password 'open sesame'").unwrap();
+    let open = |password: &str, mode: &str| {
+        let port = cluster().port;
+        let locked = format!("postgres://locked:{password}@localhost:{port}/postgres?sslmode={mode}");
+        Store::open_at(&place(&locked)).map(drop).map_err(|error| error.to_string())
+    };
+    for mode in ["disable", "require"] {
+        assert_eq!(open("open%20sesame", mode), Ok(()));
+        let refused = open("closed", mode).unwrap_err();
+        assert!(refused.contains("password authentication failed for user \"locked\""), "{refused}");
+    }
 }
 
 #[test]

@@ -20,7 +20,8 @@ const NOBODY: u32 = 65534;
 const SERVE: &str = r#"
 PATH="$(ls -d /usr/lib/postgresql/*/bin | tail -n 1):$PATH"
 initdb --pgdata="$1/data" --username=plimsoll --auth=trust --encoding=UTF8 --no-locale --no-sync >"$1/log" 2>&1
-postgres -D "$1/data" -c listen_addresses=127.0.0.1 -p "$2" -c unix_socket_directories="$1" -c fsync=off -c max_connections=50 \
+{ echo "host all locked all scram-sha-256"; cat "$1/data/pg_hba.conf"; } >"$1/hba.conf"
+postgres -D "$1/data" -c hba_file="$1/hba.conf" -c listen_addresses=127.0.0.1 -p "$2" -c unix_socket_directories="$1" -c fsync=off -c max_connections=50 \
     -c ssl=on -c ssl_cert_file="$1/certificate.pem" -c ssl_key_file="$1/key.pem" >>"$1/log" 2>&1 </dev/null &
 read -r nothing
 kill -QUIT $!
@@ -30,7 +31,7 @@ rm -rf "$1"
 
 /// What is known of the server.
 pub(super) struct Cluster {
-    /// Where it has its socket, and its certificate for `localhost`: `certificate.pem`.
+    /// Where it has its socket, and its certificate for `localhost`: `certificate.pem`. It asks the role `locked` for a password.
     pub(super) folder: PathBuf,
     pub(super) port: u16,
     _held: ChildStdin,
