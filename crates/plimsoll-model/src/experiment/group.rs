@@ -6,8 +6,10 @@
 use super::problem::{Checked, Part, in_range, problem};
 use super::{Experiment, Host};
 
-/// The most hosts of a group.
+/// The most hosts of a group that this machine is made into.
 const MOST: u32 = 200;
+/// The most of a group of machines that are there already.
+const MOST_REACHED: u32 = 1000;
 
 /// The name of a member of a group, from 1.
 fn member(group: &str, number: u32) -> String {
@@ -67,7 +69,8 @@ pub(super) fn check(experiment: &Experiment) -> Checked {
     for (name, host) in &experiment.hosts {
         let Some(count) = host.count else { continue };
         let here = || path!["hosts", name, "count"];
-        in_range(u64::from(count), 1, u64::from(MOST), here())?;
+        let most = if host.reach.is_some() { MOST_REACHED } else { MOST };
+        in_range(u64::from(count), 1, u64::from(most), here())?;
         if let Some(taken) =
             (2..=count).map(|number| member(name, number)).find(|it| experiment.hosts.contains_key(it))
         {

@@ -32,6 +32,7 @@ mod limits;
 mod links;
 mod live;
 mod mail;
+mod many_agents;
 mod messaging;
 mod models;
 mod offered;

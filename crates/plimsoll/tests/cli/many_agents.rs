@@ -1,0 +1,66 @@
+//! What many agents cost their controller. What a real one said stands in for the others, since this machine is not so many.
+
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, io, thread};
+
+use serde_json::Value;
+
+use crate::lab::Lab;
+
+/// How many agents are stood in for.
+const AGENTS: usize = 40;
+
+/// So many generators, each reached by this command, and a server.
+fn group(count: usize, program: &Path, reached_by: &[&str]) -> String {
+    format!(
+        "question = \"What do many agents cost?\"\n[hosts.bots]\ncount = {count}\nreach = {{ command = {reached_by:?} }}\n\
+         [hosts.server]\nreach = {{ command = [\"{}\", \"agent\"] }}\n\
+         [services.site]\non = \"server\"\nweb = {{ model = \"event_loop\" }}\n\
+         [loads.attack]\nfrom = \"bots\"\nto = \"site\"\nhttp = {{ open = {{ rate = 40 }}, duration = \"1s\" }}\n\
+         [[phases]]\nname = \"all\"\nmeasure = \"attack\"\n[run]\nmax_trials = 1\n",
+        program.display()
+    )
+}
+
+/// The rate of a run, and that of each generator.
+fn rates(report: &Value) -> (f64, Vec<f64>) {
+    let phase = &report["trials"][0]["phases"][0];
+    let rate = |of: &Value| of["requests_per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {report}"));
+    (rate(phase), phase["generators"].as_array().into_iter().flatten().map(rate).collect())
+}
+
+#[test]
+fn many_agents_drive_as_one_and_their_controller_stays_small() {
+    let lab = Lab::of_ordinary_user();
+    let stand_in = Path::new(env!("CARGO_BIN_EXE_plimsoll")).with_file_name("examples/recorded_agent");
+    let copy = lab.path("recorded_agent");
+    // Nobody may not enter the folder where it was built.
+    fs::copy(stand_in, &copy).expect("cargo builds the examples of a package with its tests");
+    let (stand_in, recording) = (copy.display().to_string(), lab.path("recording").display().to_string());
+    let program = lab.program().display().to_string();
+    let record = group(1, lab.program(), &[&stand_in, "record", &recording, &program, "agent"]);
+    let record = lab.file("record.toml", &record);
+    let of_one = rates(&lab.plimsoll_until_decided(&["run", &record, "--yes", "--format", "json"]).json()).0;
+    let many = lab.file("many.toml", &group(AGENTS, lab.program(), &[&stand_in, "replay", &recording]));
+    let mut run = lab.start(&["run", &many, "--yes", "--format", "json"]);
+    // It would wait for somebody to read what it tells.
+    let stdout = run.stdout();
+    let told = thread::spawn(move || io::read_to_string(stdout));
+    let (mut peak_kib, status) = (0, format!("/proc/{}/status", run.id()));
+    while !run.has_ended() {
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        let peak = told
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
+        peak_kib = peak_kib.max(peak.unwrap_or(0u64));
+        thread::sleep(Duration::from_millis(20));
+    }
+    let told = told.join().expect("it only reads").expect("it speaks UTF-8");
+    let report: Value =
+        serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {:?}", run.ends()));
+    let (rate, of_each) = rates(&report);
+    assert_eq!(of_each.len(), AGENTS, "{report}");
+    assert!((rate / of_one / AGENTS as f64 - 1.0).abs() < 0.2, "{rate}/s of {AGENTS} times {of_one}/s");
+    assert!((1..200 << 10).contains(&peak_kib), "the controller took {peak_kib} KiB");
+}
