@@ -34,6 +34,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("/usr/sbin/sshd", "openssh-server"),
     ("/usr/bin/ssh", "openssh-client"),
     ("/usr/bin/strip", "binutils"),
+    ("/usr/bin/kubectl", "kubernetes-client"),
     ("/usr/sbin/slurmctld", "slurmctld"),
     ("/usr/sbin/slurmd", "slurmd"),
     ("/usr/bin/srun", "slurm-client"),

@@ -1,24 +1,28 @@
-//! What tests read exported files back with, and Debian has no package of.
+//! What tests read exported files back with, and check manifests for Kubernetes with, and Debian has no packages of.
 
 use std::path::Path;
 
 use crate::shell;
 
 /// From PyPI.
-const PACKAGE: &str = "duckdb==2.0.0";
+const PACKAGES: [&str; 2] = ["duckdb==2.0.0", "kubernetes-validate==1.37.0"];
+/// The folder of the last of them.
+const LAST: &str = "kubernetes_validate";
 
-/// Installs it where the test looks for it (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
+/// Installs them where the tests look for them (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
 pub(crate) fn fetch(target: &Path) -> Result<(), String> {
     let folder = target.join("tmp/python");
-    if folder.exists() {
+    if folder.join(LAST).exists() {
         return Ok(());
     }
     // What is unpacked gets its name when it is whole.
     let part = target.join("tmp/python.part");
     let into = part.display().to_string();
-    shell::run(
-        "/usr/bin/python3",
-        &["-m", "pip", "install", "--quiet", "--upgrade", "--target", &into, PACKAGE],
-    )?;
-    std::fs::rename(&part, &folder).map_err(|error| format!("{into}: {error}"))
+    let install = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", &into];
+    shell::run("/usr/bin/python3", &[&install[..], &PACKAGES].concat())?;
+    let failed = |error| format!("{into}: {error}");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    std::fs::rename(&part, &folder).map_err(failed)
 }

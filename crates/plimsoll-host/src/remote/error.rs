@@ -96,14 +96,18 @@ pub enum Why {
         theirs: String,
     },
     /// The queue hands no machine out.
-    #[error("Slurm hands out no machine for it{}", said(words))]
+    #[error("{queue} hands out no machine for it{}", said(words))]
     NoMachine {
+        /// Whose queue it is.
+        queue: &'static str,
         /// The last that its command said.
         words: String,
     },
     /// The queue has not handed a machine out in time.
-    #[error("Slurm handed out no machine for it within {seconds} s{}", said(words))]
+    #[error("{queue} handed out no machine for it within {seconds} s{}", said(words))]
     NotStarted {
+        /// Whose queue it is.
+        queue: &'static str,
         /// How long it was waited for.
         seconds: f64,
         /// The last that its command said.
@@ -111,10 +115,12 @@ pub enum Why {
     },
     /// The queue has taken its machine back, or the machine is down.
     #[error(
-        "Slurm has taken its machine back (job {job}), and a run does not go on with another{}",
+        "{queue} has taken its machine back (job {job}), and a run does not go on with another{}",
         said(words)
     )]
     TakenBack {
+        /// Whose queue it is.
+        queue: &'static str,
         /// The job.
         job: String,
         /// The last that its command said.
@@ -163,8 +169,13 @@ impl RemoteError {
                 "one of its own addresses in `hosts.{host}.address`; or `--allow-target {address}` where that leads to the machine (address translation)"
             )
             .into(),
+            Why::NotStarted { queue: "Kubernetes", .. } => format!("more time in `hosts.{host}.reach.kubernetes.start_within`, or less to ask for; `kubectl describe pod` tells why").into(),
             Why::NotStarted { .. } => format!("more time in `hosts.{host}.reach.slurm.start_within`, or less to ask for; `squeue --start` tells when").into(),
-            Why::NoMachine { words } if words.contains("no program salloc") => {
+            Why::NoMachine { words, .. } if words.contains("no program kubectl") => {
+                "the program kubectl (Debian: `apt-get install kubernetes-client`), with a configuration for the cluster".into()
+            }
+            Why::NoMachine { queue: "Kubernetes", .. } => format!("`hosts.{host}.reach.kubernetes` is what is asked for; `kubectl auth can-i create pods` tells whether you may").into(),
+            Why::NoMachine { words, .. } if words.contains("no program salloc") => {
                 "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted".into()
             }
             Why::NoMachine { .. } => format!("`sinfo` tells what there is; `hosts.{host}.reach.slurm` what is asked for").into(),

@@ -12,10 +12,12 @@
 //! one that the user named.
 
 mod address;
+mod allocation;
 mod bring;
 mod clock;
 mod command;
 mod error;
+mod kubernetes;
 mod opening;
 mod running;
 mod session;
@@ -39,8 +41,8 @@ pub use session::{FromAgent, ToAgent};
 
 use crate::clock::raw_ns;
 use address::Network;
+use allocation::Allocations;
 use session::Session;
-use slurm::Allocations;
 
 /// The time here that offsets are told against: CLOCK_MONOTONIC_RAW, in nanoseconds.
 #[must_use]

@@ -14,7 +14,7 @@ use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL, ToAgent};
 use super::bring::{self, Program};
 use super::error::Why;
 use super::running::{Running, start};
-use super::{Means, RemoteHost, command, slurm, ssh};
+use super::{Means, RemoteHost, command, kubernetes, slurm, ssh};
 
 /// How long nothing may happen until an agent has answered.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,8 +48,13 @@ pub(super) fn open(host: &RemoteHost, means: &Means, interrupt: &AtomicBool) -> 
             (ssh::command(destination, program, host.lost_after), true)
         }
         Reach::Slurm(asked) => {
-            let job = means.allocations.job(&host.name, asked, interrupt)?;
+            let job = means.allocations.job(&host.name, || slurm::request(asked), interrupt)?;
             (slurm::command(&job, program), true)
+        }
+        Reach::Kubernetes(asked) => {
+            let request = || kubernetes::request(asked, &host.name);
+            let pod = means.allocations.job(&host.name, request, interrupt)?;
+            (kubernetes::command(&pod, asked, program), true)
         }
         Reach::Command(words) => (command::command(words), false),
     };

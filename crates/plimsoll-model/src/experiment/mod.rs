@@ -42,7 +42,7 @@ pub use claim::*;
 pub use cpus::Cpus;
 pub use expect::Expectation;
 pub use hook::{Hook, HookMoment, PhaseHook};
-pub use host::{Address, Allow, GuestClock, HostKind, Own, Reach, Slurm};
+pub use host::{Address, Allow, GuestClock, HostKind, Kubernetes, Own, Reach, Slurm};
 pub use limit::Search;
 pub use link::{AskedOfNetem, GrantedByNetem, Link, LinkShaper, Offloads, Way};
 pub use load::bulk::{Direction, SendBy};

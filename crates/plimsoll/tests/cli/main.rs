@@ -4,6 +4,7 @@
 //! starts the tests, or, where the story is about an ordinary user and the tests run as root, as nobody.
 
 mod experiments;
+mod kubernetes;
 mod lab;
 mod machine;
 

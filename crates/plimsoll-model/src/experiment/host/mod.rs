@@ -13,7 +13,7 @@ use super::problem::Checked;
 use super::{Experiment, Host};
 use crate::effect::Effect;
 
-pub use reach::{Address, Allow, Reach, Slurm};
+pub use reach::{Address, Allow, Kubernetes, Reach, Slurm};
 pub(super) use remote::refuse_settings_of_remote;
 pub use vm::GuestClock;
 

@@ -2,6 +2,7 @@
 //! agent's frames.
 
 mod command;
+mod kubernetes;
 mod slurm;
 mod ssh;
 
@@ -11,6 +12,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use kubernetes::Kubernetes;
 pub use slurm::Slurm;
 pub use ssh::Destinations;
 
@@ -25,6 +27,9 @@ pub enum Reach {
     /// By Slurm, which hands a machine out (`salloc`, for as long as the run goes on) and starts the agent on it (`srun`): `{}`, or
     /// `{ partition = "main", constraint = "ib" }`. With `count`, so many machines. The agent is brought along as by ssh.
     Slurm(Box<Slurm>),
+    /// By Kubernetes, in a pod that is there for as long as the run goes on (`kubectl create`), and in which the agent is started (`kubectl exec`):
+    /// `{ image = "debian:12" }`. With `count`, so many pods. The agent is brought along as by ssh.
+    Kubernetes(Box<Kubernetes>),
     /// By a program and its arguments, which are not given to a shell: `["docker", "exec", "-i", "box", "plimsoll", "agent"]`. Its standard input
     /// and output are those of `plimsoll agent`.
     Command(Vec<String>),
@@ -37,6 +42,7 @@ impl Reach {
         match self {
             Self::Ssh(destinations) => ssh::describe(destinations),
             Self::Slurm(slurm) => format!("reached by {}", slurm.describe()),
+            Self::Kubernetes(pod) => format!("reached by {}", pod.describe()),
             Self::Command(command) => command::describe(command),
         }
     }
@@ -46,6 +52,7 @@ impl Reach {
         match self {
             Self::Ssh(destinations) => ssh::objection(destinations),
             Self::Slurm(slurm) => slurm.objection(),
+            Self::Kubernetes(pod) => pod.objection(),
             Self::Command(command) => command::objection(command),
         }
     }
@@ -54,7 +61,7 @@ impl Reach {
     pub(in crate::experiment) fn of_member(&self, number: u32) -> Self {
         match self {
             Self::Ssh(destinations) => Self::Ssh(destinations.of_member(number)),
-            Self::Slurm(_) | Self::Command(_) => self.clone(),
+            Self::Slurm(_) | Self::Kubernetes(_) | Self::Command(_) => self.clone(),
         }
     }
 
@@ -62,7 +69,7 @@ impl Reach {
     pub(super) fn machines(&self) -> usize {
         match self {
             Self::Ssh(destinations) => destinations.all().len(),
-            Self::Slurm(_) | Self::Command(_) => 1,
+            Self::Slurm(_) | Self::Kubernetes(_) | Self::Command(_) => 1,
         }
     }
 

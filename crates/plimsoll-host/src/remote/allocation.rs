@@ -1,0 +1,194 @@
+//! What a queue has handed out for a run: a machine of Slurm's, or a pod of Kubernetes'. A shell of a few lines asks for it and gives it back; this is
+//! what stays of that shell here.
+//!
+//! **One machine for the whole run.** What is compared is measured on the same machine: a run does not go on with another one where the queue took the
+//! first back.
+//!
+//! **Nothing is left in the queue.** The shell holds a pipe whose other end only the controller has. When the controller is gone, by whatever signal, the
+//! shell hears its end and gives the machine back, or takes its request out of the queue.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{ChildStdin, ChildStdout, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use plimsoll_model::units::Span;
+
+use super::error::Why;
+use super::running::{Running, start};
+
+/// How often it is looked whether the machine is still wanted.
+const LOOK: Duration = Duration::from_millis(50);
+/// A machine that is not there after so long is told to be waited for.
+const WAITS: Duration = Duration::from_secs(3);
+/// How long a queue may take to take a machine back.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What is asked of a queue.
+pub(super) struct Request {
+    /// Whose queue it is.
+    pub(super) queue: &'static str,
+    /// The shell that asks. It says one line when it has been given a machine: the name of the job, and what else a reader may know of it. It ends at
+    /// the end of its standard input, having given the machine back, or when that was taken back.
+    pub(super) shell: Command,
+    /// How long the machine may be waited for.
+    pub(super) start_within: Option<Span>,
+    /// The command that removes a job by hand, but for its name.
+    pub(super) removed_by: &'static str,
+}
+
+/// The machines that queues have handed out for a run, by the host that each is. Dropping it gives them back.
+#[derive(Debug, Default)]
+pub(super) struct Allocations(Mutex<BTreeMap<String, Arc<Allocation>>>);
+
+impl Allocations {
+    /// The job of a host; it is asked for where there is none yet.
+    pub(super) fn job(
+        &self,
+        host: &str,
+        request: impl FnOnce() -> Request,
+        interrupt: &AtomicBool,
+    ) -> Result<String, Why> {
+        let known = self.lock().get(host).cloned();
+        if let Some(allocation) = known {
+            return match allocation.is_over() {
+                false => Ok(allocation.job.clone()),
+                true => Err(Why::TakenBack {
+                    queue: allocation.queue,
+                    job: allocation.job.clone(),
+                    words: allocation.last_words(),
+                }),
+            };
+        }
+        let allocation = Arc::new(Allocation::get(host, request(), interrupt)?);
+        let job = allocation.job.clone();
+        self.lock().insert(host.to_owned(), allocation);
+        Ok(job)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Allocation>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Allocations {
+    fn drop(&mut self) {
+        // All are told before the first is waited for, so that they end side by side.
+        let all = std::mem::take(&mut *self.lock());
+        all.values().for_each(|allocation| allocation.tell_to_end());
+    }
+}
+
+/// A machine that a queue has handed out, until this is dropped.
+#[derive(Debug)]
+struct Allocation {
+    job: String,
+    queue: &'static str,
+    removed_by: &'static str,
+    /// Closed when the shell has lost it.
+    said: Mutex<Receiver<String>>,
+    holder: Mutex<Running>,
+    to: Mutex<Option<ChildStdin>>,
+}
+
+impl Allocation {
+    fn get(host: &str, request: Request, interrupt: &AtomicBool) -> Result<Self, Why> {
+        let Request { queue, shell, start_within, removed_by } = request;
+        let (holder, to, from) = start(shell)?;
+        let mut allocation = Self {
+            job: String::new(),
+            queue,
+            removed_by,
+            said: Mutex::new(listen(from)?),
+            holder: Mutex::new(holder),
+            to: Mutex::new(Some(to)),
+        };
+        let began = Instant::now();
+        let mut told = false;
+        let given = loop {
+            let said = allocation.said.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK);
+            match said {
+                Ok(given) => break given,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Why::NoMachine { queue, words: allocation.last_words() });
+                }
+                Err(RecvTimeoutError::Timeout) if interrupt.load(Ordering::Acquire) => {
+                    return Err(Why::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(within) = start_within.filter(|within| began.elapsed() >= within.0) {
+                return Err(Why::NotStarted {
+                    queue,
+                    seconds: within.0.as_secs_f64(),
+                    words: allocation.words(),
+                });
+            }
+            if !told && began.elapsed() >= WAITS {
+                told = true;
+                tracing::info!("{host} waits for {queue}: {}", allocation.words());
+            }
+        };
+        let (job, machine) = given.split_once(' ').unwrap_or((&given, ""));
+        tracing::debug!(
+            "{host} is {machine}, job {job} of {queue}, after {:.1} s",
+            began.elapsed().as_secs_f64()
+        );
+        allocation.job = job.to_owned();
+        Ok(allocation)
+    }
+
+    fn is_over(&self) -> bool {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(said.try_recv(), Err(TryRecvError::Disconnected))
+    }
+
+    /// The last that the shell said, when it is gone.
+    fn last_words(&self) -> String {
+        self.tell_to_end();
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner).wait(GRACE);
+        self.words()
+    }
+
+    /// The last that the shell said.
+    fn words(&self) -> String {
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner).words()
+    }
+
+    fn tell_to_end(&self) {
+        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        self.tell_to_end();
+        let holder = self.holder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if holder.wait(GRACE).is_none() {
+            let Self { queue, removed_by, job, .. } = self;
+            tracing::warn!(
+                "{queue} did not take a machine back within {} s; see to it with: {removed_by} {job}",
+                GRACE.as_secs()
+            );
+        }
+        holder.kill();
+    }
+}
+
+/// The lines that are said, until the last who could say something is gone.
+fn listen(from: ChildStdout) -> Result<Receiver<String>, Why> {
+    let (tell, said) = mpsc::channel();
+    let lines = move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            // Nobody may want it any more.
+            tell.send(line).ok();
+        }
+    };
+    let started = thread::Builder::new().name("queue".into()).spawn(lines);
+    started.map_err(|source| Why::Here { what: "starting a thread that listens to the queue", source })?;
+    Ok(said)
+}

@@ -1,0 +1,171 @@
+//! Pods that Kubernetes runs, as far as kubectl(1) can tell: the real kubectl, and a server of as much of the API as it needs.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::Signal;
+
+use crate::lab::{Lab, wait_until};
+
+/// A web server and a client, each in a pod.
+const PAIR: &str = r#"
+question = "Does a server in a pod answer?"
+[hosts.client]
+reach = { kubernetes = { image = "tools:1", node_selector = { disk = "ssd" }, resources = { cpu = "1" } } }
+allow = ["root"]
+lost_after = "3s"
+[hosts.server]
+reach = { kubernetes = { image = "tools:1", namespace = "servers", privileged = true } }
+allow = ["root"]
+lost_after = "3s"
+[services.site]
+on = "server"
+web = {}
+[loads.users]
+from = "client"
+to = "site"
+http = { connections = 200 }
+[[phases]]
+name = "all"
+measure = "users"
+slices = 4
+[[claims]]
+limit = { metric = "error_share", below = "1 %" }
+[run]
+min_trials = 2
+max_trials = 2
+"#;
+
+/// A cluster, until this is dropped.
+struct Cluster {
+    folder: tempfile::TempDir,
+    api: Child,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the cluster");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/kube_api.py");
+        let mut api = Command::new("/usr/bin/python3");
+        let mut api = api
+            .args([Path::new(script), folder.path()])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 starts");
+        let mut port = String::new();
+        BufReader::new(api.stdout.take().expect("a pipe")).read_line(&mut port).expect("it tells its port");
+        let config = format!(
+            "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{}'}}}}]\n\
+             users: [{{name: u, user: {{}}}}]\ncontexts: [{{name: c, context: {{cluster: c, user: u, namespace: lab}}}}]\n\
+             current-context: c\n",
+            port.trim()
+        );
+        fs::write(folder.path().join("config"), config).expect("allowed");
+        Self { folder, api }
+    }
+
+    /// The program, with this cluster in kubectl's configuration.
+    fn lab(&self) -> Lab {
+        let program = self.folder.path().join("plimsoll");
+        // Names of functions are most of what a program for tests is, and no part of these stories.
+        let strip =
+            Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_plimsoll")).status();
+        assert!(strip.expect("strip starts").success());
+        let config = format!("KUBECONFIG={}", self.folder.path().join("config").display());
+        Lab::of_root().by(&["env".to_owned(), config], &program)
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+
+    /// The pods that are there.
+    fn pods(&self) -> usize {
+        self.file("pods").lines().count()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.api.kill().ok();
+        self.api.wait().ok();
+    }
+}
+
+/// Checks manifests against Kubernetes' published schemas, in which nothing else may stand.
+fn is_valid(manifest: &Path) {
+    let output = Command::new("/usr/bin/python3")
+        .args(["-m", "kubernetes_validate", "--strict"])
+        .arg(manifest)
+        .env("PYTHONPATH", concat!(env!("CARGO_TARGET_TMPDIR"), "/python"))
+        .output()
+        .expect("python3 starts");
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+#[ignore = "needs root, kubectl and packages of python; cargo xtask test has them"]
+fn pods_are_made_for_the_whole_run_and_removed_however_it_ends() {
+    let cluster = Cluster::new();
+    let lab = cluster.lab();
+    let experiment = lab.file("pair.toml", PAIR);
+    lab.plimsoll(&["describe", &experiment]).exits(0).prints("reached by Kubernetes (image tools:1");
+    let report =
+        lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]).exits(0).json();
+    assert_eq!(report["trials"].as_array().map(Vec::len), Some(2));
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("reached by Kubernetes") && notes.contains("brought along"), "{notes}");
+    // Both trials were in the same two pods, one in the namespace of the configuration.
+    let requests = cluster.file("requests");
+    let changes: Vec<&str> = requests.lines().skip(1).collect();
+    let of = |what: &str| changes.iter().filter(|line| line.starts_with(what)).count();
+    let runs = of("create servers/");
+    assert_eq!(
+        (of("create lab/"), of("delete lab/"), of("delete servers/")),
+        (runs, runs, runs),
+        "{requests}"
+    );
+    assert_eq!(runs, changes.len() / 4, "{requests}");
+    assert_eq!(cluster.pods(), 0);
+    let pods = fs::read_dir(cluster.folder.path()).expect("it is there").flatten();
+    let pods: Vec<_> = pods.filter(|file| file.file_name().to_string_lossy().starts_with("pod-")).collect();
+    assert!(pods.len() >= 2);
+    pods.iter().for_each(|file| is_valid(&file.path()));
+    // Whatever ends the run removes its pods.
+    let endless = lab.file("endless.toml", &PAIR.replace("_trials = 2", "_trials = 500"));
+    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+        let run = lab.start(&["run", &endless, "--yes"]);
+        wait_until("its pods are there", || cluster.pods() == 2);
+        run.signal(signal);
+        let code = run.ends().code;
+        assert_eq!(code, (signal == Signal::SIGINT).then_some(130));
+        wait_until("no pod is left", || cluster.pods() == 0);
+    }
+}
+
+#[test]
+#[ignore = "needs root and kubectl; cargo xtask test has both"]
+fn what_kubernetes_does_not_do_is_told_in_its_words() {
+    let cluster = Cluster::new();
+    let lab = cluster.lab();
+    let run = |text: &str| lab.plimsoll(&["run", &lab.file("pair.toml", text), "--yes"]).exits(3);
+    run(&PAIR.replace("\"servers\"", "\"forbidden\""))
+        .says("host server: Kubernetes hands out no machine for it")
+        .says("cannot create resource \"pods\"")
+        .says("kubectl auth can-i create pods");
+    run(&PAIR.replace("tools:1\", namespace", "missing:1\", start_within = \"2s\", namespace"))
+        .says("host server: Kubernetes handed out no machine for it within 2 s")
+        .says("image missing:1 cannot be pulled")
+        .says("hosts.server.reach.kubernetes.start_within");
+    assert_eq!(cluster.pods(), 0);
+    let odd = lab.file("odd.toml", &PAIR.replace("tools:1\", node", "--overrides\", node"));
+    lab.plimsoll(&["check", &odd]).exits(2).says("is no image");
+}
+
+#[test]
+#[ignore = "needs packages of python; cargo xtask test has them"]
+fn the_manifest_that_comes_with_it_is_one() {
+    is_valid(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kubernetes/runner.yaml")));
+}
