@@ -43,6 +43,15 @@ impl Store {
         Some(Self { place: self.place.clone(), database: Database::Server(Arc::clone(server)) })
     }
 
+    /// How many answers of a server have come until now, also while another thread waits for one in the same session; 0 where runs are in a file.
+    #[must_use]
+    pub fn answers(&self) -> u64 {
+        match &self.database {
+            Database::Server(server) => server.answers(),
+            Database::File(_) => 0,
+        }
+    }
+
     fn on_server(place: &Place, address: &Address, prepare: Prepare) -> Result<Self, StoreError> {
         let server = Server::at(address.clone(), prepare);
         server.reach().map_err(|error| of_server(place, "open the runs", error))?;

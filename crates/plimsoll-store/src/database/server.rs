@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use postgres::types::ToSql;
@@ -36,6 +37,7 @@ pub(crate) struct Server {
     address: Address,
     prepare: Prepare,
     state: Mutex<State>,
+    answers: AtomicU64,
 }
 
 #[derive(Default)]
@@ -60,12 +62,17 @@ impl fmt::Debug for Server {
 impl Server {
     /// Nothing is asked of the server yet.
     pub(crate) fn at(address: Address, prepare: Prepare) -> Self {
-        Self { address, prepare, state: Mutex::default() }
+        Self { address, prepare, state: Mutex::default(), answers: AtomicU64::new(0) }
     }
 
     /// The same database for another session.
     pub(crate) fn another_session(&self) -> Self {
         Self::at(self.address.clone(), self.prepare)
+    }
+
+    /// How many answers have come until now. It can be asked while another thread waits for one.
+    pub(crate) fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
     }
 
     /// Makes a session where there is none.
@@ -142,13 +149,15 @@ impl Server {
         if !is_old {
             self.connect(&mut state)?;
         }
-        match state.work(&mut work) {
+        let done = match state.work(&mut work) {
             Err(ServerError::Away(_)) if is_old && !state.in_transaction => {
                 self.connect(&mut state)?;
                 state.work(&mut work)
             }
             done => done,
-        }
+        };
+        self.answers.fetch_add(u64::from(done.is_ok()), Ordering::Relaxed);
+        done
     }
 
     fn connect(&self, state: &mut State) -> Result<(), ServerError> {

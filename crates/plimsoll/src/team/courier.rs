@@ -28,15 +28,15 @@ pub(super) struct Courier {
     loads: Sender<(String, Load)>,
     answers: Receiver<Answer>,
     is_under_way: Cell<bool>,
-    place: String,
+    /// The server, to see whether it answers.
+    watched: Store,
 }
 
 impl Courier {
-    /// One that has both stores for itself.
-    pub(super) fn between(own: Store, team: Store) -> io::Result<Self> {
+    /// One that has both stores for itself. `watched` is the server in the same session as `team`.
+    pub(super) fn between(own: Store, team: Store, watched: Store) -> io::Result<Self> {
         let (loads, orders) = mpsc::channel::<(String, Load)>();
         let (answer, answers) = mpsc::channel();
-        let place = team.place().to_string();
         let carry = move || {
             for (run, load) in orders {
                 let carried = match load {
@@ -50,35 +50,40 @@ impl Courier {
             }
         };
         thread::Builder::new().name("courier".into()).spawn(carry)?;
-        Ok(Self { loads, answers, is_under_way: Cell::new(false), place })
+        Ok(Self { loads, answers, is_under_way: Cell::new(false), watched })
     }
 
-    /// Whether the server has not answered to the last that went to it.
-    pub(super) fn waits(&self) -> bool {
-        self.is_under_way.get()
-    }
-
-    /// Carries something to the server, unless that does not answer in time, or the user wants an end.
-    pub(super) fn carry(&self, run: &str, load: Load, within: Duration, ends: &dyn Fn() -> bool) -> Answer {
-        let deadline = Instant::now() + within;
+    /// Carries something to the server, unless that does not answer in time, or the user wants an end. What is large takes many answers, and as long as it
+    /// takes. If the server has not answered to the last yet, that is waited for first, for as long as `last` says.
+    pub(super) fn carry(
+        &self,
+        run: &str,
+        load: Load,
+        [last, within]: [Duration; 2],
+        ends: &dyn Fn() -> bool,
+    ) -> Answer {
         if self.is_under_way.get() {
-            // What became of the last one is seen by the next.
-            self.answer(deadline, within, ends)?.ok();
+            // What became of it is seen by this one.
+            self.answer(last, ends)?.ok();
         }
         let gone = self.loads.send((run.to_owned(), load)).is_err();
         self.is_under_way.set(!gone);
-        self.answer(deadline, within, ends)?
+        self.answer(within, ends)?
     }
 
-    fn answer(
-        &self,
-        deadline: Instant,
-        within: Duration,
-        ends: &dyn Fn() -> bool,
-    ) -> Result<Answer, StoreError> {
-        let silent =
-            |why: String| StoreError::Away { place: self.place.clone(), operation: "store the run", why };
+    fn answer(&self, within: Duration, ends: &dyn Fn() -> bool) -> Result<Answer, StoreError> {
+        let silent = |why: String| StoreError::Away {
+            place: self.watched.place().to_string(),
+            operation: "store the run",
+            why,
+        };
+        let mut answers = self.watched.answers();
+        let mut deadline = Instant::now() + within;
         loop {
+            let now = self.watched.answers();
+            if std::mem::replace(&mut answers, now) != now {
+                deadline = Instant::now() + within;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             match self.answers.recv_timeout(left.min(LOOKS)) {
                 Ok(answer) => {

@@ -41,9 +41,11 @@ impl Keeping {
     /// Opens the store that a run is to be kept in.
     pub(crate) fn open(args: &RunArgs) -> Result<Self, Failure> {
         let named = state::open(args.store.store.as_deref())?;
-        let Some(shared) = named.in_same_session() else { return Ok(Self { own: named, team: None }) };
+        let (Some(shared), Some(watched)) = (named.in_same_session(), named.in_same_session()) else {
+            return Ok(Self { own: named, team: None });
+        };
         let file = state::own_file()?;
-        let courier = Courier::between(Store::open(&file)?, shared).map_err(|error| {
+        let courier = Courier::between(Store::open(&file)?, shared, watched).map_err(|error| {
             Failure::could_not(format!("cannot start a thread for {}: {error}", named.place()))
         })?;
         let wait = args.store_wait.map_or(WAITS, |wait| wait.0);
@@ -101,12 +103,16 @@ impl Keeping {
         }
         let was_interrupted = interrupt.load(Ordering::Acquire);
         let ends = || !was_interrupted && interrupt.load(Ordering::Acquire);
-        let began = Instant::now();
+        let mut away_since = None;
         let mut is_told = false;
         loop {
-            match team.courier.carry(run, Load::Whole, team.wait, &ends) {
+            match team.courier.carry(run, Load::Whole, [team.wait; 2], &ends) {
                 Ok(()) => break,
-                Err(error) if error.is_away() && began.elapsed() < team.wait && !ends() => {
+                Err(error)
+                    if error.is_away()
+                        && away_since.get_or_insert_with(Instant::now).elapsed() < team.wait
+                        && !ends() =>
+                {
                     if !std::mem::replace(&mut is_told, true) {
                         let wait = team.wait.as_secs_f64();
                         messages::say(format_args!("waiting for up to {wait:.0} s: {error}"));
@@ -151,9 +157,9 @@ impl Handing<'_> {
             (Some(number), false) => Load::Trial(number),
             (None, false) => Load::Begun,
         };
-        // It was waited for once.
-        let wait = if courier.waits() { Duration::ZERO } else { *wait };
-        let handed = courier.carry(self.run, load, wait, &|| self.interrupt.load(Ordering::Acquire));
+        // One that has not answered was waited for before.
+        let waits = [Duration::ZERO, *wait];
+        let handed = courier.carry(self.run, load, waits, &|| self.interrupt.load(Ordering::Acquire));
         let was_behind = std::mem::replace(&mut self.is_behind, handed.is_err());
         match handed {
             Ok(()) if was_behind => tracing::warn!("{} is back, and has the trials so far", team.place()),
