@@ -56,6 +56,7 @@ mod own;
 mod pace;
 mod packet;
 mod process;
+pub mod queue;
 mod reexec;
 pub mod remote;
 mod rig;

@@ -1,5 +1,10 @@
 //! What can go wrong while an experiment is carried out.
 
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_host::queue::QueueError;
 use plimsoll_model::experiment::cpus::NoSuchCpus;
 use plimsoll_model::frame::Failure;
 use plimsoll_model::observation::{Fault, TOGETHER_NS};
@@ -88,6 +93,42 @@ pub enum RunError {
     /// What was measured could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A queue does not do what it is asked to.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// A task on a queue could not go on.
+    #[error("block {block} on the machine `{machine}`: {what}")]
+    Task {
+        /// Which.
+        block: u32,
+        /// Where.
+        machine: String,
+        /// Why.
+        what: String,
+        /// What the user can do about it, where that is known.
+        advice: Option<String>,
+    },
+    /// Tasks of a queue end and leave nothing.
+    #[error("the task of block {block} was gone {times} times and left no result in {}", folder.display())]
+    NoResult {
+        /// Which.
+        block: u32,
+        /// How often.
+        times: u32,
+        /// Where it is to be.
+        folder: PathBuf,
+    },
+    /// The queue starts nothing.
+    #[error("the queue started nothing within {} s: the first task {why}", within.as_secs_f64())]
+    NotStarted {
+        /// How long it was waited for.
+        within: Duration,
+        /// Why, as the queue tells it.
+        why: String,
+    },
+    /// What tasks have left cannot be read.
+    #[error("reading what the tasks have left: {0}")]
+    Results(io::Error),
 }
 
 fn known_to(known: Option<(u64, u64)>) -> String {

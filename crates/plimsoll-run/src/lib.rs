@@ -19,8 +19,10 @@ mod host_provider;
 mod ladder;
 mod mail;
 mod phase;
+mod queued;
 mod recorded;
 mod remote;
+mod results;
 mod run;
 mod schedule;
 mod skip;
@@ -34,7 +36,9 @@ pub use event::{Event, Observer};
 pub use host_provider::{
     Changed, HostProvider, Hosts, LinkTrouble, Namespaces, Pipes, ProviderError, ShapedLink,
 };
+pub use queued::Queued;
 pub use remote::Machines;
+pub use results::{Block, Results, TaskEnd};
 pub use run::{Ended, Limits, Run};
 
 use std::collections::BTreeMap;

@@ -37,6 +37,23 @@ pub struct Limits {
     pub aa_test: u32,
 }
 
+impl Limits {
+    /// Whether a run can end before this block, after these trials.
+    pub(crate) fn enough(
+        &self,
+        judge: &dyn Judge,
+        plan: &Plan,
+        block: u32,
+        trials: &[TrialRecord],
+        elapsed: Duration,
+    ) -> bool {
+        block > self.max_trials
+            || block == 1 && judge.unfit(plan, trials)
+            || block > self.min_trials
+                && (self.budget.is_some_and(|budget| elapsed >= budget) || judge.decided(plan, trials))
+    }
+}
+
 /// A run to be carried out, or to be gone on with.
 pub struct Run<'r> {
     /// What to carry out.
@@ -57,6 +74,8 @@ pub struct Run<'r> {
     pub skip: &'r AtomicBool,
     /// When to end.
     pub limits: Limits,
+    /// The only block to carry out, where others are carried out elsewhere.
+    pub only: Option<u32>,
 }
 
 /// A run that is over.
@@ -108,7 +127,7 @@ impl Run<'_> {
         let start = Instant::now();
         let cells = u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX);
         // A run that is gone on with keeps the numbers of what it has.
-        let aa_test = match trials.is_empty() {
+        let aa_test = match trials.is_empty() || self.only.is_some() {
             true => self.limits.aa_test,
             false => {
                 u32::try_from(trials.iter().filter(|trial| trial.block == 0).count()).unwrap_or(u32::MAX)
@@ -122,13 +141,27 @@ impl Run<'_> {
                 continue;
             }
             let block = number.checked_sub(aa_test + 1).map_or(0, |varied| varied / cells + 1);
+            match self.only {
+                Some(only) if block > only => break,
+                Some(only) if block < only => continue,
+                _ => {}
+            }
             let first_of_block = block > 0 && (number - 1 - aa_test).is_multiple_of(cells);
-            if first_of_block && self.enough(block, trials, entry.elapsed + start.elapsed()) {
+            let elapsed = entry.elapsed + start.elapsed();
+            if first_of_block
+                && self.only.is_none()
+                && self.limits.enough(self.judge, self.plan, block, trials, elapsed)
+            {
                 break;
             }
             let of = cells.saturating_mul(self.limits.max_trials).saturating_add(aa_test);
             observer.on(&Event::TrialStarted { number, of });
-            let place = Place { number, block, random, remedies: !climbed(trials) };
+            let place = Place {
+                number,
+                block,
+                random,
+                remedies: self.only.is_none_or(|block| block <= 1) && !climbed(trials),
+            };
             let mut around = Surroundings {
                 plan: self.plan,
                 provider: self.provider,
@@ -177,7 +210,7 @@ impl Run<'_> {
                 return Err(TrialStop::Interrupted);
             }
             // Judging takes longer with each trial; it may not hold the run up.
-            if judging <= (start.elapsed() / SHARE_OF_JUDGING) {
+            if self.only.is_none() && judging <= (start.elapsed() / SHARE_OF_JUDGING) {
                 let began = Instant::now();
                 let verdicts = self.judge.so_far_of_run(self.plan, trials);
                 observer.on(&Event::Judged { verdicts: &verdicts });
@@ -185,15 +218,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the run can end before this block.
-    fn enough(&self, block: u32, trials: &[TrialRecord], elapsed: Duration) -> bool {
-        block > self.limits.max_trials
-            || block == 1 && self.judge.unfit(self.plan, trials)
-            || block > self.limits.min_trials
-                && (self.limits.budget.is_some_and(|budget| elapsed >= budget)
-                    || self.judge.decided(self.plan, trials))
     }
 
     /// The cells in the order of carrying out, block by block, each with the randomness of its trial; before them, the first cell

@@ -7,6 +7,7 @@ mod import;
 mod life;
 mod measuring;
 mod model;
+mod on;
 mod serving;
 mod watching;
 
@@ -15,6 +16,7 @@ pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way}
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
+pub use on::On;
 pub use serving::ServeArgs;
 pub use watching::WatchArgs;
 
@@ -182,6 +184,10 @@ pub struct PlanArgs {
     /// Whether all hosts had to be local ones, because namespaces are forbidden. Found out, not given.
     #[arg(skip)]
     pub on_loopback: bool,
+    /// Where the trials are carried out, when not here. Set by `run --on`.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// The texts of the configuration files that services name, as they were when the run began: a run that is resumed goes on with them.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -223,6 +229,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "experiment")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub resume: Option<String>,
+    /// Have a queue carry the trials out, each block of them on one machine: `slurm`, or `slurm:partition=main,at_once=4`. Behind the colon stand
+    /// partition, constraint, account, qos, nodelist, time_limit and start_within (2h), shared (true: others may be on the machine), option
+    /// (--gres=nic:1; may be given several times), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs
+    /// without it).
+    #[arg(long, value_name = "QUEUE")]
+    pub on: Option<String>,
     /// Let loads write to this block device: what is on it is lost. Once for each device; refused when anything uses it.
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Vec<PathBuf>,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// What is noted of a run beside its experiment.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Noted {
     /// What each host is. Namespaces and local hosts are all this machine; guests tell of themselves while the run goes on.
     inventories: BTreeMap<String, serde_json::Value>,
@@ -57,6 +58,28 @@ impl Noted {
             inventories.insert(NO_HOST.to_owned(), machine);
         }
         Ok(Self { inventories, versions: serde_json::to_value(versions).map_err(cannot)? })
+    }
+
+    /// It as JSON, for [`Noted::keep_of_machine`].
+    pub(crate) fn to_json(&self) -> Result<serde_json::Value, Failure> {
+        serde_json::to_value(self).map_err(|error| {
+            Failure::could_not(format!("what the run is measured on cannot be told: {error}"))
+        })
+    }
+
+    /// Keeps what was noted on another machine, by that machine's name. What cannot be read is left out, as of a task that came to nothing.
+    pub(crate) fn keep_of_machine(
+        store: &Store,
+        run: &str,
+        machine: &str,
+        noted: &serde_json::Value,
+    ) -> Result<(), StoreError> {
+        let Ok(noted) = Self::deserialize(noted) else { return Ok(()) };
+        let named = noted.inventories.into_iter().map(|(host, inventory)| match host.as_str() {
+            NO_HOST => (host, inventory),
+            host => (format!("{host} ({machine})"), inventory),
+        });
+        Self { inventories: named.collect(), ..noted }.keep(store, run)
     }
 
     /// Keeps it with the run.

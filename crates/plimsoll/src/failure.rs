@@ -9,6 +9,7 @@ use plimsoll_report::escape::{block, terminal};
 use plimsoll_run::RunError;
 use plimsoll_store::StoreError;
 
+use crate::handed::MESSAGES;
 use crate::messages;
 
 /// Why the program could not do what it was asked to.
@@ -180,10 +181,21 @@ impl From<RunError> for Failure {
             RunError::Agent { why: Why::Permission { .. }, .. }
             | RunError::Hook { why: Why::Permission { .. }, .. }
             | RunError::Load { why: Why::Permission { .. }, .. } => Some(as_root()),
+            RunError::Queue(error) => Some(error.advice().into()),
+            RunError::Task { advice, .. } => advice,
+            RunError::NoResult { folder, .. } => Some(format!(
+                "a folder that the machines of the queue see as well (--on slurm:folder=DIR), or more time (time_limit); what the tasks said is in {}",
+                folder.join(MESSAGES).display()
+            )),
+            RunError::NotStarted { .. } => Some(
+                "more time (--on slurm:start_within=1h), or less to ask for; `squeue --start` tells when"
+                    .into(),
+            ),
             RunError::Agent { .. }
             | RunError::Hook { .. }
             | RunError::Load { .. }
             | RunError::Certificate(_)
+            | RunError::Results(_)
             | RunError::Lost { .. }
             | RunError::Cpus(_) => None,
         };

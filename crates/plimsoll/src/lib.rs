@@ -14,6 +14,7 @@ mod effects;
 mod environment;
 mod exit;
 mod failure;
+mod handed;
 mod judge;
 pub mod keeping;
 mod measure;
@@ -51,6 +52,9 @@ pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if args.get(1).is_some_and(|word| word == "agent") {
         return command::agent::run(&args[2..]);
+    }
+    if args.get(1).is_some_and(|word| word == "task") {
+        return command::task::run(&args[2..]);
     }
     // A shell asks for what fits, and nothing else is done then.
     CompleteEnv::with_factory(Args::command).complete();

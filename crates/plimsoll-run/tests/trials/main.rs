@@ -222,6 +222,7 @@ impl Lab {
             last_trial: &self.last_trial,
             skip: &self.skip,
             limits,
+            only: None,
         }
         .carry_out(entry, &mut observer)
     }

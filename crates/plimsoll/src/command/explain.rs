@@ -95,6 +95,7 @@ fn confirm(args: &ExplainArgs) -> Result<Exit, Failure> {
         budget: None,
         seed: None,
         resume: None,
+        on: None,
         tag: Vec::new(),
         note: None,
         against: None,

@@ -23,6 +23,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tag;
+pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod watch;
 
@@ -111,6 +112,7 @@ pub(crate) fn again(entry: &RunEntry) -> Vec<String> {
     words.extend(args.audit_probes.then(|| "--audit-probes".to_owned()));
     words.extend(args.set.into_iter().flat_map(|set| ["--set".to_owned(), set]));
     words.extend(args.factor.into_iter().flat_map(|factor| ["--factor".to_owned(), factor]));
+    words.extend(args.on.into_iter().flat_map(|on| ["--on".to_owned(), on]));
     words.extend(["--seed".to_owned(), entry.seed.to_string()]);
     words
 }

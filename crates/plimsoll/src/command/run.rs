@@ -1,5 +1,7 @@
 //! `plimsoll run`.
 
+mod queued;
+
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use plimsoll_store::{RunEntry, Store, StoreError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::args::{Format, PlainFormat, PlanArgs, RunArgs};
+use crate::args::{Format, On, PlainFormat, PlanArgs, RunArgs};
 use crate::command::compare::runs;
 use crate::command::show;
 use crate::environment::{self, Noted};
@@ -49,7 +51,8 @@ const AA_TRIALS: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Before anything that could start a thread: a process with threads cannot move into a user namespace.
-    let access = match leads_elsewhere(args) {
+    let on = on(args)?;
+    let access = match on.is_some() || leads_elsewhere(args) {
         // What reaches other machines is the user's own, with his keys, and in no namespace.
         true => None,
         false => Some(plimsoll_host::enter()?),
@@ -70,7 +73,28 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             ((plan, entry), claim)
         }
     };
-    carry_out(args, &keeping, &plan, entry)
+    match on {
+        Some(on) => queued::carry_out(args, &keeping, &plan, entry, &on),
+        None => carry_out(args, &keeping, &plan, entry),
+    }
+}
+
+/// Where the trials are carried out, when not here: as it is said, or as it was when the run began.
+fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
+    let began = match &args.resume {
+        None => None,
+        Some(run) => {
+            let store = state::open_to_read(args.store.store.as_deref())?;
+            let (_, settings) = show::stored(&state::find(&store, run)?)?;
+            if settings.on.is_none() && args.on.is_some() {
+                return Err(Failure::Usage("the run began here, and is not gone on with elsewhere".into()));
+            }
+            settings.on
+        }
+    };
+    let said = args.on.as_ref().or(began.as_ref());
+    let read = |text: &String| text.parse().map_err(|error| Failure::Usage(format!("--on {text}: {error}")));
+    said.map(read).transpose()
 }
 
 /// Measures what an intervention does to the sides that a run's verdict compared.
@@ -83,7 +107,7 @@ pub(crate) fn confirm(
     let keeping = Keeping::open(args)?;
     let (source, stored) = show::stored(of)?;
     let what = intervention.what.clone();
-    let mut settings = PlanArgs { intervention: Some(intervention), ..stored };
+    let mut settings = PlanArgs { intervention: Some(intervention), on: None, ..stored };
     settings.on_loopback |= matches!(access, Access::Local(_));
     let (plan, entry) = planned(source, settings, args.seed, Some(access))?;
     if plan.experiment.is_remote() && *access != Access::Root {
@@ -148,6 +172,7 @@ fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry
         last_trial: &ends.after_trial,
         skip: &ends.phase,
         limits,
+        only: None,
     };
     let noted = args.resume.is_none().then(|| Noted::now(plan)).transpose()?;
     let id = entry.id.clone();
@@ -189,7 +214,7 @@ fn carry_out(args: &RunArgs, keeping: &Keeping, plan: &Plan, mut entry: RunEntry
 }
 
 /// Sets the flag at the first signal to end. The second does not wait for anything any more, but gives the terminal back.
-fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
+pub(crate) fn listen(interrupt: &Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let interrupt = Arc::clone(interrupt);
     let wait = move || {
@@ -387,6 +412,7 @@ fn fresh(args: &RunArgs, access: Option<&Access>) -> Result<(Plan, RunEntry), Fa
     let mut settings = PlanArgs {
         origin: experiment.clone(),
         on_loopback: matches!(access, Some(Access::Local(_))),
+        on: args.on.clone(),
         ..args.plan.clone()
     };
     // As settings they are stored with the run, and hold when it is resumed.
@@ -425,8 +451,8 @@ fn planned(
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         elapsed: Duration::ZERO,
         status: RunStatus::Interrupted,
-        notes: notes(access, settings.on_loopback)
-            .into_iter()
+        // Tasks of a queue tell themselves what they found.
+        notes: (settings.on.is_none().then(|| notes(access, settings.on_loopback)).into_iter().flatten())
             .chain(plimsoll_assess::shortfalls(&plan))
             .map(Note::from)
             .collect(),
@@ -455,7 +481,7 @@ fn resumed(store: &Store, id: &str, access: Option<&Access>) -> Result<(Plan, Ru
 }
 
 /// What a reader must know to read the figures.
-fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
+pub(crate) fn notes(access: Option<&Access>, on_loopback: bool) -> Vec<String> {
     let mut notes = Vec::new();
     match access {
         None => notes.push(

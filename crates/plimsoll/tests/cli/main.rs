@@ -45,6 +45,7 @@ mod paths;
 mod planted;
 mod programs;
 mod programs_as_loads;
+mod queued;
 mod rack;
 mod remote;
 mod scarce;

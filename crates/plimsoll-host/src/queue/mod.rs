@@ -1,0 +1,119 @@
+//! Queues that hand machines out: tasks are submitted, looked after, and cancelled; a file for each kind of queue.
+//!
+//! A task is a command that finds by its number what it is to do. What comes of it is in files that it writes, not for the queue to know.
+
+mod slurm;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+pub use slurm::SlurmQueue;
+
+/// A queue, for the tasks of one run.
+pub trait Queue {
+    /// Submits tasks, by their numbers. All of them, or none.
+    ///
+    /// # Errors
+    /// When the queue does not take them.
+    fn submit(&self, numbers: &[u32]) -> Result<(), QueueError>;
+
+    /// The tasks of the run that wait or run, also those that another process has submitted.
+    ///
+    /// # Errors
+    /// When the queue cannot be asked.
+    fn tasks(&self) -> Result<Vec<Task>, QueueError>;
+
+    /// Ends all tasks of the run.
+    ///
+    /// # Errors
+    /// When the queue cannot be told.
+    fn cancel(&self) -> Result<(), QueueError>;
+}
+
+/// What is submitted: a program that every machine of the queue sees at the same place.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// What the tasks of the run are called: nothing else in the queue is.
+    pub name: String,
+    /// The program, and its arguments before the number of the task and the name of the machine.
+    pub command: Vec<String>,
+    /// Where each task's messages go, in a file of its own.
+    pub messages: PathBuf,
+}
+
+/// A task that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its number.
+    pub number: u32,
+    /// What has become of it.
+    pub state: TaskState,
+}
+
+/// What has become of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// It waits, for this reason as the queue tells it; empty where it tells none.
+    Waiting(String),
+    /// It runs on this machine.
+    Running(String),
+}
+
+impl TaskState {
+    /// Where it runs.
+    #[must_use]
+    pub fn machine(&self) -> Option<&str> {
+        match self {
+            Self::Running(machine) => Some(machine),
+            Self::Waiting(_) => None,
+        }
+    }
+}
+
+/// What a queue does not do.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// Its program could not be started.
+    #[error("starting {program}: {source}")]
+    Start {
+        /// The program.
+        program: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its program failed.
+    #[error("{program} failed: {words}")]
+    Failed {
+        /// The program.
+        program: &'static str,
+        /// What it said.
+        words: String,
+    },
+}
+
+impl QueueError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => {
+                "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted"
+            }
+            Self::Failed { program: "sbatch", .. } => {
+                "`sinfo` tells what there is; `--on slurm:...` what is asked for"
+            }
+            Self::Failed { .. } => "`scontrol ping` tells whether Slurm's controller answers",
+        }
+    }
+}
+
+impl fmt::Display for TaskState {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting(why) if why.is_empty() => write!(out, "waits"),
+            Self::Waiting(why) => write!(out, "waits ({why})"),
+            Self::Running(machine) => write!(out, "runs on {machine}"),
+        }
+    }
+}

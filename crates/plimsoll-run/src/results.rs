@@ -1,0 +1,193 @@
+//! What the tasks of a run on a queue measured, in a folder that all machines see.
+//!
+//! ```text
+//! FOLDER/block-3/n1/trial-7.json     a trial that ended on n1
+//! FOLDER/block-3/n1/end.json         how the task ended on n1; written last
+//! ```
+//!
+//! A file is there whole or not at all. A block is of one machine: what another one has begun of it is never put together with it. A task that is
+//! started again on the same machine goes on.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use plimsoll_model::note::Note;
+use plimsoll_model::observation::{Fault, TrialRecord};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+const END: &str = "end.json";
+
+/// The folder.
+#[derive(Clone, Debug)]
+pub struct Results(PathBuf);
+
+/// How a task ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskEnd {
+    /// Why the run cannot go on, and what the user can do about it, where that is so.
+    pub error: Option<(String, Option<String>)>,
+    /// What made so many trials in a row worthless that it gave up.
+    pub fault: Option<Fault>,
+    /// What a reader must know to read the figures.
+    pub notes: Vec<Note>,
+    /// What it was measured on, for whoever stores that.
+    pub measured_on: serde_json::Value,
+}
+
+/// A block that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Where it was carried out.
+    pub machine: String,
+    /// Its trials, in order.
+    pub trials: Vec<TrialRecord>,
+    /// How its task ended.
+    pub end: TaskEnd,
+}
+
+impl Results {
+    /// In this folder.
+    #[must_use]
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// Keeps a trial that has ended.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_trial(&self, block: u32, machine: &str, trial: &TrialRecord) -> io::Result<()> {
+        let folder = self.of_block(block).join(machine);
+        fs::create_dir_all(&folder)?;
+        put(&folder.join(format!("trial-{}.json", trial.number)), trial)
+    }
+
+    /// The trials that have ended on a machine, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn trials(&self, block: u32, machine: &str) -> io::Result<Vec<TrialRecord>> {
+        let folder = self.of_block(block).join(machine);
+        let mut trials = Vec::new();
+        for name in names(&folder)? {
+            if name.starts_with("trial-") && name.ends_with(".json") {
+                trials.push(get::<TrialRecord>(&folder.join(name))?);
+            }
+        }
+        trials.sort_by_key(|trial| trial.number);
+        Ok(trials)
+    }
+
+    /// Keeps how a task ended, when all of its trials are kept.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_end(&self, block: u32, machine: &str, end: &TaskEnd) -> io::Result<()> {
+        let folder = self.of_block(block).join(machine);
+        fs::create_dir_all(&folder)?;
+        put(&folder.join(END), end)
+    }
+
+    /// A block whose task has ended; none where that is still to come. Of several machines that had it, which takes a machine that was taken for lost
+    /// and was not, it is that of the first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn ended(&self, block: u32) -> io::Result<Option<Block>> {
+        let folder = self.of_block(block);
+        let mut machines = names(&folder)?;
+        machines.sort();
+        let Some(machine) = machines.into_iter().find(|machine| folder.join(machine).join(END).exists())
+        else {
+            return Ok(None);
+        };
+        let end = get(&folder.join(&machine).join(END))?;
+        Ok(Some(Block { trials: self.trials(block, &machine)?, machine, end }))
+    }
+
+    /// How many trials have ended of blocks that have not, as far as one machine has come.
+    #[must_use]
+    pub fn begun(&self, block: u32) -> usize {
+        let machines = names(&self.of_block(block)).unwrap_or_default();
+        let of = |machine: &String| self.trials(block, machine).map_or(0, |trials| trials.len());
+        machines.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// Forgets how a task ended that is to be carried out again.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget_end(&self, block: u32, machine: &str) -> io::Result<()> {
+        match fs::remove_file(self.of_block(block).join(machine).join(END)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    fn of_block(&self, block: u32) -> PathBuf {
+        self.0.join(format!("block-{block}"))
+    }
+}
+
+/// The names in a folder; none where there is no folder.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => {
+            let named =
+                |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+            entries?.map(named).collect()
+        }
+    }
+}
+
+fn put(path: &Path, what: &impl Serialize) -> io::Result<()> {
+    let begun = path.with_extension("part");
+    let mut file = File::create(&begun)?;
+    file.write_all(&serde_json::to_vec(what)?)?;
+    // The name may be seen by other machines before what it names.
+    file.sync_all()?;
+    fs::rename(begun, path)
+}
+
+fn get<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(number: u32) -> TrialRecord {
+        TrialRecord { number, block: 1, ..TrialRecord::default() }
+    }
+
+    #[test]
+    fn a_block_is_of_one_machine_and_over_when_its_task_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::at(folder.path());
+        assert_eq!(results.ended(1).unwrap(), None);
+        results.put_trial(1, "n2", &trial(1)).unwrap();
+        assert_eq!((results.ended(1).unwrap(), results.begun(1)), (None, 1));
+        for number in [2, 1] {
+            results.put_trial(1, "n1", &trial(number)).unwrap();
+        }
+        let end =
+            TaskEnd { error: None, fault: None, notes: Vec::new(), measured_on: serde_json::Value::Null };
+        results.put_end(1, "n1", &end).unwrap();
+        let expected = Block { machine: "n1".into(), trials: vec![trial(1), trial(2)], end };
+        assert_eq!(results.ended(1).unwrap(), Some(expected));
+        results.forget_end(1, "n1").unwrap();
+        results.forget_end(1, "n3").unwrap();
+        assert_eq!(results.ended(1).unwrap(), None);
+        assert_eq!(results.trials(1, "n1").unwrap().len(), 2, "what ended is kept");
+    }
+}

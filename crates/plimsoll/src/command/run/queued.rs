@@ -1,0 +1,113 @@
+//! A run whose trials are carried out by a queue.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_host::queue::{SlurmQueue, Work};
+use plimsoll_model::plan::Plan;
+use plimsoll_model::report::RunStatus;
+use plimsoll_run::{Block, Queued, Results};
+use plimsoll_store::{RunEntry, Store};
+
+use super::{bundle, finish, heartbeat, label, limits, listen, report_so_far};
+use crate::args::{Format, On, RunArgs};
+use crate::environment::Noted;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::handed::{self, Handed, MESSAGES};
+use crate::judge::Judge;
+use crate::page::Page;
+use crate::progress::lines::{Lines, Written};
+use crate::progress::{Ends, Progress, Telling};
+use crate::team::Keeping;
+use crate::{effects, messages, state};
+
+/// What the folders of runs on a queue stand in, beside the file of runs.
+const FOLDER: &str = "queue";
+
+pub(super) fn carry_out(
+    args: &RunArgs,
+    keeping: &Keeping,
+    plan: &Plan,
+    entry: RunEntry,
+    on: &On,
+) -> Result<Exit, Failure> {
+    let store = keeping.own();
+    refuse(args, plan)?;
+    effects::ask(plan, args.yes)?;
+    let path = args.html.clone().unwrap_or_else(|| state::page_path(keeping.named(), &entry.id));
+    // Before anything is measured for it.
+    let page = Page::at(&path).map_err(|error| Failure::io("write", &path, &error))?;
+    let ends = Ends::default();
+    listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
+    let limits = limits(args, plan);
+    let folder = folder(store, on, &entry.id)?;
+    let laid_out = Handed::new(&entry, &limits).put(&folder);
+    laid_out.map_err(|error| Failure::io("lay out", &folder, &error))?;
+    let queue = SlurmQueue { asked: on.slurm.clone(), at_once: on.at_once, work: work(&folder, &entry.id)? };
+    let results = Results::at(&folder);
+    let id = entry.id.clone();
+    let report = report_so_far(store, &id, &path, bundle(args));
+    let telling = Telling { live: false, heartbeat: heartbeat(args) };
+    let earlier = keeping.named().times_like(&entry)?;
+    let mut progress =
+        Progress::begin(plan, &entry, earlier, &telling, &ends, report, keeping.named().under_way_file(&id));
+    let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
+    let queued = Queued {
+        plan,
+        queue: &queue,
+        results: &results,
+        judge: &Judge,
+        store,
+        interrupt: &ends.now,
+        limits,
+        start_within: on.slurm.start_within.map(|within| within.0),
+    };
+    let mut keep = |block: &Block| Noted::keep_of_machine(store, &id, &block.machine, &block.end.measured_on);
+    let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
+    let mut handing = keeping.behind(&id, &mut written);
+    let mut ended = queued.carry_out(entry, &mut handing, &mut keep);
+    if let Err(error) = label(args, store, &id) {
+        ended.error = ended.error.or(Some(error.into()));
+    }
+    progress.clear();
+    let is_complete = ended.error.is_none() && ended.entry.status == RunStatus::Complete;
+    let told = finish(args, plan, (keeping, &ends.now), (&path, &page), ended, lines);
+    drop(progress);
+    match is_complete && told.is_ok() {
+        // All of it is in the file of runs.
+        true => fs::remove_dir_all(&folder).map_err(|error| Failure::io("remove", &folder, &error))?,
+        false => messages::note(format_args!("what its tasks left: {}", folder.display())),
+    }
+    told
+}
+
+/// What cannot be done by tasks that each have a machine to themselves.
+fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
+    let of_cells = || plan.cells.iter().map(|cell| &cell.experiment);
+    let what = if plan.experiment.is_remote() {
+        "its hosts are machines that are there already (`reach`), and a task of a queue has one machine for all of them"
+    } else if of_cells().any(|experiment| experiment.capture.is_some()) {
+        "it captures packets, which would stay on the machines of the queue"
+    } else if !args.destroy.is_empty() {
+        "`--destroy` is about a device of this machine"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(format!("this cannot be carried out by a queue: {what}")))
+}
+
+/// The folder of a run, by its whole path.
+fn folder(store: &Store, on: &On, run: &str) -> Result<PathBuf, Failure> {
+    let all = on.folder.clone().unwrap_or_else(|| state::folder(store).join(FOLDER));
+    let whole = std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))?;
+    Ok(whole.join(run))
+}
+
+fn work(folder: &Path, run: &str) -> Result<Work, Failure> {
+    let words = [handed::program(folder), "task".into(), folder.to_owned()];
+    let words = words.iter().map(|word| word.to_str().map(ToOwned::to_owned));
+    let command: Option<Vec<String>> = words.collect();
+    let command = command.ok_or_else(|| Failure::Usage(format!("{} is no UTF-8", folder.display())))?;
+    Ok(Work { name: format!("plimsoll-{run}"), command, messages: folder.join(MESSAGES) })
+}

@@ -1,0 +1,128 @@
+//! What the tasks of a run on a queue are handed, in a folder that their machines see as well: the run, and this very program.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plimsoll_model::report::RunStatus;
+use plimsoll_run::Limits;
+use plimsoll_store::RunEntry;
+use serde::{Deserialize, Serialize};
+
+/// The folder in it with what tasks said.
+pub(crate) const MESSAGES: &str = "messages";
+const RUN: &str = "run.json";
+const PROGRAM: &str = "plimsoll";
+
+/// A run, as its tasks have to know it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Handed {
+    id: String,
+    experiment: String,
+    source: String,
+    settings: serde_json::Value,
+    seed: u64,
+    started_unix_s: u64,
+    max_trials: u32,
+    aa_test: u32,
+}
+
+impl Handed {
+    pub(crate) fn new(entry: &RunEntry, limits: &Limits) -> Self {
+        Self {
+            id: entry.id.clone(),
+            experiment: entry.experiment.clone(),
+            source: entry.source.clone(),
+            settings: entry.settings.clone(),
+            seed: entry.seed,
+            started_unix_s: entry.started_unix_s,
+            max_trials: limits.max_trials,
+            aa_test: limits.aa_test,
+        }
+    }
+
+    /// Puts it into a folder, with the program; the folder is for this user alone.
+    pub(crate) fn put(&self, folder: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        fs::create_dir_all(folder.join(MESSAGES))?;
+        let text = serde_json::to_vec(self)?;
+        replace(&folder.join(RUN), |path| fs::write(path, &text))?;
+        replace(&program(folder), |path| {
+            io::copy(&mut File::open("/proc/self/exe")?, &mut File::create(path)?)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+        })
+    }
+
+    pub(crate) fn get(folder: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(folder.join(RUN))?)?)
+    }
+
+    /// The run, of which a task knows nothing but what it is.
+    pub(crate) fn entry(self) -> (RunEntry, Limits) {
+        let limits = Limits {
+            min_trials: self.max_trials,
+            max_trials: self.max_trials,
+            budget: None,
+            aa_test: self.aa_test,
+        };
+        let entry = RunEntry {
+            id: self.id,
+            experiment: self.experiment,
+            source: self.source,
+            settings: self.settings,
+            seed: self.seed,
+            started_unix_s: self.started_unix_s,
+            elapsed: Duration::ZERO,
+            status: RunStatus::Interrupted,
+            notes: Vec::new(),
+        };
+        (entry, limits)
+    }
+}
+
+/// The program in a folder.
+pub(crate) fn program(folder: &Path) -> PathBuf {
+    folder.join(PROGRAM)
+}
+
+/// Makes a file anew. One that is just being executed elsewhere stays as it is for whoever does.
+fn replace(path: &Path, write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let begun = path.with_extension("part");
+    write(&begun)?;
+    File::open(&begun)?.sync_all()?;
+    fs::rename(&begun, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_out_is_what_the_task_gets() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("queue/run");
+        let entry = RunEntry {
+            id: "a".into(),
+            experiment: "web".into(),
+            source: "question = \"?\"".into(),
+            settings: serde_json::json!({ "set": [] }),
+            seed: u64::MAX,
+            started_unix_s: 7,
+            elapsed: Duration::ZERO,
+            status: RunStatus::Interrupted,
+            notes: Vec::new(),
+        };
+        let limits = Limits { min_trials: 2, max_trials: 5, budget: None, aa_test: 4 };
+        Handed::new(&entry, &limits).put(&place).unwrap();
+        let (got, theirs) = Handed::get(&place).unwrap().entry();
+        assert_eq!(got, entry);
+        assert_eq!((theirs.max_trials, theirs.aa_test), (5, 4));
+        assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
+        let same =
+            fs::metadata(program(&place)).unwrap().len() == fs::metadata("/proc/self/exe").unwrap().len();
+        assert!(same, "it is this very program");
+        Handed::new(&entry, &limits).put(&place).expect("a second time as well");
+    }
+}

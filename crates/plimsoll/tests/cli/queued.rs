@@ -1,0 +1,158 @@
+//! Runs that Slurm carries out: blocks of trials as tasks, each on one machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::lab::{Lab, wait_until};
+
+/// Two factors of two levels each, and three trials of each of the four cells.
+const SWEEP: &str = r#"
+question = "Do all four ways of asking come without errors?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.site]
+on = "server"
+web = {}
+[loads.users]
+from = "client"
+to = "site"
+http = { duration = "300ms" }
+[factors.clients]
+set = "loads.users.http.concurrency"
+levels = [1, 4]
+[factors.size]
+set = "services.site.web.document"
+levels = ["10B", "2kB"]
+[[phases]]
+name = "all"
+measure = "users"
+slices = 2
+[[claims]]
+limit = { metric = "error_share", below = "1 %" }
+[run]
+min_trials = 3
+max_trials = 3
+"#;
+
+/// The trials of a report: their numbers, each once, their blocks, and how often each cell was carried out.
+fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
+    let trials = report["trials"].as_array().expect("trials");
+    let numbers = trials.iter().filter_map(|trial| trial["number"].as_u64()).collect();
+    let mut cells = BTreeMap::new();
+    for trial in trials {
+        assert_eq!(trial["faults"].to_string(), "[]", "{trial}");
+        *cells.entry(trial["cell"].to_string()).or_default() += 1;
+    }
+    (numbers, cells)
+}
+
+/// The blocks that a machine carried out, as the report tells them.
+fn machines(report: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let notes = report["notes"].as_array().expect("notes");
+    let told = notes
+        .iter()
+        .filter_map(|note| note["text"].as_str())
+        .filter_map(|note| note.split_once(" carried out on the machine `"));
+    let mut machines: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (blocks, machine) in told {
+        let blocks = blocks.trim_start_matches("blocks ").trim_start_matches("block ").split(", ");
+        machines
+            .entry(machine.trim_end_matches('`').to_owned())
+            .or_default()
+            .extend(blocks.map(ToOwned::to_owned));
+    }
+    machines
+}
+
+fn has_begun(cluster: &Cluster, lab: &Lab, node: &str) -> bool {
+    let pattern = lab.path("state/plimsoll/queue/*/block-*");
+    !cluster.slurm(&format!("ls -d {}/{node}/trial-* 2>/dev/null", pattern.display())).is_empty()
+}
+
+#[test]
+#[ignore = "needs root and Slurm; cargo xtask test has both"]
+fn a_sweep_on_a_queue_loses_a_node_in_the_middle_and_nothing_else() {
+    let cluster = Cluster::new(&["n1", "n2", "n3"]);
+    let lab = cluster.lab();
+    let sweep = lab.file("sweep.toml", SWEEP);
+    let run = lab.start(&["run", &sweep, "--on", "slurm:partition=main", "--seed", "7", "--format", "json"]);
+    wait_until("a trial has ended on n2", || has_begun(&cluster, &lab, "n2"));
+    cluster.kill("n2");
+    let told = run.ends();
+    let report = told.json();
+    let (numbers, cells) = counted(&report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    assert!(
+        verdicts.len() == 4 && verdicts.iter().all(|verdict| verdict["outcome"] == "held"),
+        "{verdicts:?}"
+    );
+    assert_eq!(told.code, Some(0));
+    // Each block was on one machine, and the one that was begun on n2 on another.
+    let machines = machines(&report);
+    assert_eq!(machines.keys().collect::<Vec<_>>(), ["n1", "n3"], "{}", report["notes"]);
+    assert_eq!(machines.values().map(BTreeSet::len).sum::<usize>(), 3, "{machines:?}");
+    assert!(report["notes"].to_string().contains("was submitted again"), "{}", report["notes"]);
+    assert_eq!(cluster.queue(), "");
+    lab.plimsoll(&["gate", "latest"]).exits(0);
+    assert!(
+        !lab.path("state/plimsoll/queue").exists()
+            || lab.path("state/plimsoll/queue").read_dir().unwrap().next().is_none()
+    );
+    // The order within each block is the seed's: a run here has the same.
+    let here = lab.plimsoll(&["run", &sweep, "--seed", "7", "--reps", "1", "--format", "json"]).json();
+    let order = |report: &Value| {
+        let trials = report["trials"].as_array().expect("trials").iter();
+        trials.map(|trial| trial["cell"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&report)[..4], order(&here));
+}
+
+#[test]
+#[ignore = "needs root and Slurm; cargo xtask test has both"]
+fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
+    let cluster = Cluster::new(&["n1"]);
+    let lab = cluster.lab();
+    let sweep = lab.file("sweep.toml", SWEEP);
+    let on = |what: &str| lab.plimsoll(&["run", &sweep, "--on", what]);
+    on("slurm:partition=nowhere")
+        .exits(3)
+        .says("sbatch failed")
+        .says("invalid partition specified: nowhere")
+        .says("`sinfo` tells");
+    on("pbs").exits(2).says("`pbs` is no queue");
+    // Somebody else has the only machine.
+    cluster.slurm("sbatch --exclusive --output=/dev/null --wrap 'exec sleep 600'");
+    on("slurm:start_within=2s").exits(3).says("the queue started nothing within 2 s: the first task waits");
+    assert_eq!(cluster.queue().lines().count(), 1, "{}", cluster.queue());
+    cluster.slurm("scancel --me");
+    // With one machine, one block comes after the other; Ctrl-C in the second keeps the first.
+    let run = lab.start(&["run", &sweep, "--on", "slurm", "--format", "json"]);
+    let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
+    wait_until("a block is stored", || stored() > 0);
+    run.signal(Signal::SIGINT);
+    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    wait_until("no job is left", || cluster.queue().is_empty());
+    let (before, _) = counted(&told.json());
+    assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let (numbers, cells) = counted(&report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(cells.values().all(|times| *times == 3), "{cells:?}");
+    // What goes wrong in a task is told as if it had been here, with where it was.
+    let broken = SWEEP
+        .replace("web = {}", "exec = [\"/nowhere/at-all\"]")
+        .replace("services.site.web.document", "loads.users.http.generators")
+        .replace("[\"10B\", \"2kB\"]", "[1, 2]");
+    lab.plimsoll(&["run", &lab.file("broken.toml", &broken), "--on", "slurm"])
+        .exits(3)
+        .says("on the machine `n1`: the service `site` on `server`")
+        .says("/nowhere/at-all");
+    assert_eq!(cluster.queue(), "");
+}
