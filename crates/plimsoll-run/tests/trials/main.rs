@@ -1,6 +1,7 @@
 //! How trials are carried out, on hosts that are threads.
 
 mod fake;
+mod queued;
 mod skipped;
 
 use std::cell::RefCell;
@@ -158,7 +159,7 @@ impl Profiler for FakeProfiler {
 
 /// A laboratory with a store of its own.
 struct Lab {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     profiler: FakeProfiler,
     store: Store,
     plan: Plan,
@@ -174,7 +175,7 @@ impl Lab {
         let store = Store::open(&folder.path().join("runs.sqlite")).unwrap();
         let plan = Plan::read("flood", FLOOD, &Settings::default()).unwrap();
         Self {
-            _folder: folder,
+            folder,
             profiler: FakeProfiler::default(),
             store,
             plan,

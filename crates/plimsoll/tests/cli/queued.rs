@@ -141,6 +141,12 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     wait_until("no job is left", || cluster.queue().is_empty());
     let (before, _) = counted(&told.json());
     assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
+    // A controller that is killed leaves its tasks, and the next one finds them.
+    let run = lab.start(&["run", "--resume", "latest"]);
+    wait_until("a task runs", || cluster.queue().contains("RUNNING"));
+    run.signal(Signal::SIGKILL);
+    assert_eq!(run.ends().code, None);
+    assert!(cluster.queue().contains("RUNNING"), "{}", cluster.queue());
     let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
     let (numbers, cells) = counted(&report);
     assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
