@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 /// The folder in it with what tasks said.
 pub(crate) const MESSAGES: &str = "messages";
 const RUN: &str = "run.json";
-const PROGRAM: &str = "plimsoll";
 
 /// A run, as its tasks have to know it.
 #[derive(Serialize, Deserialize)]
@@ -43,16 +42,30 @@ impl Handed {
         }
     }
 
-    /// Puts it into a folder, with the program; the folder is for this user alone.
-    pub(crate) fn put(&self, folder: &Path) -> io::Result<()> {
+    /// Puts it into a folder, with the program; the folder is for this user alone. Where the program is there.
+    pub(crate) fn put(&self, folder: &Path) -> io::Result<PathBuf> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         fs::create_dir_all(folder.join(MESSAGES))?;
         let text = serde_json::to_vec(self)?;
         replace(&folder.join(RUN), |path| fs::write(path, &text))?;
-        replace(&program(folder), |path| {
-            io::copy(&mut File::open("/proc/self/exe")?, &mut File::create(path)?)?;
-            fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-        })
+        let this = fs::read("/proc/self/exe")?;
+        // Tasks that another controller has left may still need the one that is there.
+        for number in 1..=u32::MAX {
+            let path = folder.join(format!("plimsoll-{number}"));
+            match fs::read(&path) {
+                Ok(there) if there == this => return Ok(path),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    replace(&path, |path| {
+                        fs::write(path, &this)?;
+                        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+                    })?;
+                    return Ok(path);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     pub(crate) fn get(folder: &Path) -> io::Result<Self> {
@@ -82,12 +95,7 @@ impl Handed {
     }
 }
 
-/// The program in a folder.
-pub(crate) fn program(folder: &Path) -> PathBuf {
-    folder.join(PROGRAM)
-}
-
-/// Makes a file anew. One that is just being executed elsewhere stays as it is for whoever does.
+/// Makes a file anew: it is there whole or not at all.
 fn replace(path: &Path, write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let begun = path.with_extension("part");
     write(&begun)?;
@@ -115,14 +123,16 @@ mod tests {
             notes: Vec::new(),
         };
         let limits = Limits { min_trials: 2, max_trials: 5, budget: None, aa_test: 4 };
-        Handed::new(&entry, &limits).put(&place).unwrap();
+        let program = Handed::new(&entry, &limits).put(&place).unwrap();
         let (got, theirs) = Handed::get(&place).unwrap().entry();
         assert_eq!(got, entry);
         assert_eq!((theirs.max_trials, theirs.aa_test), (5, 4));
         assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o700);
-        let same =
-            fs::metadata(program(&place)).unwrap().len() == fs::metadata("/proc/self/exe").unwrap().len();
-        assert!(same, "it is this very program");
-        Handed::new(&entry, &limits).put(&place).expect("a second time as well");
+        let same = || fs::read(&program).unwrap() == fs::read("/proc/self/exe").unwrap();
+        assert!(same(), "it is this very program");
+        assert_eq!(Handed::new(&entry, &limits).put(&place).unwrap(), program, "a second time, too");
+        fs::write(&program, "of another version, which a task may still need").unwrap();
+        assert_ne!(Handed::new(&entry, &limits).put(&place).unwrap(), program);
+        assert!(!same(), "it stays as it is");
     }
 }

@@ -93,8 +93,22 @@ impl Cluster {
         }
         writeln!(text, "PartitionName=main Nodes=ALL Default=YES State=UP").expect("text");
         fs::write(here.join("slurm.conf"), text).expect("allowed");
-        let mut all = Command::new("unshare")
-            .args(["--net", "--uts", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", MAKE])
+        // The kernel ends it with whoever started it, too.
+        let mut all = Command::new("setpriv")
+            .args([
+                "--pdeathsig",
+                "KILL",
+                "unshare",
+                "--net",
+                "--uts",
+                "--pid",
+                "--mount-proc",
+                "--fork",
+                "--kill-child",
+                "sh",
+                "-c",
+                MAKE,
+            ])
             .env("FOLDER", here)
             .env("NODES", nodes.join(" "))
             .env("SLURM_CONF", here.join("slurm.conf"))

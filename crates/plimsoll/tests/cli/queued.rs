@@ -75,6 +75,27 @@ fn has_begun(cluster: &Cluster, lab: &Lab, node: &str) -> bool {
 }
 
 #[test]
+fn what_no_queue_can_carry_out_is_told_before_anything_is_submitted() {
+    let lab = Lab::new();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/slurm.toml");
+    lab.plimsoll(&["check", shipped]).exits(0).prints("4 cell(s)");
+    let without = format!("PATH=/nowhere \"$PLIMSOLL\" run {shipped} --on slurm");
+    lab.script(&without).exits(3).says("starting squeue: No such file").says("apt-get install slurm-client");
+    let here = "reach = { command = [\"plimsoll\", \"agent\"] }\nallow = [\"root\"]\n";
+    let remote = SWEEP.replace("[hosts.client]\n", &format!("[hosts.client]\n{here}"));
+    let remote = remote.replace("[hosts.server]\n", &format!("[hosts.server]\n{here}"));
+    let remote = remote.replace("[[links]]\nbetween = [\"client\", \"server\"]\n", "");
+    lab.plimsoll(&["run", &lab.file("remote.toml", &remote), "--on", "slurm"])
+        .exits(2)
+        .says("machines that are there already");
+    let captures = SWEEP.replace("[[phases]]", "[capture]\n[[phases]]");
+    lab.plimsoll(&["run", &lab.file("captures.toml", &captures), "--on", "slurm"])
+        .exits(2)
+        .says("it captures packets");
+    lab.plimsoll(&["run", shipped, "--on", "slurm:at_once=0"]).exits(2).says("expected a number from 1");
+}
+
+#[test]
 #[ignore = "needs root and Slurm; cargo xtask test has both"]
 fn a_sweep_on_a_queue_loses_a_node_in_the_middle_and_nothing_else() {
     let cluster = Cluster::new(&["n1", "n2", "n3"]);

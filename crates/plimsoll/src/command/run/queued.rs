@@ -14,7 +14,7 @@ use crate::args::{Format, On, RunArgs};
 use crate::environment::Noted;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::handed::{self, Handed, MESSAGES};
+use crate::handed::{Handed, MESSAGES};
 use crate::judge::Judge;
 use crate::page::Page;
 use crate::progress::lines::{Lines, Written};
@@ -43,8 +43,12 @@ pub(super) fn carry_out(
     let limits = limits(args, plan);
     let folder = folder(store, on, &entry.id)?;
     let laid_out = Handed::new(&entry, &limits).put(&folder);
-    laid_out.map_err(|error| Failure::io("lay out", &folder, &error))?;
-    let queue = SlurmQueue { asked: on.slurm.clone(), at_once: on.at_once, work: work(&folder, &entry.id)? };
+    let program = laid_out.map_err(|error| Failure::io("lay out", &folder, &error))?;
+    let queue = SlurmQueue {
+        asked: on.slurm.clone(),
+        at_once: on.at_once,
+        work: work(&program, &folder, &entry.id)?,
+    };
     let results = Results::at(&folder);
     let id = entry.id.clone();
     let report = report_so_far(store, &id, &path, bundle(args));
@@ -65,7 +69,7 @@ pub(super) fn carry_out(
     };
     let mut keep = |block: &Block| Noted::keep_of_machine(store, &id, &block.machine, &block.end.measured_on);
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
-    let mut handing = keeping.behind(&id, &mut written);
+    let mut handing = keeping.behind(&id, &ends.now, &mut written);
     let mut ended = queued.carry_out(entry, &mut handing, &mut keep);
     if let Err(error) = label(args, store, &id) {
         ended.error = ended.error.or(Some(error.into()));
@@ -104,8 +108,8 @@ fn folder(store: &Store, on: &On, run: &str) -> Result<PathBuf, Failure> {
     Ok(whole.join(run))
 }
 
-fn work(folder: &Path, run: &str) -> Result<Work, Failure> {
-    let words = [handed::program(folder), "task".into(), folder.to_owned()];
+fn work(program: &Path, folder: &Path, run: &str) -> Result<Work, Failure> {
+    let words = [program, Path::new("task"), folder];
     let words = words.iter().map(|word| word.to_str().map(ToOwned::to_owned));
     let command: Option<Vec<String>> = words.collect();
     let command = command.ok_or_else(|| Failure::Usage(format!("{} is no UTF-8", folder.display())))?;
