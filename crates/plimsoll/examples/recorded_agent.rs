@@ -3,6 +3,7 @@
 //! ```text
 //! recorded_agent record FILE COMMAND...    runs an agent, and writes down what it and its controller say
 //! recorded_agent replay FILE               answers as that agent did, after as long, with the times and the numbers of now
+//! recorded_agent replay FILE MS AHEAD      the same, and after so many milliseconds its clock is so many seconds ahead
 //! ```
 //!
 //! Pings are answered by the clock of this machine. It ends where something is asked that was not recorded.
@@ -43,14 +44,33 @@ fn main() -> Result<(), Failed> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["record", file, program, args @ ..] => record(file, Command::new(program).args(args)),
-        ["replay", file] => replay(Recording::read(file)?),
-        _ => Err("usage: recorded_agent record FILE COMMAND... | replay FILE".into()),
+        ["replay", file] => replay(Recording::read(file)?, Jump::default()),
+        ["replay", file, after, ahead] => {
+            let at_ns = now_ns() + after.parse::<u64>()? * 1_000_000;
+            replay(Recording::read(file)?, Jump { at_ns, ahead_ns: ahead.parse::<u64>()? * 1_000_000_000 })
+        }
+        _ => Err("usage: recorded_agent record FILE COMMAND... | replay FILE [MS AHEAD]".into()),
     }
 }
 
 fn now_ns() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC_RAW)
         .map_or(0, |now| now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// When the clock of the agent that is stood in for jumps, and how far.
+#[derive(Clone, Copy, Default)]
+struct Jump {
+    at_ns: u64,
+    ahead_ns: u64,
+}
+
+impl Jump {
+    /// What that clock shows.
+    fn now_ns(self) -> u64 {
+        let now = now_ns();
+        if now < self.at_ns { now } else { now + self.ahead_ns }
+    }
 }
 
 /// Passes on what both sides say, and writes it down.
@@ -226,7 +246,7 @@ fn say_in_time(say: &Mutex<impl Write>, inbox: &mpsc::Receiver<(u64, Value)>) ->
     }
 }
 
-fn replay(mut recording: Recording) -> Result<(), Failed> {
+fn replay(mut recording: Recording, jump: Jump) -> Result<(), Failed> {
     let say = Arc::new(Mutex::new(io::stdout()));
     let (later, inbox) = mpsc::channel();
     let says = Arc::clone(&say);
@@ -235,7 +255,8 @@ fn replay(mut recording: Recording) -> Result<(), Failed> {
     while let Some(request) = frame::read::<Value>(&mut asks)? {
         let came = now_ns();
         if let Ok(ToAgent::Ping { number }) = serde_json::from_value(request.clone()) {
-            let pong = FromAgent::Pong { number, received_ns: came, answered_ns: now_ns() };
+            let received_ns = jump.now_ns();
+            let pong = FromAgent::Pong { number, received_ns, answered_ns: jump.now_ns() };
             frame::write(&mut *say.lock().unwrap_or_else(PoisonError::into_inner), &pong)?;
             continue;
         }

@@ -30,18 +30,57 @@ fn rates(report: &Value) -> (f64, Vec<f64>) {
     (rate(phase), phase["generators"].as_array().into_iter().flatten().map(rate).collect())
 }
 
+/// What one agent said while it drove, and the program that says it again.
+struct Recorded {
+    lab: Lab,
+    stand_in: String,
+    recording: String,
+    /// Requests per second that it drove.
+    rate: f64,
+}
+
+impl Recorded {
+    fn new() -> Self {
+        let lab = Lab::of_ordinary_user();
+        let stand_in = Path::new(env!("CARGO_BIN_EXE_plimsoll")).with_file_name("examples/recorded_agent");
+        let copy = lab.path("recorded_agent");
+        // Nobody may not enter the folder where it was built.
+        fs::copy(stand_in, &copy).expect("cargo builds the examples of a package with its tests");
+        let (stand_in, recording) = (copy.display().to_string(), lab.path("recording").display().to_string());
+        let program = lab.program().display().to_string();
+        let record = group(1, lab.program(), &[&stand_in, "record", &recording, &program, "agent"]);
+        let record = lab.file("record.toml", &record);
+        let report = lab.plimsoll_until_decided(&["run", &record, "--yes", "--format", "json"]).json();
+        Self { lab, stand_in, recording, rate: rates(&report).0 }
+    }
+}
+
+/// Stands in for an agent; the second time for one whose clock jumps ahead by a minute in the middle.
+const JUMPS: &str = r#"
+if mkdir "$0-first" 2>/dev/null; then exec "$1" replay "$2"; fi
+exec "$1" replay "$2" 700 60
+"#;
+
+#[test]
+fn a_clock_that_jumps_spoils_its_trial_and_no_other() {
+    let Recorded { lab, stand_in, recording, .. } = Recorded::new();
+    let jumps = lab.file("jumps.sh", JUMPS);
+    let text = group(1, lab.program(), &["sh", &jumps, &stand_in, &recording]);
+    let experiment =
+        lab.file("jumps.toml", &text.replace("max_trials = 1", "min_trials = 2\nmax_trials = 2"));
+    let report = lab.plimsoll(&["run", &experiment, "--yes", "--format", "json"]).json();
+    let trials = report["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 2, "{report}");
+    let faults = |trial: &Value| trial["faults"].as_array().map_or(0, Vec::len);
+    assert_eq!(faults(&trials[0]), 0, "{}", trials[0]["faults"]);
+    let fault = &trials[1]["faults"][0];
+    assert_eq!(fault["kind"], "clock_jumped", "{}", trials[1]["faults"]);
+    assert!(fault.to_string().contains("bots"), "{fault}");
+}
+
 #[test]
 fn many_agents_drive_as_one_and_their_controller_stays_small() {
-    let lab = Lab::of_ordinary_user();
-    let stand_in = Path::new(env!("CARGO_BIN_EXE_plimsoll")).with_file_name("examples/recorded_agent");
-    let copy = lab.path("recorded_agent");
-    // Nobody may not enter the folder where it was built.
-    fs::copy(stand_in, &copy).expect("cargo builds the examples of a package with its tests");
-    let (stand_in, recording) = (copy.display().to_string(), lab.path("recording").display().to_string());
-    let program = lab.program().display().to_string();
-    let record = group(1, lab.program(), &[&stand_in, "record", &recording, &program, "agent"]);
-    let record = lab.file("record.toml", &record);
-    let of_one = rates(&lab.plimsoll_until_decided(&["run", &record, "--yes", "--format", "json"]).json()).0;
+    let Recorded { lab, stand_in, recording, rate: of_one } = Recorded::new();
     let many = lab.file("many.toml", &group(AGENTS, lab.program(), &[&stand_in, "replay", &recording]));
     let mut run = lab.start(&["run", &many, "--yes", "--format", "json"]);
     // It would wait for somebody to read what it tells.
