@@ -35,7 +35,7 @@ fn tables_of_an_older_version_are_brought_up_by_who_writes_and_keep_their_runs()
     let store = Store::open_at(&place(&url)).unwrap();
     assert_eq!(store.run("abc").unwrap().unwrap().experiment, "flood-relay");
     assert_eq!(store.trials("abc").unwrap().len(), 1);
-    let piece = values!["abc", "1.pcapng", 0_i64, &b"x"[..]];
+    let piece = values!["abc", "1.pcap", 0_i64, &b"x"[..]];
     store.database.execute(schema::PUT_FILE, piece).unwrap();
     assert_eq!(Store::open_at_to_read(&place(&url)).unwrap().bytes().unwrap()["abc"], 1, "with its file");
 }
@@ -166,7 +166,7 @@ fn a_run_is_the_same_when_it_comes_back_from_a_server() {
     mine.put_figures("abc", &[figure]).unwrap();
     // A file of more than one piece.
     let packets: Vec<u8> = (0..3_000_000_u32).map(|n| n.wrapping_mul(n).to_le_bytes()[1]).collect();
-    let path = folder.path().join("captures/abc/1.pcapng");
+    let path = folder.path().join("captures/abc/1.pcap");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, &packets).unwrap();
     let server = store();
@@ -184,7 +184,7 @@ fn a_run_is_the_same_when_it_comes_back_from_a_server() {
         assert_eq!(store.versions("abc").unwrap(), mine.versions("abc").unwrap());
         assert_eq!(store.imported("abc").unwrap(), mine.imported("abc").unwrap());
     }
-    let back = other.place().folder().join("captures/abc/1.pcapng");
+    let back = other.place().folder().join("captures/abc/1.pcap");
     assert!(std::fs::read(back).unwrap() == packets);
 }
 
