@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | fuzz`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | fuzz`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -7,6 +7,7 @@ mod charts;
 mod circles;
 mod debian;
 mod deny;
+mod dist;
 mod faults;
 mod fuzz;
 mod guest_kernel;
@@ -33,6 +34,7 @@ cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind o
 cargo xtask faults [NAME [PROGRAM]]
                               inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
                               FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own
+cargo xtask dist [TARGET]     build the program as one file without shared libraries (x86_64-unknown-linux-gnu unless told otherwise)
 cargo xtask fuzz [READER|all [SECONDS]]
                               fuzz every reader of text and packets for 10 s each, or this one for so long";
 
@@ -63,6 +65,8 @@ fn main() -> ExitCode {
         ["fuzz", "all", seconds] => fuzz::run(None, seconds),
         ["fuzz", reader] => fuzz::run(Some(reader), "10"),
         ["fuzz", reader, seconds] => fuzz::run(Some(reader), seconds),
+        ["dist"] => dist::run(dist::HERE),
+        ["dist", target] => dist::run(target),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

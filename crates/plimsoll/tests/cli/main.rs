@@ -9,6 +9,7 @@ mod lab;
 mod machine;
 
 mod actions;
+mod bare;
 mod bisected;
 mod cannot_be_carried_out;
 mod captured;
