@@ -40,13 +40,13 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     compare_docs()
 }
 
-/// The black-box stories, most of which measure. One that fails beside two others runs once more by itself, as other runners of tests do it: a
-/// neighbour on a shared machine can take both CPUs for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again.
+/// The black-box stories, most of which measure.
 const STORIES: &str = "cli";
 /// So many of them run at once. They mostly wait; and since a test looks only at what its own run made, each has to hold beside two others.
 const AT_ONCE: &str = "3";
 
-/// How many stories that failed are run again, each by itself. If more failed, that is no accident.
+/// How many tests of a binary that failed are run again, each by itself, as other runners of tests do it: a neighbour on a shared machine can take both CPUs
+/// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
 const RUN_AGAIN: usize = 5;
 
 /// Builds all tests, and runs one binary of them after the other.
@@ -55,7 +55,7 @@ fn run_tests() -> Result<(), String> {
     let build = ["test", "--no-run", "--message-format=json-render-diagnostics"];
     let built = shell::output("cargo", &[&build[..], &of_all].concat())?;
     let mut failed = Vec::new();
-    let mut only_beside_others = Vec::new();
+    let mut only_once = Vec::new();
     let mut printed = Vec::new();
     for (name, folder, program) in built.lines().filter_map(binary) {
         eprintln!("     Running {name}: {program}");
@@ -66,22 +66,22 @@ fn run_tests() -> Result<(), String> {
         if ran.status.success() {
             continue;
         }
-        let again = name == STORIES && (1..=RUN_AGAIN).contains(&ran.failures.len());
+        let again = (1..=RUN_AGAIN).contains(&ran.failures.len());
         if !again {
             failed.push(format!("{name}: {}", ran.status));
         }
         for failure in ran.failures {
-            let story = failure.name.clone();
+            let test = failure.name.clone();
             printed.push(failure);
             if !again {
                 continue;
             }
-            eprintln!("     Running {story} again, by itself");
-            let alone = test_binary::run(&program, &folder, &["--include-ignored", "--exact", &story])?;
+            eprintln!("     Running {test} again, by itself");
+            let alone = test_binary::run(&program, &folder, &["--include-ignored", "--exact", &test])?;
             if alone.status.success() {
-                only_beside_others.push(story);
+                only_once.push(format!("{name}: {test}"));
             } else {
-                failed.push(format!("{name}: {story}, twice"));
+                failed.push(format!("{name}: {test}, twice"));
                 printed.extend(alone.failures);
             }
         }
@@ -91,8 +91,8 @@ fn run_tests() -> Result<(), String> {
     for failure in &printed {
         eprintln!("---- {}\n{}", failure.name, failure.printed.join("\n"));
     }
-    if !only_beside_others.is_empty() {
-        eprintln!("failed beside two others and passed by itself: {}", only_beside_others.join(", "));
+    if !only_once.is_empty() {
+        eprintln!("failed once and passed by itself: {}", only_once.join(", "));
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
 }
