@@ -8,14 +8,18 @@ use super::allocation::Request;
 use super::bring::{self, Program};
 use crate::slurm::leave_job;
 
-/// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written.
+/// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. Where Slurm's controller is gone for good,
+/// salloc never ends by itself.
 const HOLD: &str = r#"command -v salloc >/dev/null || { echo "there is no program salloc here" >&2; exit 1; }
 exec 3<&0
 salloc "$@" sh -c 'echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null' <&3 &
 exec >&-
+p=$!
 cat <&3 >/dev/null
-kill -TERM $! 2>/dev/null
-wait $!"#;
+kill -TERM $p 2>/dev/null
+(sleep 15; kill -KILL $p 2>/dev/null) >/dev/null 2>&1 &
+wait $p
+kill $! 2>/dev/null"#;
 /// What jobs are called in Slurm's queue.
 const NAME: &str = "plimsoll";
 

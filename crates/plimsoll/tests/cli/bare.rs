@@ -1,7 +1,5 @@
 //! A machine with nothing on it but the program: no shell, no tools, no user database.
 
-use std::time::{Duration, Instant};
-
 use crate::lab::Lab;
 
 /// Runs the program for an ordinary user where there is no other, and no file but the libraries that it is linked with. The root has to be a mount, as
@@ -17,10 +15,7 @@ exec unshare --user --map-root-user --mount --pid --fork sh -c "
 "#;
 
 #[test]
-fn on_a_machine_with_nothing_else_an_ordinary_user_gets_the_main_verdict_soon() {
+fn on_a_machine_with_nothing_else_an_ordinary_user_gets_the_main_verdict() {
     let lab = Lab::of_ordinary_user();
-    let began = Instant::now();
     lab.script(BARE).exits(0).prints("Recovered.");
-    // By itself it takes a few seconds.
-    assert!(began.elapsed() < Duration::from_secs(120), "{:?}", began.elapsed());
 }
