@@ -12,28 +12,38 @@ use super::bring::{self, Program};
 const HOLD: &str = r#"command -v kubectl >/dev/null || { echo "there is no program kubectl here" >&2; exit 1; }
 name=$1; pod=$2; shift 2
 exec 3<&0
-remove() { kubectl "$@" delete pod "$name" --now --ignore-not-found --wait=false >/dev/null; }
+fields='{.status.phase}|{.spec.nodeName}|{.status.conditions[*].message} {.status.containerStatuses[*].state.waiting.message}'
+look() {
+    # A server that does not answer says nothing of the pod.
+    said=$(kubectl "$@" get pod "$name" --ignore-not-found -o "jsonpath=$fields") || said="Unknown|"
+    phase=${said%%|*} said=${said#*|}
+}
 printf '%s' "$pod" | kubectl "$@" create --validate=false -f - >/dev/null || exit 1
 {
-    while :; do
-        phase=$(kubectl "$@" get pod "$name" -o 'jsonpath={.status.phase}') || exit 1
+    while look "$@"; do
+        why=${said#*|}
         case $phase in
             Running) break ;;
-            Failed|Succeeded) echo "the pod has ended: $(kubectl "$@" get pod "$name" -o 'jsonpath={.status}')" >&2; exit 1 ;;
+            Pending|Unknown) ;;
+            *) echo "the pod has ended: $why" >&2; exit 1 ;;
         esac
-        why=$(kubectl "$@" get pod "$name" -o 'jsonpath={.status.conditions[*].message} {.status.containerStatuses[*].state.waiting.message}')
         [ "$why" = "$told" ] || echo "$why" >&2
         told=$why
         sleep 1
     done
-    echo "$name $(kubectl "$@" get pod "$name" -o 'jsonpath={.spec.nodeName}')"
-    while [ "$(kubectl "$@" get pod "$name" -o 'jsonpath={.status.phase}')" = Running ]; do sleep 5; done
+    echo "$name ${said%%|*}"
+    while look "$@"; do
+        case $phase in
+            Running|Unknown) sleep 5 ;;
+            *) break ;;
+        esac
+    done
     echo "the pod runs no more" >&2
 } <&- &
 exec >&-
 cat <&3 >/dev/null
 kill $! 2>/dev/null
-remove "$@""#;
+kubectl "$@" delete pod "$name" --now --ignore-not-found --wait=false >/dev/null"#;
 /// What names of pods begin with.
 const NAME: &str = "plimsoll";
 
@@ -70,6 +80,57 @@ mod tests {
         let told = shell.args(["-c", HOLD]).env("PATH", "/nowhere").output().unwrap();
         assert_eq!(String::from_utf8_lossy(&told.stderr), "there is no program kubectl here\n");
         assert_eq!(told.status.code(), Some(1));
+    }
+
+    /// Stands in for kubectl: what it says of the pod are the words of a file, one for each time that it is asked; the last of them from then on.
+    const KUBECTL: &str = r#"#!/bin/sh
+case "$*" in
+    create*) cat >/dev/null ;;
+    delete*) echo "$*" >>"$FOLDER/deleted" ;;
+    get*)
+        read -r word <"$FOLDER/phases"
+        [ "$(wc -l <"$FOLDER/phases")" = 1 ] || sed -i 1d "$FOLDER/phases"
+        [ "$word" != deaf ] || exit 1
+        [ "$word" = gone ] || printf '%s|node1|no room yet' "$word"
+        ;;
+esac"#;
+
+    /// What the shell says while the pod goes through these phases, and what it removes in the end. It does not sleep between two looks.
+    fn held(phases: &str) -> (String, String) {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("kubectl", KUBECTL), ("sleep", "#!/bin/sh\nexit 0\n")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        std::fs::write(folder.path().join("phases"), phases.replace(' ', "\n") + "\n").unwrap();
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", HOLD, "hold", "pod1", "{}"]).env("PATH", path).env("FOLDER", folder.path());
+        let shell = shell.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let input = shell.stdin.take();
+        // Until the pod is gone.
+        let said = std::io::read_to_string(shell.stdout.take().unwrap()).unwrap();
+        drop(input);
+        shell.wait().unwrap();
+        (said, std::fs::read_to_string(folder.path().join("deleted")).unwrap_or_default())
+    }
+
+    #[test]
+    fn a_pod_is_there_until_it_is_said_to_be_gone_and_is_removed_in_any_case() {
+        let removed = "delete pod pod1 --now --ignore-not-found --wait=false\n";
+        for phases in [
+            "Pending Running Failed",
+            "Pending deaf Running deaf Running deaf gone",
+            "deaf Running Succeeded",
+        ] {
+            assert_eq!(held(phases), ("pod1 node1\n".into(), removed.into()), "{phases}");
+        }
+        for phases in ["Pending Failed", "Pending gone"] {
+            assert_eq!(held(phases), (String::new(), removed.into()), "{phases}");
+        }
     }
 
     #[test]
