@@ -28,8 +28,11 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
     }
     let cargo = ["cargo", "build", "--release", "--locked", "--package", "plimsoll", "--target", target];
     let words: Vec<&str> = variables.iter().map(String::as_str).chain(cargo).collect();
-    shell::run("env", &words).map_err(|why| {
-        format!("{why}; for another architecture: rustup target add {target}, and apt-get install gcc-aarch64-linux-gnu")
+    shell::run("env", &words).map_err(|why| match target == HERE {
+        true => why,
+        false => {
+            format!("{why}; it takes `rustup target add {target}`, and a linker (gcc-aarch64-linux-gnu)")
+        }
     })?;
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = folder.join(target).join("release/plimsoll").display().to_string();

@@ -89,4 +89,4 @@ pub use spec::{
     AgentStderr, GuestSpec, HostSpec, LinkShape, LinkSpec, NatSpec, Queue, RigSpec, SpecError, VolumeSpec,
 };
 pub use stage::stage;
-pub use undo::{Abandoned, AbandonedJournal, UndoProcess, abandoned_journals};
+pub use undo::{Abandoned, AbandonedJournal, UndoProcess, abandoned_journals, private_folder};

@@ -89,17 +89,6 @@ pub fn json_in_script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// One word of a POSIX shell that means `text`.
-#[must_use]
-pub fn shell_word(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,13 +116,5 @@ mod tests {
     #[test]
     fn a_label_of_a_chart_has_no_tag_and_no_template() {
         assert_eq!(chart("<a href='x'>%{y}</a>"), "&lt;a href='x'&gt;%&#123;y}&lt;/a&gt;");
-    }
-
-    #[test]
-    fn a_shell_reads_a_quoted_name_as_one_word() {
-        assert_eq!(shell_word("flood-relay"), "flood-relay");
-        assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
-        assert_eq!(shell_word("--help"), "--help");
-        assert_eq!(shell_word(""), "''");
     }
 }

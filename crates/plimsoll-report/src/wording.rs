@@ -6,9 +6,9 @@ use plimsoll_model::experiment::Rung;
 use plimsoll_model::observation::{Arm, FaultKind, SamplingCost};
 use plimsoll_model::plan::cell_text;
 use plimsoll_model::report::{PacketReport, RemedyResult, RunReport, StateLivesIn};
+use plimsoll_model::shell::shell_word;
 use plimsoll_model::verdict::{Interval, Outcome, Standing};
 
-use crate::escape::shell_word;
 use crate::number::{count, figure, moment, percent, ratio, seconds};
 
 /// A class of stalls that took less than this share of the time is not told in a row.

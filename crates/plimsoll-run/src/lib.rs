@@ -38,7 +38,7 @@ pub use host_provider::{
 };
 pub use queued::Queued;
 pub use remote::Machines;
-pub use results::{Block, Results, TaskEnd};
+pub use results::{Block, Results, TaskEnd, write_whole};
 pub use run::{Ended, Limits, Run};
 
 use std::collections::BTreeMap;

@@ -13,13 +13,12 @@ use plimsoll_host::queue::{Queue, TaskState};
 use plimsoll_model::note::Note;
 use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
-use plimsoll_model::report::RunStatus;
 use plimsoll_store::{RunEntry, Store, StoreError};
 
 use crate::error::{RunError, TrialStop};
 use crate::event::{Event, Observer};
 use crate::results::{Block, Results};
-use crate::{Ended, Judge, Limits};
+use crate::{Ended, Judge, Limits, run};
 
 /// How often the queue is asked at first ..
 const SOON: Duration = Duration::from_millis(500);
@@ -117,29 +116,20 @@ impl Queued<'_> {
             stop.and(ended)
         });
         entry.elapsed = before + began.elapsed();
-        let (status, error) = match stop {
-            Ok(()) => (RunStatus::Complete, None),
-            Err(TrialStop::Interrupted | TrialStop::Skipped) => (RunStatus::Interrupted, None),
-            Err(TrialStop::Fault(_)) => (RunStatus::Failed, None),
-            Err(TrialStop::Error(error)) => (RunStatus::Failed, Some(error)),
-        };
-        entry.status = status;
-        let stored = self.store.put_run(&entry);
-        Ended { entry, trials, error: error.or(stored.err().map(RunError::from)) }
+        Ended::store(entry, trials, stop, self.store)
     }
 
     /// Stores that the run goes on, and fetches the trials that it has already. What ended in an earlier session because something was wrong is to be
     /// tried again.
     fn begin(&self, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
-        self.store.put_run(&RunEntry { status: RunStatus::Interrupted, ..entry.clone() })?;
-        self.store.forget_unended(&entry.id)?;
+        let stored = run::begin(self.store, entry)?;
         for number in self.all() {
             let Some(block) = self.results.ended(number).map_err(unread)? else { continue };
             if block.end.error.is_some() || block.end.fault.is_some() {
                 self.results.forget_end(number, &block.machine).map_err(unread)?;
             }
         }
-        Ok(self.store.trials(&entry.id)?)
+        Ok(stored)
     }
 
     fn blocks(&self, under_way: &mut UnderWay<'_>) -> Result<(), TrialStop> {

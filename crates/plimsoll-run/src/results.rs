@@ -9,7 +9,7 @@
 //! started again on the same machine goes on.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use plimsoll_model::note::Note;
@@ -70,12 +70,8 @@ impl Results {
     /// When they cannot be read.
     pub fn trials(&self, block: u32, machine: &str) -> io::Result<Vec<TrialRecord>> {
         let folder = self.of_block(block).join(machine);
-        let mut trials = Vec::new();
-        for name in names(&folder)? {
-            if name.starts_with("trial-") && name.ends_with(".json") {
-                trials.push(get::<TrialRecord>(&folder.join(name))?);
-            }
-        }
+        let trials = names_of_trials(&folder)?.into_iter().map(|name| get(&folder.join(name)));
+        let mut trials: Vec<TrialRecord> = trials.collect::<io::Result<_>>()?;
         trials.sort_by_key(|trial| trial.number);
         Ok(trials)
     }
@@ -110,9 +106,9 @@ impl Results {
     /// How many trials have ended of blocks that have not, as far as one machine has come.
     #[must_use]
     pub fn begun(&self, block: u32) -> usize {
-        let machines = names(&self.of_block(block)).unwrap_or_default();
-        let of = |machine: &String| self.trials(block, machine).map_or(0, |trials| trials.len());
-        machines.iter().map(of).max().unwrap_or(0)
+        let folder = self.of_block(block);
+        let of = |machine: &String| names_of_trials(&folder.join(machine)).map_or(0, |names| names.len());
+        names(&folder).unwrap_or_default().iter().map(of).max().unwrap_or(0)
     }
 
     /// Forgets how a task ended that is to be carried out again.
@@ -149,13 +145,27 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     }
 }
 
+/// The names of the files in which trials are.
+fn names_of_trials(folder: &Path) -> io::Result<Vec<String>> {
+    let is_of_trial = |name: &String| name.starts_with("trial-") && name.ends_with(".json");
+    Ok(names(folder)?.into_iter().filter(is_of_trial).collect())
+}
+
 fn put(path: &Path, what: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_vec(what)?;
+    write_whole(path, |begun| fs::write(begun, &text))
+}
+
+/// Makes a file anew, as `write` writes it: it is there whole or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_whole(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let begun = path.with_extension("part");
-    let mut file = File::create(&begun)?;
-    file.write_all(&serde_json::to_vec(what)?)?;
+    write(&begun)?;
     // The name may be seen by other machines before what it names.
-    file.sync_all()?;
-    fs::rename(begun, path)
+    File::open(&begun)?.sync_all()?;
+    fs::rename(&begun, path)
 }
 
 fn get<T: DeserializeOwned>(path: &Path) -> io::Result<T> {

@@ -89,17 +89,14 @@ pub struct Ended {
     pub error: Option<RunError>,
 }
 
-impl Run<'_> {
-    /// Carries out the trials that are not stored yet. What was measured is in the answer, also when the run could not go on.
-    pub fn carry_out(&self, mut entry: RunEntry, observer: &mut dyn Observer) -> Ended {
-        let start = Instant::now();
-        let before = entry.elapsed;
-        let mut trials = Vec::new();
-        let stop = self.begin(&entry).and_then(|stored| {
-            trials = stored;
-            self.trials(&mut entry, &mut trials, observer)
-        });
-        entry.elapsed = before + start.elapsed();
+impl Ended {
+    /// Stores how a run ended that stopped for this reason.
+    pub(crate) fn store(
+        mut entry: RunEntry,
+        trials: Vec<TrialRecord>,
+        stop: Result<(), TrialStop>,
+        store: &Store,
+    ) -> Self {
         let (status, error) = match stop {
             Ok(()) => (RunStatus::Complete, None),
             Err(TrialStop::Interrupted | TrialStop::Skipped) => (RunStatus::Interrupted, None),
@@ -107,15 +104,30 @@ impl Run<'_> {
             Err(TrialStop::Error(error)) => (RunStatus::Failed, Some(error)),
         };
         entry.status = status;
-        let stored = self.store.put_run(&entry);
-        Ended { entry, trials, error: error.or(stored.err().map(RunError::from)) }
+        let stored = store.put_run(&entry);
+        Self { entry, trials, error: error.or(stored.err().map(RunError::from)) }
     }
+}
 
-    /// Stores that the run goes on, and fetches the trials that it has already.
-    fn begin(&self, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
-        self.store.put_run(&RunEntry { status: RunStatus::Interrupted, ..entry.clone() })?;
-        self.store.forget_unended(&entry.id)?;
-        Ok(self.store.trials(&entry.id)?)
+/// Stores that a run goes on, and fetches the trials that it has already.
+pub(crate) fn begin(store: &Store, entry: &RunEntry) -> Result<Vec<TrialRecord>, TrialStop> {
+    store.put_run(&RunEntry { status: RunStatus::Interrupted, ..entry.clone() })?;
+    store.forget_unended(&entry.id)?;
+    Ok(store.trials(&entry.id)?)
+}
+
+impl Run<'_> {
+    /// Carries out the trials that are not stored yet. What was measured is in the answer, also when the run could not go on.
+    pub fn carry_out(&self, mut entry: RunEntry, observer: &mut dyn Observer) -> Ended {
+        let start = Instant::now();
+        let before = entry.elapsed;
+        let mut trials = Vec::new();
+        let stop = begin(self.store, &entry).and_then(|stored| {
+            trials = stored;
+            self.trials(&mut entry, &mut trials, observer)
+        });
+        entry.elapsed = before + start.elapsed();
+        Ended::store(entry, trials, stop, self.store)
     }
 
     fn trials(

@@ -71,14 +71,7 @@ impl Store {
         let connection = Connection::open(path).map_err(doing)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(doing)?;
         let found = schema::prepare(&connection).map_err(doing)?;
-        if found > schema::FORMAT {
-            return Err(StoreError::Newer {
-                place: path.display().to_string(),
-                found,
-                known: schema::FORMAT,
-            });
-        }
-        Ok(Self { place: Place::File(path.to_owned()), database: Database::File(connection) })
+        Self::in_file(path, connection, found)
     }
 
     /// Opens the file to read what is in it, which takes no permission to write. Where there is no file, there are no runs.
@@ -113,14 +106,16 @@ impl Store {
             }
         };
         let found = schema::format(&connection).map_err(doing)?;
-        if found > schema::FORMAT {
-            return Err(StoreError::Newer {
-                place: path.display().to_string(),
-                found,
-                known: schema::FORMAT,
-            });
+        Self::in_file(path, connection, found)
+    }
+
+    /// An open file, in which this format was found.
+    fn in_file(path: &Path, connection: Connection, found: u32) -> Result<Self, StoreError> {
+        let place = Place::File(path.to_owned());
+        match found > schema::FORMAT {
+            true => Err(StoreError::Newer { place: place.to_string(), found, known: schema::FORMAT }),
+            false => Ok(Self { place, database: Database::File(connection) }),
         }
-        Ok(Self { place: Place::File(path.to_owned()), database: Database::File(connection) })
     }
 }
 

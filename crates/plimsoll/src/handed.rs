@@ -1,13 +1,14 @@
 //! What the tasks of a run on a queue are handed, in a folder that their machines see as well: the run, and this very program.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plimsoll_host::private_folder;
 use plimsoll_model::report::RunStatus;
-use plimsoll_run::Limits;
+use plimsoll_run::{Limits, write_whole};
 use plimsoll_store::RunEntry;
 use serde::{Deserialize, Serialize};
 
@@ -42,12 +43,15 @@ impl Handed {
         }
     }
 
-    /// Puts it into a folder, with the program; the folder is for this user alone. Where the program is there.
+    /// Puts it into a folder, with the program; the folder is for this user alone, since tasks execute what is in it. Where the program is there.
     pub(crate) fn put(&self, folder: &Path) -> io::Result<PathBuf> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        if let Some(parent) = folder.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        }
+        private_folder(folder, true)?;
         fs::create_dir_all(folder.join(MESSAGES))?;
         let text = serde_json::to_vec(self)?;
-        replace(&folder.join(RUN), |path| fs::write(path, &text))?;
+        write_whole(&folder.join(RUN), |path| fs::write(path, &text))?;
         let this = fs::read("/proc/self/exe")?;
         // Tasks that another controller has left may still need the one that is there.
         for number in 1..=u32::MAX {
@@ -56,7 +60,7 @@ impl Handed {
                 Ok(there) if there == this => return Ok(path),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    replace(&path, |path| {
+                    write_whole(&path, |path| {
                         fs::write(path, &this)?;
                         fs::set_permissions(path, fs::Permissions::from_mode(0o700))
                     })?;
@@ -95,14 +99,6 @@ impl Handed {
     }
 }
 
-/// Makes a file anew: it is there whole or not at all.
-fn replace(path: &Path, write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
-    let begun = path.with_extension("part");
-    write(&begun)?;
-    File::open(&begun)?.sync_all()?;
-    fs::rename(&begun, path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +127,10 @@ mod tests {
         let same = || fs::read(&program).unwrap() == fs::read("/proc/self/exe").unwrap();
         assert!(same(), "it is this very program");
         assert_eq!(Handed::new(&entry, &limits).put(&place).unwrap(), program, "a second time, too");
+        let open = |mode| fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        open(0o777);
+        assert!(Handed::new(&entry, &limits).put(&place).is_err(), "others could put another program there");
+        open(0o700);
         fs::write(&program, "of another version, which a task may still need").unwrap();
         assert_ne!(Handed::new(&entry, &limits).put(&place).unwrap(), program);
         assert!(!same(), "it stays as it is");

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use plimsoll_model::experiment::Slurm;
+use plimsoll_model::shell::shell_word;
 
 use super::{Queue, QueueError, Task, TaskState, Work};
 use crate::slurm::leave_job;
@@ -65,7 +66,7 @@ impl Queue for SlurmQueue {
 impl SlurmQueue {
     /// What a task executes: it becomes the program.
     fn script(&self) -> String {
-        let words: Vec<String> = self.work.command.iter().map(|word| quoted(word)).collect();
+        let words: Vec<_> = self.work.command.iter().map(|word| shell_word(word)).collect();
         format!("#!/bin/sh\nexec {} \"$SLURM_ARRAY_TASK_ID\" \"$SLURMD_NODENAME\"\n", words.join(" "))
     }
 }
@@ -119,11 +120,6 @@ fn ranges(numbers: &[u32]) -> String {
         false => format!("{first}-{last}"),
     });
     told.collect::<Vec<_>>().join(",")
-}
-
-/// A word as a shell takes it for just that word.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
+use plimsoll_model::user::outside;
 
 use super::entry::Entry;
 use super::place;
@@ -37,16 +38,6 @@ fn folders() -> Vec<PathBuf> {
     all.dedup();
     all.push(shared);
     all
-}
-
-/// Who a user is outside of the user namespace that the run is in (user_namespaces(7): first id inside, first outside, how many).
-fn outside(inside: u32, map: &str) -> u32 {
-    let lines = map.lines().filter_map(|line| {
-        let mut numbers = line.split_whitespace().map(str::parse::<u32>);
-        Some((numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?))
-    });
-    let mut own = lines.filter(|(first, _, number)| inside >= *first && inside - first < *number);
-    own.next().map_or(inside, |(first, there, _)| there + (inside - first))
 }
 
 /// The journal of this process.
@@ -242,13 +233,6 @@ impl AbandonedJournal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_user_who_is_root_in_a_namespace_of_his_own_is_known_by_who_he_is_outside() {
-        assert_eq!(outside(0, "         0       1000          1\n"), 1000);
-        assert_eq!(outside(1000, "         0          0 4294967295\n"), 1000);
-        assert_eq!(outside(7, ""), 7);
-    }
 
     /// A private folder with a journal of a process that is gone.
     fn journal_of(text: &str) -> (tempfile::TempDir, Abandoned) {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 pub use journal::{Abandoned, AbandonedJournal, abandoned_journals};
+pub use place::private_folder;
 pub(crate) use stage::run as stage;
 
 use serde::{Deserialize, Serialize};

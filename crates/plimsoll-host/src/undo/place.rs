@@ -80,7 +80,7 @@ pub(super) fn file_system(file: &File) -> io::Result<FsType> {
 ///
 /// # Errors
 /// With the reason where what is there belongs to somebody else, or others may write to it.
-pub(super) fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
+pub fn private_folder(path: &Path, make: bool) -> io::Result<Option<File>> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(refused(format!("{} is no folder of a folder", path.display())));
     };

@@ -50,8 +50,8 @@ const AGAINST_ALPHA: f64 = 0.01;
 const AA_TRIALS: u32 = 4;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    // Before anything that could start a thread: a process with threads cannot move into a user namespace.
     let on = on(args)?;
+    // Before anything that starts a thread: a process with threads cannot move into a user namespace.
     let access = match on.is_some() || leads_elsewhere(args) {
         // What reaches other machines is the user's own, with his keys, and in no namespace.
         true => None,

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::report::RunStatus;
+use plimsoll_model::shell::shell_word;
 use plimsoll_run::{Event, Observer};
 use plimsoll_store::{Claim, Store, StoreError};
 
@@ -130,10 +131,11 @@ impl Keeping {
     }
 
     fn stays(&self, run: &str, team: &Team, error: &StoreError) -> Failure {
-        let (own, team) = (self.own.place(), team.store.place());
+        let (own, team) = (self.own.place().to_string(), team.store.place().to_string());
+        let (from, to) = (shell_word(&own), shell_word(&team));
         Failure::CouldNot {
             what: format!("{error}; the run {run} is whole in {own}"),
-            advice: Some(format!("plimsoll push {run} --store {own} --to {team}")),
+            advice: Some(format!("plimsoll push {run} --store {from} --to {to}")),
         }
     }
 }

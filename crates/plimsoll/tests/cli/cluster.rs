@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::lab::{Lab, wait_until};
 use crate::machine;
+use crate::reached::{first_words, only_child, stripped_in};
 
 /// Makes the bridge, the key of munge(7), the controller and the nodes. All daemons end with this shell, which is the first process of a namespace.
 const MAKE: &str = r#"
@@ -116,11 +116,8 @@ impl Cluster {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare starts");
-        let mut said = String::new();
-        let stdout = all.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut said).expect("it says something");
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", all.id())).expect("it runs");
-        let outside = children.trim().parse().expect("one child");
+        let said = first_words(&mut all);
+        let outside = only_child(&all);
         let cluster = Self { folder, all, outside };
         assert_eq!(said, "ready\n", "{}", cluster.logs());
         wait_until("all nodes are idle", || cluster.slurm("sinfo --noheader --format %t").trim() == "idle");
@@ -129,11 +126,7 @@ impl Cluster {
 
     /// The program, started where jobs are submitted.
     pub(crate) fn lab(&self) -> Lab {
-        let program = self.folder.path().join("plimsoll");
-        // Names of functions are most of what a program for tests is, and no part of these stories.
-        let stripped =
-            Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_plimsoll")).status();
-        assert!(stripped.expect("strip starts").success());
+        let program = stripped_in(self.folder.path());
         Lab::of_root().by(&self.enter(), &program)
     }
 

@@ -1,42 +1,23 @@
 //! Pods that Kubernetes runs, as far as kubectl(1) can tell: the real kubectl, and a server of as much of the API as it needs.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::Signal;
 
 use crate::lab::{Lab, wait_until};
+use crate::reached::{self, first_words, stripped_in};
 
 /// A web server and a client, each in a pod.
-const PAIR: &str = r#"
-question = "Does a server in a pod answer?"
-[hosts.client]
-reach = { kubernetes = { image = "tools:1", node_selector = { disk = "ssd" }, resources = { cpu = "1" } } }
-allow = ["root"]
-lost_after = "3s"
-[hosts.server]
-reach = { kubernetes = { image = "tools:1", namespace = "servers", privileged = true } }
-allow = ["root"]
-lost_after = "3s"
-[services.site]
-on = "server"
-web = {}
-[loads.users]
-from = "client"
-to = "site"
-http = { connections = 200 }
-[[phases]]
-name = "all"
-measure = "users"
-slices = 4
-[[claims]]
-limit = { metric = "error_share", below = "1 %" }
-[run]
-min_trials = 2
-max_trials = 2
-"#;
+fn pair() -> String {
+    let client = r#"{ kubernetes = { image = "tools:1", node_selector = { disk = "ssd" }, resources = { cpu = "1" } } }"#;
+    reached::pair(
+        "Does a server in a pod answer?",
+        client,
+        r#"{ kubernetes = { image = "tools:1", namespace = "servers", privileged = true } }"#,
+    )
+}
 
 /// A cluster, until this is dropped.
 struct Cluster {
@@ -54,8 +35,7 @@ impl Cluster {
             .stdout(Stdio::piped())
             .spawn()
             .expect("python3 starts");
-        let mut port = String::new();
-        BufReader::new(api.stdout.take().expect("a pipe")).read_line(&mut port).expect("it tells its port");
+        let port = first_words(&mut api);
         let config = format!(
             "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{}'}}}}]\n\
              users: [{{name: u, user: {{}}}}]\ncontexts: [{{name: c, context: {{cluster: c, user: u, namespace: lab}}}}]\n\
@@ -68,11 +48,7 @@ impl Cluster {
 
     /// The program, with this cluster in kubectl's configuration.
     fn lab(&self) -> Lab {
-        let program = self.folder.path().join("plimsoll");
-        // Names of functions are most of what a program for tests is, and no part of these stories.
-        let strip =
-            Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_plimsoll")).status();
-        assert!(strip.expect("strip starts").success());
+        let program = stripped_in(self.folder.path());
         let config = format!("KUBECONFIG={}", self.folder.path().join("config").display());
         Lab::of_root().by(&["env".to_owned(), config], &program)
     }
@@ -110,7 +86,7 @@ fn is_valid(manifest: &Path) {
 fn pods_are_made_for_the_whole_run_and_removed_however_it_ends() {
     let cluster = Cluster::new();
     let lab = cluster.lab();
-    let experiment = lab.file("pair.toml", PAIR);
+    let experiment = lab.file("pair.toml", &pair());
     lab.plimsoll(&["describe", &experiment]).exits(0).prints("reached by Kubernetes (image tools:1");
     let report =
         lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]).exits(0).json();
@@ -134,7 +110,7 @@ fn pods_are_made_for_the_whole_run_and_removed_however_it_ends() {
     assert!(pods.len() >= 2);
     pods.iter().for_each(|file| is_valid(&file.path()));
     // Whatever ends the run removes its pods.
-    let endless = lab.file("endless.toml", &PAIR.replace("_trials = 2", "_trials = 500"));
+    let endless = lab.file("endless.toml", &pair().replace("_trials = 2", "_trials = 500"));
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
         let run = lab.start(&["run", &endless, "--yes"]);
         wait_until("its pods are there", || cluster.pods() == 2);
@@ -151,16 +127,16 @@ fn what_kubernetes_does_not_do_is_told_in_its_words() {
     let cluster = Cluster::new();
     let lab = cluster.lab();
     let run = |text: &str| lab.plimsoll(&["run", &lab.file("pair.toml", text), "--yes"]).exits(3);
-    run(&PAIR.replace("\"servers\"", "\"forbidden\""))
+    run(&pair().replace("\"servers\"", "\"forbidden\""))
         .says("host server: Kubernetes hands out no machine for it")
         .says("cannot create resource \"pods\"")
         .says("kubectl auth can-i create pods");
-    run(&PAIR.replace("tools:1\", namespace", "missing:1\", start_within = \"2s\", namespace"))
+    run(&pair().replace("tools:1\", namespace", "missing:1\", start_within = \"2s\", namespace"))
         .says("host server: Kubernetes handed out no machine for it within 2 s")
         .says("image missing:1 cannot be pulled")
         .says("hosts.server.reach.kubernetes.start_within");
     assert_eq!(cluster.pods(), 0);
-    let odd = lab.file("odd.toml", &PAIR.replace("tools:1\", node", "--overrides\", node"));
+    let odd = lab.file("odd.toml", &pair().replace("tools:1\", node", "--overrides\", node"));
     lab.plimsoll(&["check", &odd]).exits(2).says("is no image");
 }
 

@@ -48,6 +48,7 @@ mod programs;
 mod programs_as_loads;
 mod queued;
 mod rack;
+mod reached;
 mod remote;
 mod scarce;
 mod secure;

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::lab::Lab;
 use crate::machine;
+use crate::reached::{first_words, only_child, stripped_in};
 
 /// The machines. Their addresses are 10.99.0.1 and so on.
 pub(crate) const MACHINES: [&str; 3] = ["client", "firewall", "server"];
@@ -60,11 +60,7 @@ impl Rack {
         // Not in /tmp, which the machines do not see.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the rack");
         keys(folder.path());
-        // Names of functions are most of what a program for tests is, and no part of these stories.
-        run(Command::new("strip")
-            .arg("-o")
-            .arg(folder.path().join("plimsoll"))
-            .arg(env!("CARGO_BIN_EXE_plimsoll")));
+        stripped_in(folder.path());
         let mut all = Command::new("unshare")
             .args(["--net", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", MAKE])
             .env("FOLDER", folder.path())
@@ -73,12 +69,9 @@ impl Rack {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare starts");
-        let mut said = String::new();
-        let stdout = all.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut said).expect("it says something");
+        let said = first_words(&mut all);
         assert_eq!(said, "ready\n", "{}", fs::read_to_string(folder.path().join("why")).unwrap_or_default());
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", all.id())).expect("it runs");
-        let outside = children.trim().parse().expect("one child");
+        let outside = only_child(&all);
         Self { folder, all, outside }
     }
 

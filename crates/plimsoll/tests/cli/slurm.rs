@@ -4,42 +4,20 @@ use nix::sys::signal::Signal;
 
 use crate::cluster::Cluster;
 use crate::lab::wait_until;
+use crate::reached;
 
 /// A web server and a client, each on a machine that Slurm chooses.
-const PAIR: &str = r#"
-question = "Does a server on a machine of the cluster answer?"
-[hosts.client]
-reach = { slurm = { partition = "main", time_limit = "5m", start_within = "30s" } }
-allow = ["root"]
-lost_after = "3s"
-[hosts.server]
-reach = { slurm = {} }
-allow = ["root"]
-lost_after = "3s"
-[services.site]
-on = "server"
-web = {}
-[loads.users]
-from = "client"
-to = "site"
-http = { connections = 200 }
-[[phases]]
-name = "all"
-measure = "users"
-slices = 4
-[[claims]]
-limit = { metric = "error_share", below = "1 %" }
-[run]
-min_trials = 2
-max_trials = 2
-"#;
+fn pair() -> String {
+    let client = r#"{ slurm = { partition = "main", time_limit = "5m", start_within = "30s" } }"#;
+    reached::pair("Does a server on a machine of the cluster answer?", client, r#"{ slurm = {} }"#)
+}
 
 #[test]
 #[ignore = "needs root and Slurm; cargo xtask test has both"]
 fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_ends() {
     let cluster = Cluster::new(&["n1", "n2"]);
     let lab = cluster.lab();
-    let experiment = lab.file("pair.toml", PAIR);
+    let experiment = lab.file("pair.toml", &pair());
     lab.plimsoll(&["describe", &experiment]).exits(0).prints("reached by Slurm (partition main)");
     let report =
         lab.plimsoll_until_decided(&["run", &experiment, "--yes", "--format", "json"]).exits(0).json();
@@ -60,13 +38,13 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
     assert!(machines.iter().all(|note| note.contains("brought along")), "{machines:?}");
     assert_eq!(cluster.queue(), "");
     // What is not there is told, and how long something takes to come is the user's choice.
-    let lost = lab.file("lost.toml", &PAIR.replace("\"main\"", "\"nowhere\""));
+    let lost = lab.file("lost.toml", &pair().replace("\"main\"", "\"nowhere\""));
     lab.plimsoll(&["run", &lost, "--yes"])
         .exits(3)
         .says("host client: Slurm hands out no machine for it")
         .says("invalid partition specified: nowhere")
         .says("try: `sinfo` tells what there is");
-    let third = PAIR.replace("[services.site]", "[hosts.third]\nreach = { slurm = {} }\n[services.site]");
+    let third = pair().replace("[services.site]", "[hosts.third]\nreach = { slurm = {} }\n[services.site]");
     let soon = third.replace("\"30s\"", "\"2s\"").replace("slurm = {}", "slurm = { start_within = \"2s\" }");
     lab.plimsoll(&["run", &lab.file("soon.toml", &soon), "--yes"])
         .exits(3)
@@ -74,7 +52,7 @@ fn machines_are_handed_out_by_slurm_for_the_whole_run_and_given_back_however_it_
         .says("queued and waiting for resources");
     assert_eq!(cluster.queue(), "");
     // Whatever ends the run ends its jobs, also while one of them waits.
-    let endless = PAIR.replace("_trials = 2", "_trials = 500");
+    let endless = pair().replace("_trials = 2", "_trials = 500");
     let runs = |text: &str, signal: Signal, jobs: usize| {
         let run = lab.start(&["run", &lab.file("endless.toml", text), "--yes"]);
         wait_until("its jobs are there", || cluster.queue().lines().count() == jobs);

@@ -221,7 +221,7 @@ fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
     let told = keeps_the_secret(run.ends()).exits(3);
     assert!(told.stdout.contains("How fast is it?"), "what was found is told all the same: {told:?}");
     let (own, id) = (team.own(), team.id(&team.own()));
-    let command = format!("plimsoll push {id} --store {own} --to postgres://team@/postgres?host=");
+    let command = format!("plimsoll push {id} --store {own} --to 'postgres://team@/postgres?host=");
     told.says(&format!("the run {id} is whole in {own}")).says(&command);
     let refused = team.tells(&["run", &experiment]).exits(3).prints_nothing();
     refused.says("cannot open the runs in postgres://team@/postgres?host=");

@@ -29,7 +29,7 @@ impl HostType for Remote {
     fn check(&self, experiment: &Experiment, name: &str, host: &Host) -> Checked {
         let here = |key: &str| path!["hosts", name, key];
         let Some(reach) = &host.reach else {
-            let expected = "`reach = { ssh = \"user@machine\" }` or `reach = { slurm = {} }` beside it, or `reach = { command = [...] }`";
+            let expected = "`reach = { ssh = \"user@machine\" }`, `reach = { slurm = {} }` or `reach = { kubernetes = { image = \"...\" } }` beside it, or `reach = { command = [...] }`";
             return Err(problem(here("kind"), "nothing says how the machine is reached", expected));
         };
         if let Some((message, expected)) = reach.objection() {

@@ -89,7 +89,7 @@ fn question(
 fn stopped(stop: Stop, state: &mut State) -> Result<Exit, Failure> {
     let kept = state.keep();
     if let Ok(Some(path)) = &kept {
-        let path = plimsoll_report::escape::shell_word(&path.to_string_lossy()).into_owned();
+        let path = plimsoll_model::shell::shell_word(&path.to_string_lossy()).into_owned();
         messages::say(format_args!(
             "what was measured is kept; go on with the same command and --state {path}"
         ));

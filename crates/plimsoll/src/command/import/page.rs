@@ -49,7 +49,7 @@ pub(crate) fn told<R>(import: &Import, write: impl FnOnce(&Told<'_>) -> R) -> R 
     let words = names.iter().map(|name| (*name).to_owned()).chain(import.reading.words());
     let again = ["plimsoll import".to_owned()]
         .into_iter()
-        .chain(words.map(|word| plimsoll_report::escape::shell_word(&word).into_owned()));
+        .chain(words.map(|word| plimsoll_model::shell::shell_word(&word).into_owned()));
     let told = Told {
         title: &title,
         asked: &asked,
