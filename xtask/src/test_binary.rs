@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// How many lines of what a failed test printed are told again: the message of its panic stands at the end.
+/// How many lines of what a failed test printed are told again, without backtraces: the message of its panic stands at the end.
 const LAST_LINES: usize = 30;
 
 /// How a binary of tests ended.
@@ -44,6 +44,7 @@ struct Failures {
     found: Vec<Failure>,
     /// Which of them printed the lines that come now.
     printing: Option<usize>,
+    in_backtrace: bool,
 }
 
 impl Failures {
@@ -54,9 +55,14 @@ impl Failures {
             line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
         {
             self.printing = self.found.iter().position(|failure| failure.name == name);
+            self.in_backtrace = false;
         } else if line == "failures:" {
             // Stands before what all of them printed, and before the list of their names.
             self.printing = None;
+        } else if line == "stack backtrace:" {
+            self.in_backtrace = true;
+        } else if self.in_backtrace {
+            self.in_backtrace = !line.starts_with("note: ");
         } else if let Some(failure) = self.printing.and_then(|at| self.found.get_mut(at)) {
             let lines = &mut failure.printed;
             lines.push(line.to_owned());
@@ -76,6 +82,7 @@ mod tests {
         let script = r#"
             echo 'test one::fine ... ok'; printf 'test two::bad ... FAILED\n\377\n'; echo 'test three::worse ... FAILED'
             printf '\nfailures:\n\n---- two::bad stdout ----\n'; seq 100; echo 'panicked'
+            printf 'stack backtrace:\n   0: main\nnote: Some details are omitted\n'
             printf -- '---- three::worse stdout ----\nleft: 1\n\nfailures:\n    two::bad\n    three::worse\n'
             exit 101"#;
         let ran = run("sh", Path::new("."), &["-c", script]).expect("a shell");

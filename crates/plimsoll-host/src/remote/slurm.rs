@@ -8,25 +8,26 @@ use super::allocation::Request;
 use super::bring::{self, Program};
 use crate::slurm::leave_job;
 
-/// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. Where Slurm's controller is gone for good,
-/// salloc never ends by itself.
+/// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. A salloc that has its machine ends with the
+/// pipe; the job of one that still waits is cancelled by its name, since a signal that comes while it asks is forgotten or leaves the job behind. Where
+/// Slurm's controller is gone for good, neither ends by itself.
 const HOLD: &str = r#"command -v salloc >/dev/null || { echo "there is no program salloc here" >&2; exit 1; }
+name=plimsoll-$(od -An -tx8 -N8 /dev/urandom | tr -d ' ')
 exec 3<&0
-salloc "$@" sh -c 'echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null' <&3 &
+salloc --job-name="$name" "$@" sh -c 'echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null' <&3 &
 exec >&-
 p=$!
 cat <&3 >/dev/null
-kill -TERM $p 2>/dev/null
-(sleep 15; kill -KILL $p 2>/dev/null) >/dev/null 2>&1 &
-wait $p
-kill $! 2>/dev/null"#;
-/// What jobs are called in Slurm's queue.
-const NAME: &str = "plimsoll";
-
+for pause in 0.2 0.3 0.5 1 2 4 5; do
+    sleep $pause
+    kill -0 $p 2>/dev/null || exit 0
+    timeout 5 scancel --jobname="$name" >/dev/null 2>&1
+done
+kill -KILL $p 2>/dev/null"#;
 /// Asks for a machine.
 pub(super) fn request(asked: &Slurm) -> Request {
     let mut shell = Command::new("sh");
-    shell.args(["-c", HOLD, "hold", &format!("--job-name={NAME}")]).args(asked.words());
+    shell.args(["-c", HOLD, "hold"]).args(asked.words());
     leave_job(&mut shell);
     Request { queue: "Slurm", shell, start_within: asked.start_within, removed_by: "scancel" }
 }
@@ -37,7 +38,7 @@ pub(super) fn command(job: &str, program: &Program) -> Command {
     // Frames have no lines that could be waited for; the step has all of the job's machine, beside whatever else is started in it.
     command.args(["--unbuffered", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0"]);
     command.args(["--mpi=none", "--cpu-bind=none", "--input=all"]);
-    command.args([&format!("--job-name={NAME}"), &format!("--jobid={job}")]);
+    command.args(["--job-name=plimsoll", &format!("--jobid={job}")]);
     command.args(["/bin/sh", "-c", &bring::remote_command(program)]);
     leave_job(&mut command);
     command

@@ -132,7 +132,7 @@ fn visible(peak: u64, floor: u64, invocation: &Invocation) -> Result<f64, Measur
 }
 
 /// The highest resident set of this process so far, in bytes.
-fn own_peak() -> Result<u64, MeasureError> {
+pub(super) fn own_peak() -> Result<u64, MeasureError> {
     let status =
         std::fs::read_to_string("/proc/self/status").map_err(MeasureError::io("read /proc/self/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
