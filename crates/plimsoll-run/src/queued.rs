@@ -249,6 +249,8 @@ impl Queued<'_> {
             }
             numbers.push(block);
         }
+        let room = self.queue.at_once().map_or(usize::MAX, |most| most as usize);
+        numbers.truncate(room.saturating_sub(tasks.len()));
         under_way.gone.retain(|block, _| !tasks.contains_key(block) && !numbers.contains(block));
         if numbers.is_empty() {
             return Ok(());
@@ -318,7 +320,7 @@ impl Queued<'_> {
         }
     }
 
-    /// Cancels what is still there, and takes in what ended meanwhile.
+    /// Cancels what is still there, has the queue forget the rest, and takes in what ended meanwhile.
     fn end(&self, under_way: &mut UnderWay<'_>) -> Result<(), TrialStop> {
         let is_there = || self.queue.tasks().is_ok_and(|tasks| !tasks.is_empty());
         if is_there() {
@@ -327,6 +329,10 @@ impl Queued<'_> {
             while is_there() && Instant::now() < until {
                 thread::sleep(SOON);
             }
+        }
+        if let Err(error) = self.queue.forget_ended() {
+            // All that was measured is there.
+            tracing::warn!("the queue still knows the tasks that have ended: {error}");
         }
         self.take_in(under_way)
     }

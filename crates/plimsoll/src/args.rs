@@ -16,7 +16,7 @@ pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way}
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
-pub use on::On;
+pub use on::{On, QueueKind};
 pub use serving::ServeArgs;
 pub use watching::WatchArgs;
 
@@ -229,9 +229,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest", conflicts_with = "experiment")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
     pub resume: Option<String>,
-    /// Have a queue carry the trials out, each block of them on one machine: `slurm`, or `slurm:partition=main,at_once=4`. Behind the colon stand
-    /// partition, constraint, account, qos, nodelist, time_limit and start_within (2h), shared (true: others may be on the machine), option
-    /// (--gres=nic:1; may be given several times), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs
+    /// Have a queue carry the trials out, each block of them on one machine: `slurm`, `slurm:partition=main,at_once=4`, or
+    /// `kubernetes:image=tools:1,claim=results,folder=/results`. Behind `slurm:` stand partition, constraint, account, qos, nodelist and option
+    /// (--gres=nic:1; may be given several times); behind `kubernetes:` image, namespace, context, node_selector (disk=ssd), resource (cpu=2),
+    /// host_network and privileged (true), and claim (a volume that is seen here as `folder`). With both: time_limit and start_within (2h), shared
+    /// (true: others may be on the machine), at_once (so many blocks at the most) and folder (which all machines see; beside the file of runs
     /// without it).
     #[arg(long, value_name = "QUEUE")]
     pub on: Option<String>,

@@ -184,11 +184,11 @@ impl From<RunError> for Failure {
             RunError::Queue(error) => Some(error.advice().into()),
             RunError::Task { advice, .. } => advice,
             RunError::NoResult { folder, .. } => Some(format!(
-                "a folder that the machines of the queue see as well (--on slurm:folder=DIR), or more time (time_limit); what the tasks said is in {}",
+                "a folder that the machines of the queue see as well (`folder=DIR` in --on), or more time (time_limit); what the tasks said is in {}",
                 folder.join(MESSAGES).display()
             )),
             RunError::NotStarted { .. } => Some(
-                "more time (--on slurm:start_within=1h), or less to ask for; `squeue --start` tells when"
+                "more time (`start_within=1h` in --on), or less to ask for; `squeue --start` tells when, of Kubernetes `kubectl describe pods`"
                     .into(),
             ),
             RunError::Agent { .. }

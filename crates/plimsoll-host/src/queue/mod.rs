@@ -2,17 +2,20 @@
 //!
 //! A task is a command that finds by its number what it is to do. What comes of it is in files that it writes, not for the queue to know.
 
+mod kubernetes;
 mod slurm;
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
+pub use kubernetes::KubernetesQueue;
 pub use slurm::SlurmQueue;
 
 /// A queue, for the tasks of one run.
 pub trait Queue {
-    /// Submits tasks, by their numbers. All of them, or none.
+    /// Submits tasks, by their numbers. Where it fails, some may have been taken.
     ///
     /// # Errors
     /// When the queue does not take them.
@@ -29,6 +32,19 @@ pub trait Queue {
     /// # Errors
     /// When the queue cannot be told.
     fn cancel(&self) -> Result<(), QueueError>;
+
+    /// How many tasks may be there at once, where the queue itself does not see to that.
+    fn at_once(&self) -> Option<u32> {
+        None
+    }
+
+    /// Removes what the queue keeps of tasks that have ended.
+    ///
+    /// # Errors
+    /// When the queue cannot be told.
+    fn forget_ended(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
 }
 
 /// What is submitted: a program that every machine of the queue sees at the same place.
@@ -97,8 +113,12 @@ impl QueueError {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
+            Self::Start { program: KUBECTL, .. } => "kubectl, with a configuration for the cluster",
             Self::Start { .. } => {
                 "Slurm's client programs (Debian: `apt-get install slurm-client`), on a machine from which jobs may be submitted"
+            }
+            Self::Failed { program: KUBECTL, .. } => {
+                "`kubectl auth can-i create jobs` tells whether that is allowed; namespace and context can be said in `--on kubernetes:...`"
             }
             Self::Failed { program: "sbatch", .. } => {
                 "`sinfo` tells what there is; `--on slurm:...` what is asked for"
@@ -106,6 +126,30 @@ impl QueueError {
             Self::Failed { .. } => "`scontrol ping` tells whether Slurm's controller answers",
         }
     }
+}
+
+/// Kubernetes' own client.
+const KUBECTL: &str = "kubectl";
+
+/// What a queue's program prints that reads this.
+fn output(program: &'static str, mut command: Command, input: &str) -> Result<String, QueueError> {
+    let failed = |source| QueueError::Start { program, source };
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // One that does not read to the end tells why it failed.
+        stdin.write_all(input.as_bytes()).ok();
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(QueueError::Failed { program, words });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 impl fmt::Display for TaskState {

@@ -1,12 +1,11 @@
 //! Slurm: sbatch(1), squeue(1), scancel(1). No accounting is needed (`sacct`).
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plimsoll_model::experiment::Slurm;
 use plimsoll_model::shell::shell_word;
 
-use super::{Queue, QueueError, Task, TaskState, Work};
+use super::{Queue, QueueError, Task, TaskState, Work, output};
 use crate::slurm::leave_job;
 
 /// What squeue is to tell of each task: its number, its state, where it runs, and why it waits.
@@ -69,27 +68,6 @@ impl SlurmQueue {
         let words: Vec<_> = self.work.command.iter().map(|word| shell_word(word)).collect();
         format!("#!/bin/sh\nexec {} \"$SLURM_ARRAY_TASK_ID\" \"$SLURMD_NODENAME\"\n", words.join(" "))
     }
-}
-
-/// What one of Slurm's programs prints that reads this.
-fn output(program: &'static str, mut command: Command, input: &str) -> Result<String, QueueError> {
-    let failed = |source| QueueError::Start { program, source };
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // One that does not read to the end tells why it failed.
-        stdin.write_all(input.as_bytes()).ok();
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(QueueError::Failed { program, words });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// A line of squeue's; nothing of a task that ends just now, or of a job that is no array.

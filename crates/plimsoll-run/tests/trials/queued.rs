@@ -21,6 +21,9 @@ struct FakeQueue {
     /// Whether it never starts anything.
     is_full: bool,
     cancelled: Cell<bool>,
+    /// So many tasks may be there at once.
+    at_once: Option<u32>,
+    forgotten: Cell<bool>,
 }
 
 impl FakeQueue {
@@ -32,6 +35,8 @@ impl FakeQueue {
             fails: None,
             is_full: false,
             cancelled: Cell::new(false),
+            at_once: None,
+            forgotten: Cell::new(false),
         }
     }
 
@@ -79,6 +84,15 @@ impl Queue for FakeQueue {
         self.cancelled.set(true);
         Ok(())
     }
+
+    fn at_once(&self) -> Option<u32> {
+        self.at_once
+    }
+
+    fn forget_ended(&self) -> Result<(), QueueError> {
+        self.forgotten.set(true);
+        Ok(())
+    }
 }
 
 fn numbers(ended: &Ended) -> Vec<u32> {
@@ -98,6 +112,21 @@ fn so_many_blocks_are_submitted_as_are_needed_and_one_that_is_lost_once_more() {
     let notes: Vec<&str> = ended.entry.notes.iter().map(|note| note.text.as_str()).collect();
     assert!(notes.iter().any(|note| note.starts_with("block 2 was submitted again")), "{notes:?}");
     assert!(notes.contains(&"blocks 1, 2, 3, 4 carried out on the machine `n1`"), "{notes:?}");
+    assert!(queue.forgotten.get() && !queue.cancelled.get());
+}
+
+#[test]
+fn a_queue_that_does_not_hold_back_tasks_itself_gets_no_more_than_may_be_there() {
+    let lab = Lab::new();
+    let queue = FakeQueue { at_once: Some(2), ..FakeQueue::in_folder_of(&lab) };
+    let ended = queue.run(&lab, CONTENT, 5, 5);
+    assert_eq!(ended.entry.status, RunStatus::Complete, "{:?}", ended.error);
+    assert_eq!(*queue.submitted.borrow(), [vec![1, 2], vec![3, 4], vec![5]]);
+    assert_eq!(numbers(&ended), [1, 2, 3, 4, 5]);
+    // What is there takes of that room.
+    let full = FakeQueue { at_once: Some(2), is_full: true, ..FakeQueue::in_folder_of(&Lab::new()) };
+    full.run(&Lab::new(), CONTENT, 5, 5);
+    assert_eq!(*full.submitted.borrow(), [vec![1, 2]]);
 }
 
 #[test]

@@ -1,12 +1,17 @@
-"""As much of Kubernetes' API as kubectl(1) needs to make a pod, to look at it, to execute something in it and to remove it.
+"""As much of Kubernetes' API as kubectl(1) needs to make a pod, to look at it, to execute something in it and to remove it; and Jobs of one pod each.
 
 A pod is a few processes of this machine. Images whose name begins with "missing" are never pulled. Every request that changes something is noted in a
-file, a line each; the names of pods that are there stand in another. Arguments: the folder for those.
+file, a line each; the names of pods that are there stand in another. A Job's pod runs on a node on which no other does; there are two, and a file
+"lost-NODE" says that one of them has lost its power. Arguments: the folder for those.
 """
-import base64, hashlib, http.server, json, os, pathlib, signal, struct, subprocess, sys, threading, urllib.parse
+import base64, hashlib, http.server, json, os, pathlib, signal, struct, subprocess, sys, threading, time, urllib.parse
 
 FOLDER = pathlib.Path(sys.argv[1])
-PODS, LOCK = {}, threading.Lock()
+PODS, JOBS, LOCK = {}, {}, threading.Lock()
+NODES = ["node1", "node2"]
+BATCH = {"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": [
+    {"name": "jobs", "singularName": "job", "namespaced": True, "kind": "Job", "group": "batch", "version": "v1", "verbs": ["create", "get", "list", "delete"]}]}
+GROUP = {"name": "batch", "versions": [{"groupVersion": "batch/v1", "version": "v1"}], "preferredVersion": {"groupVersion": "batch/v1", "version": "v1"}}
 KINDS = {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
     {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["create", "get", "list", "delete", "watch"]},
     {"name": "pods/exec", "singularName": "", "namespaced": True, "kind": "PodExecOptions", "verbs": ["create", "get"]}]}
@@ -17,6 +22,62 @@ def note(line):
         with open(FOLDER / "requests", "a") as file:
             file.write(line + "\n")
         (FOLDER / "pods").write_text("".join(f"{namespace}/{name}\n" for namespace, name in PODS))
+
+
+def is_selected(thing, query):
+    wanted = [pair.split("=", 1) for text in query.get("labelSelector", []) for pair in text.split(",")]
+    return all(thing["metadata"]["labels"].get(key) == value for key, value in wanted)
+
+
+class Job:
+    """A Job and its pod, which is a process with what it has started, in a process namespace of its own."""
+
+    def __init__(self, namespace, job):
+        self.job, self.node, self.process = job, None, None
+        name = job["metadata"]["name"]
+        template = job["spec"]["template"]
+        self.pod = {"apiVersion": "v1", "kind": "Pod", "spec": dict(template["spec"]), "status": {"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}]},
+            "metadata": {"name": name + "-x", "namespace": namespace, "uid": name + "-x", "labels": template["metadata"]["labels"],
+                         "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": name}]}}
+
+    def start(self, node):
+        container = self.pod["spec"]["containers"][0]
+        command = [word.replace("$(PLIMSOLL_NODE)", node).replace("$$", "$") for word in container["command"]]
+        self.node, self.pod["spec"]["nodeName"] = node, node
+        self.pod["status"] = {"phase": "Running"}
+        self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *command],
+                                        env={"PATH": os.environ["PATH"], "HOME": "/"}, stdin=subprocess.DEVNULL)
+
+    def end(self, condition):
+        self.node = None
+        self.job["status"] = {"conditions": [{"type": condition, "status": "True"}]}
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.node = None
+
+
+def carry_out():
+    """What controllers and the scheduler of a cluster do."""
+    while True:
+        time.sleep(0.05)
+        with LOCK:
+            nodes = [node for node in NODES if not (FOLDER / f"lost-{node}").exists()]
+            for job in JOBS.values():
+                if job.node and job.node not in nodes:
+                    job.stop()
+                    # Whoever is not there cannot say that its pod has ended.
+                    job.pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+                elif job.node and job.process.poll() is not None:
+                    job.pod["status"] = {"phase": "Failed" if job.process.returncode else "Succeeded"}
+                    job.end("Failed" if job.process.returncode else "Complete")
+            free = [node for node in nodes if not any(job.node == node for job in JOBS.values())]
+            for job in JOBS.values():
+                if free and job.process is None:
+                    job.start(free.pop(0))
 
 
 class Api(http.server.BaseHTTPRequestHandler):
@@ -45,7 +106,13 @@ class Api(http.server.BaseHTTPRequestHandler):
             case ["api"], _:
                 self.say(200, {"kind": "APIVersions", "versions": ["v1"]})
             case ["apis"], _:
-                self.say(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": []})
+                self.say(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": [GROUP]})
+            case ["apis", "batch", "v1"], _:
+                self.say(200, BATCH)
+            case ["apis", "batch", "v1", "namespaces", _, "jobs"], query:
+                self.list("batch/v1", "JobList", [job.job for job in JOBS.values()], query)
+            case ["api", "v1", "namespaces", _, "pods"], query:
+                self.list("v1", "PodList", [job.pod for job in JOBS.values()], query)
             case ["api", "v1"], _:
                 self.say(200, KINDS)
             case ["api", "v1", "namespaces", namespace, "pods", name], _:
@@ -56,8 +123,25 @@ class Api(http.server.BaseHTTPRequestHandler):
             case _:
                 self.refuse(404, "NotFound", f"nothing is at {self.path}")
 
+    def list(self, version, kind, things, query):
+        with LOCK:
+            things = [thing for thing in things if is_selected(thing, query)]
+            self.say(200, {"kind": kind, "apiVersion": version, "metadata": {"resourceVersion": "1"}, "items": things})
+
     def do_POST(self):
         match self.place():
+            case ["apis", "batch", "v1", "namespaces", "forbidden", "jobs"], _:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.refuse(403, "Forbidden", 'jobs.batch is forbidden: User "nobody" cannot create resource "jobs"')
+            case ["apis", "batch", "v1", "namespaces", namespace, "jobs"], _:
+                job = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                name = job["metadata"]["name"]
+                (FOLDER / f"job-{name}.json").write_text(json.dumps(job))
+                job["metadata"] |= {"namespace": namespace, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
+                note(f"create job {namespace}/{name}")
+                with LOCK:
+                    JOBS[namespace, name] = Job(namespace, job)
+                self.say(201, job)
             case ["api", "v1", "namespaces", "forbidden", "pods"], _:
                 self.rfile.read(int(self.headers["Content-Length"]))
                 self.refuse(403, "Forbidden", 'pods is forbidden: User "nobody" cannot create resource "pods"')
@@ -80,6 +164,12 @@ class Api(http.server.BaseHTTPRequestHandler):
     def do_DELETE(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         match self.place():
+            case ["apis", "batch", "v1", "namespaces", namespace, "jobs", name], _ if (namespace, name) in JOBS:
+                with LOCK:
+                    job = JOBS.pop((namespace, name))
+                    job.stop()
+                note(f"delete job {namespace}/{name}")
+                self.say(200, job.job)
             case ["api", "v1", "namespaces", namespace, "pods", name], _ if (namespace, name) in PODS:
                 pod = PODS.pop((namespace, name))
                 note(f"delete {namespace}/{name}")
@@ -159,5 +249,6 @@ class Api(http.server.BaseHTTPRequestHandler):
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
 note("begin")
+threading.Thread(target=carry_out, daemon=True).start()
 print(server.server_address[1], flush=True)
 server.serve_forever()

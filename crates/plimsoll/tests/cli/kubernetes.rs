@@ -1,12 +1,14 @@
 //! Pods that Kubernetes runs, as far as kubectl(1) can tell: the real kubectl, and a server of as much of the API as it needs.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::Signal;
 
 use crate::lab::{Lab, wait_until};
+use crate::queued::{SWEEP, counted, machines};
 use crate::reached::{self, first_words, stripped_in};
 
 /// A web server and a client, each in a pod.
@@ -57,6 +59,19 @@ impl Cluster {
         fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
     }
 
+    /// How often something was done to a Job.
+    fn jobs(&self, done: &str) -> usize {
+        self.file("requests").lines().filter(|line| line.starts_with(&format!("{done} job "))).count()
+    }
+
+    /// The manifests that were made of a kind.
+    fn made(&self, kind: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.folder.path()).expect("it is there").flatten();
+        let is_one =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(kind));
+        files.map(|file| file.path()).filter(is_one).collect()
+    }
+
     /// The pods that are there.
     fn pods(&self) -> usize {
         self.file("pods").lines().count()
@@ -105,10 +120,9 @@ fn pods_are_made_for_the_whole_run_and_removed_however_it_ends() {
     );
     assert_eq!(runs, changes.len() / 4, "{requests}");
     assert_eq!(cluster.pods(), 0);
-    let pods = fs::read_dir(cluster.folder.path()).expect("it is there").flatten();
-    let pods: Vec<_> = pods.filter(|file| file.file_name().to_string_lossy().starts_with("pod-")).collect();
+    let pods = cluster.made("pod-");
     assert!(pods.len() >= 2);
-    pods.iter().for_each(|file| is_valid(&file.path()));
+    pods.iter().for_each(|file| is_valid(file));
     // Whatever ends the run removes its pods.
     let endless = lab.file("endless.toml", &pair().replace("_trials = 2", "_trials = 500"));
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
@@ -143,5 +157,84 @@ fn what_kubernetes_does_not_do_is_told_in_its_words() {
 #[test]
 #[ignore = "needs packages of python; cargo xtask test has them"]
 fn the_manifest_that_comes_with_it_is_one() {
-    is_valid(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kubernetes/runner.yaml")));
+    for manifest in ["runner.yaml", "sweep.yaml"] {
+        let all = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kubernetes"));
+        is_valid(&all.join(manifest));
+    }
+}
+
+#[test]
+#[ignore = "needs root, kubectl and packages of python; cargo xtask test has them"]
+fn a_sweep_as_jobs_loses_a_node_in_the_middle_and_nothing_else() {
+    let cluster = Cluster::new();
+    let lab = cluster.lab();
+    let sweep = lab.file("sweep.toml", SWEEP);
+    let shared = lab.path("shared").display().to_string();
+    let on = format!("kubernetes:image=tools:1,privileged=true,resource=cpu=1,claim=results,folder={shared}");
+    let run = lab.start(&["run", &sweep, "--on", &on, "--seed", "7", "--format", "json"]);
+    let begun = |node: &str| {
+        let runs = fs::read_dir(&shared).into_iter().flatten().flatten();
+        let blocks = runs.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
+        let mut trials = blocks.filter_map(|block| fs::read_dir(block.path().join(node)).ok()?.next());
+        trials.next().is_some()
+    };
+    wait_until("a trial has ended on node2", || begun("node2"));
+    fs::write(cluster.folder.path().join("lost-node2"), "").expect("allowed");
+    let told = run.ends();
+    let report = told.json();
+    let (numbers, cells) = counted(&report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
+    assert_eq!(told.code, Some(0));
+    let machines = machines(&report);
+    assert_eq!(machines.keys().collect::<Vec<_>>(), ["node1"], "{}", report["notes"]);
+    assert_eq!(machines.values().map(BTreeSet::len).sum::<usize>(), 3, "{machines:?}");
+    assert!(report["notes"].to_string().contains("was submitted again"), "{}", report["notes"]);
+    lab.plimsoll(&["gate", "latest"]).exits(0);
+    // Four Jobs, one of which was lost, and none of them is left.
+    assert_eq!((cluster.jobs("create"), cluster.jobs("delete")), (4, 4), "{}", cluster.file("requests"));
+    assert_eq!(fs::read_dir(&shared).map(Iterator::count).unwrap_or_default(), 0);
+    cluster.made("job-").iter().for_each(|file| is_valid(file));
+}
+
+#[test]
+#[ignore = "needs root and kubectl; cargo xtask test has both"]
+fn a_sweep_as_jobs_is_cancelled_gone_on_with_and_told_what_the_cluster_refuses() {
+    let cluster = Cluster::new();
+    let lab = cluster.lab();
+    let sweep = lab.file("sweep.toml", SWEEP);
+    let on = |what: &str| lab.plimsoll(&["run", &sweep, "--on", what]);
+    on("kubernetes:image=tools:1,namespace=forbidden")
+        .exits(3)
+        .says("kubectl failed")
+        .says("cannot create resource \"jobs\"")
+        .says("kubectl auth can-i create jobs");
+    // Nothing else fits beside a task on a node.
+    for node in ["node1", "node2"] {
+        fs::write(cluster.folder.path().join(format!("lost-{node}")), "").expect("allowed");
+    }
+    on("kubernetes:image=tools:1,start_within=2s")
+        .exits(3)
+        .says("the queue started nothing within 2 s: the first task waits (0/2 nodes are available)");
+    fs::remove_file(cluster.folder.path().join("lost-node1")).expect("it is there");
+    assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
+    let one = "kubernetes:image=tools:1,at_once=1";
+    let run = lab.start(&["run", &sweep, "--on", one, "--format", "json"]);
+    let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
+    wait_until("a block is stored", || stored() > 0);
+    run.signal(Signal::SIGINT);
+    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    let (before, _) = counted(&told.json());
+    assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
+    assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
+    // A controller that is killed leaves its tasks, and the next one finds them.
+    let run = lab.start(&["run", "--resume", "latest"]);
+    wait_until("a task is there", || cluster.jobs("create") > cluster.jobs("delete"));
+    run.signal(Signal::SIGKILL);
+    assert_eq!(run.ends().code, None);
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let (numbers, cells) = counted(&report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(cells.values().all(|times| *times == 3), "{cells:?}");
+    assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
 }

@@ -5,10 +5,9 @@ use std::fs;
 use crate::experiments::one_service;
 use crate::lab::{Lab, verdict_of};
 
-/// What is left of services' files among those of the machine.
-fn left() -> Vec<String> {
-    let names =
-        fs::read_dir(std::env::temp_dir()).expect("readable").flatten().map(|entry| entry.file_name());
+/// What is left of services' files: those of this lab's own folder, in which its runs make theirs. Other runs go on meanwhile.
+fn left(lab: &Lab) -> Vec<String> {
+    let names = fs::read_dir(lab.folder()).expect("readable").flatten().map(|entry| entry.file_name());
     names
         .filter_map(|name| name.into_string().ok())
         .filter(|name| name.starts_with("plimsoll-service-"))
@@ -17,14 +16,16 @@ fn left() -> Vec<String> {
 
 fn serves(lab: &Lab, service: &str) {
     let experiment = lab.file("program.toml", &one_service(service));
-    let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
+    let own = lab.folder().display().to_string();
+    let report =
+        lab.plimsoll_in(&["run", &experiment, "--format", "json"], &[("TMPDIR", &own)]).exits(0).json();
     assert_eq!(verdict_of(&report)["outcome"], "recovered");
     let phases = report["trials"][0]["phases"].as_array().expect("phases");
     for phase in phases {
         assert_eq!(phase["connections"], 50, "{phase}");
         assert_eq!(phase["errors"], serde_json::json!({}), "{phase}");
     }
-    assert_eq!(left(), [] as [String; 0]);
+    assert_eq!(left(lab), [] as [String; 0]);
 }
 
 const NGINX: &str = "nginx = { workers = 2, document = \"4k\", reuseport = true }\nready.http = \"/\"";

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::lab::{Lab, wait_until};
 
 /// Two factors of two levels each, and three trials of each of the four cells.
-const SWEEP: &str = r#"
+pub(crate) const SWEEP: &str = r#"
 question = "Do all four ways of asking come without errors?"
 [hosts.client]
 [hosts.server]
@@ -40,7 +40,7 @@ max_trials = 3
 "#;
 
 /// The trials of a report: their numbers, each once, their blocks, and how often each cell was carried out.
-fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
+pub(crate) fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
     let trials = report["trials"].as_array().expect("trials");
     let numbers = trials.iter().filter_map(|trial| trial["number"].as_u64()).collect();
     let mut cells = BTreeMap::new();
@@ -52,7 +52,7 @@ fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
 }
 
 /// The blocks that a machine carried out, as the report tells them.
-fn machines(report: &Value) -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn machines(report: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let notes = report["notes"].as_array().expect("notes");
     let told = notes
         .iter()

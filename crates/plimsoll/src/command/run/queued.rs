@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_host::queue::{SlurmQueue, Work};
+use plimsoll_host::queue::{KubernetesQueue, Queue, SlurmQueue, Work};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunStatus;
 use plimsoll_run::{Block, Queued, Results};
 use plimsoll_store::{RunEntry, Store};
 
 use super::{bundle, finish, heartbeat, label, limits, listen, report_so_far};
-use crate::args::{Format, On, RunArgs};
+use crate::args::{Format, On, QueueKind, RunArgs};
 use crate::environment::Noted;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,14 +41,11 @@ pub(super) fn carry_out(
     let ends = Ends::default();
     listen(&ends.now).map_err(|error| Failure::could_not(format!("cannot listen for Ctrl-C: {error}")))?;
     let limits = limits(args, plan);
-    let folder = folder(store, on, &entry.id)?;
+    let shared = shared_folder(store, on)?;
+    let folder = shared.join(&entry.id);
     let laid_out = Handed::new(&entry, &limits).put(&folder);
     let program = laid_out.map_err(|error| Failure::io("lay out", &folder, &error))?;
-    let queue = SlurmQueue {
-        asked: on.slurm.clone(),
-        at_once: on.at_once,
-        work: work(&program, &folder, &entry.id)?,
-    };
+    let queue = queue(on, shared, work(&program, &folder, &entry.id)?);
     let results = Results::at(&folder);
     let id = entry.id.clone();
     let report = report_so_far(store, &id, &path, bundle(args));
@@ -59,13 +56,13 @@ pub(super) fn carry_out(
     let mut lines = (args.format == Format::Jsonl).then(|| Lines::begin(plan, &entry));
     let queued = Queued {
         plan,
-        queue: &queue,
+        queue: queue.as_ref(),
         results: &results,
         judge: &Judge,
         store,
         interrupt: &ends.now,
         limits,
-        start_within: on.slurm.start_within.map(|within| within.0),
+        start_within: on.start_within().map(|within| within.0),
     };
     let mut keep = |block: &Block| Noted::keep_of_machine(store, &id, &block.machine, &block.end.measured_on);
     let mut written = Written { observer: &mut progress, lines: lines.as_mut() };
@@ -101,11 +98,20 @@ fn refuse(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
     Err(Failure::Usage(format!("this cannot be carried out by a queue: {what}")))
 }
 
-/// The folder of a run, by its whole path.
-fn folder(store: &Store, on: &On, run: &str) -> Result<PathBuf, Failure> {
+/// The folder of all runs on a queue, by its whole path.
+fn shared_folder(store: &Store, on: &On) -> Result<PathBuf, Failure> {
     let all = on.folder.clone().unwrap_or_else(|| state::folder(store).join(FOLDER));
-    let whole = std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))?;
-    Ok(whole.join(run))
+    std::path::absolute(&all).map_err(|error| Failure::io("find", &all, &error))
+}
+
+fn queue(on: &On, folder: PathBuf, work: Work) -> Box<dyn Queue> {
+    let at_once = on.at_once;
+    match on.queue.clone() {
+        QueueKind::Slurm(asked) => Box::new(SlurmQueue { asked, at_once, work }),
+        QueueKind::Kubernetes { asked, claim, shared } => {
+            Box::new(KubernetesQueue { asked, folder, claim, shared, at_once, work })
+        }
+    }
 }
 
 fn work(program: &Path, folder: &Path, run: &str) -> Result<Work, Failure> {

@@ -11,7 +11,7 @@ use crate::effect::word;
 use crate::units::Span;
 
 /// What is asked of Kubernetes: a pod. What is not said is as the user's configuration of kubectl, or the namespace's defaults, have it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kubernetes {
     /// The image of the pod's container. It has a shell, and `plimsoll`, or `sha256sum`, `head` and `mktemp` to bring it along.
@@ -58,12 +58,21 @@ impl Kubernetes {
     /// The pod, as Kubernetes' API has it (v1, Pod). Its container only waits: agents are started in it.
     #[must_use]
     pub fn pod(&self, name: &str) -> Value {
-        let mut container = json!({
-            "name": "host",
-            "image": self.image,
-            // Told to end, it ends at once; it is the first process, which no signal ends that it does not listen to.
-            "command": ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
-        });
+        // Told to end, it ends at once; it is the first process, which no signal ends that it does not listen to.
+        let waits = ["/bin/sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"];
+        json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": { "name": name, "labels": Self::labels() },
+            "spec": self.spec(json!({ "command": waits })),
+        })
+    }
+
+    /// What a pod is to be in which this container runs (v1, PodSpec): the container gets its name, its image and its resources from here.
+    #[must_use]
+    pub fn spec(&self, mut container: Value) -> Value {
+        container["name"] = json!("host");
+        container["image"] = json!(self.image);
         if self.privileged {
             container["securityContext"] = json!({ "privileged": true });
         }
@@ -83,13 +92,13 @@ impl Kubernetes {
         if self.host_network {
             spec["hostNetwork"] = json!(true);
         }
-        let labels = json!({ "app.kubernetes.io/managed-by": "plimsoll" });
-        json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": { "name": name, "labels": labels },
-            "spec": spec,
-        })
+        spec
+    }
+
+    /// What all objects of Plimsoll's are labelled with.
+    #[must_use]
+    pub fn labels() -> BTreeMap<String, String> {
+        BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "plimsoll".to_owned())])
     }
 
     /// What makes no sense of it, and what was expected.

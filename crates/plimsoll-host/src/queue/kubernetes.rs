@@ -1,0 +1,376 @@
+//! Kubernetes: `kubectl` makes a Job for each task, looks after them by their labels, and removes them.
+//!
+//! A Job of its own for each, not one that is indexed: what becomes of one is then nothing to the others, in any version (`backoffLimitPerIndex` is of 1.33).
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::process::Command;
+
+use nix::unistd::{getegid, geteuid};
+use plimsoll_model::experiment::Kubernetes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{KUBECTL, Queue, QueueError, Task, TaskState, Work, output};
+
+/// The label with what the tasks of a run are called.
+const RUN: &str = "plimsoll-run";
+/// The label with the number of a task.
+const TASK: &str = "plimsoll-task";
+/// The name under which a task gets its node's.
+const NODE: &str = "PLIMSOLL_NODE";
+/// How long a task stays on a node that does not answer, in seconds; the cluster's default is mostly 300.
+const UNREACHABLE_S: u32 = 30;
+/// How long Kubernetes keeps a Job that has ended where nobody removes it, in seconds.
+const KEPT_S: u32 = 3600;
+/// The conditions of a Job that is over, or will be when its pod is gone (batch/v1, JobConditionType).
+const OVER: [&str; 4] = ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"];
+/// What becomes of a task's output. The shell becomes the program.
+const SCRIPT: &str = r#"exec "$@" >>"$0" 2>&1"#;
+
+/// Tasks of a run as Jobs of Kubernetes.
+#[derive(Clone, Debug)]
+pub struct KubernetesQueue {
+    /// What is asked for, for each task.
+    pub asked: Kubernetes,
+    /// The folder that pods see under the same path as whoever submits.
+    pub folder: PathBuf,
+    /// The claim of the volume that the folder is; the nodes' own folder of that path where nothing is said.
+    pub claim: Option<String>,
+    /// Whether two tasks may be on one node.
+    pub shared: bool,
+    /// So many tasks are there at once at the most; as many as there are nodes where nothing is said.
+    pub at_once: Option<u32>,
+    /// What is submitted.
+    pub work: Work,
+}
+
+impl Queue for KubernetesQueue {
+    fn submit(&self, numbers: &[u32]) -> Result<(), QueueError> {
+        let jobs: Vec<Value> = numbers.iter().map(|number| self.job(*number)).collect();
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": jobs });
+        // Whether it is valid is for the server to say, which knows its version.
+        let command = self.kubectl(&["create", "--validate=false", "--filename=-"]);
+        output(KUBECTL, command, &list.to_string()).map(drop)
+    }
+
+    fn tasks(&self) -> Result<Vec<Task>, QueueError> {
+        let told =
+            output(KUBECTL, self.kubectl(&["get", "jobs,pods", "--output=json", &self.selector()]), "")?;
+        tasks(&told).map_err(|error| QueueError::Failed {
+            program: KUBECTL,
+            words: format!("what it told of jobs and pods is not understood: {error}"),
+        })
+    }
+
+    fn cancel(&self) -> Result<(), QueueError> {
+        let words = ["delete", "jobs", "--cascade=background", "--wait=false", "--ignore-not-found"];
+        output(KUBECTL, self.kubectl(&[&words[..], &[&self.selector()]].concat()), "").map(drop)
+    }
+
+    fn at_once(&self) -> Option<u32> {
+        self.at_once
+    }
+
+    fn forget_ended(&self) -> Result<(), QueueError> {
+        self.cancel()
+    }
+}
+
+impl KubernetesQueue {
+    fn kubectl(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(KUBECTL);
+        command.args(self.asked.words()).args(words);
+        command
+    }
+
+    fn selector(&self) -> String {
+        format!("--selector={RUN}={}", self.work.name)
+    }
+
+    /// A task (batch/v1, Job). It is tried once: the controller submits again what was lost.
+    fn job(&self, number: u32) -> Value {
+        let mut labels = Kubernetes::labels();
+        labels.extend([(RUN.to_owned(), self.work.name.clone()), (TASK.to_owned(), number.to_string())]);
+        let unlike = crate::clock::raw_ns() % 100_000_000;
+        json!({
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": { "name": format!("{}-{number}-{unlike:08}", self.work.name), "labels": labels },
+            "spec": {
+                "backoffLimit": 0,
+                "ttlSecondsAfterFinished": KEPT_S,
+                "template": { "metadata": { "labels": labels }, "spec": self.spec(number) },
+            },
+        })
+    }
+
+    fn spec(&self, number: u32) -> Value {
+        let messages = self.work.messages.join(format!("task-{number}.txt")).display().to_string();
+        let said = self.work.command.iter().cloned().chain([number.to_string()]);
+        let said = ["/bin/sh", "-c", SCRIPT].map(ToOwned::to_owned).into_iter().chain([messages]).chain(said);
+        // In the words of a command `$(NAME)` stands for a variable, and `$$` for `$`.
+        let command: Vec<String> =
+            said.map(|word| word.replace('$', "$$")).chain([format!("$({NODE})")]).collect();
+        let node = json!({ "name": NODE, "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } });
+        let folder = self.folder.display().to_string();
+        let mut spec = self.asked.spec(json!({
+            "command": command,
+            "env": [node],
+            "volumeMounts": [{ "name": "shared", "mountPath": folder }],
+        }));
+        let source = match &self.claim {
+            Some(claim) => ("persistentVolumeClaim", json!({ "claimName": claim })),
+            None => ("hostPath", json!({ "path": folder, "type": "Directory" })),
+        };
+        spec["volumes"] = json!([{ "name": "shared", source.0: source.1 }]);
+        // What it writes belongs to whoever submits, who removes it in the end.
+        spec["securityContext"] =
+            json!({ "runAsUser": geteuid().as_raw(), "runAsGroup": getegid().as_raw() });
+        let leaves = |key: &str| json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": UNREACHABLE_S });
+        spec["tolerations"] =
+            json!([leaves("node.kubernetes.io/not-ready"), leaves("node.kubernetes.io/unreachable")]);
+        if !self.shared {
+            // Never beside another task, whoever's it is.
+            let others = json!({
+                "labelSelector": { "matchExpressions": [{ "key": TASK, "operator": "Exists" }] },
+                "topologyKey": "kubernetes.io/hostname",
+                "namespaceSelector": {},
+            });
+            spec["affinity"] =
+                json!({ "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [others] } });
+        }
+        spec
+    }
+}
+
+/// What kubectl tells, as far as it matters here. What is not there is empty.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Told {
+    items: Vec<Object>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Object {
+    kind: String,
+    metadata: Metadata,
+    spec: Spec,
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Metadata {
+    name: String,
+    labels: BTreeMap<String, String>,
+    deletion_timestamp: Option<String>,
+    owner_references: Vec<Owner>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Owner {
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    node_name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    phase: String,
+    conditions: Vec<Condition>,
+    container_statuses: Vec<Container>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Condition {
+    r#type: String,
+    status: String,
+    message: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Container {
+    state: State,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct State {
+    waiting: Option<Waiting>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Waiting {
+    reason: String,
+    message: String,
+}
+
+/// The tasks that are not over, of a list of Jobs and pods.
+fn tasks(told: &str) -> Result<Vec<Task>, serde_json::Error> {
+    let told: Told = serde_json::from_str(told)?;
+    let (jobs, pods): (Vec<Object>, Vec<Object>) =
+        told.items.into_iter().partition(|object| object.kind == "Job");
+    let pods: HashMap<&str, &Object> = pods
+        .iter()
+        .filter_map(|pod| Some((pod.metadata.owner_references.first()?.name.as_str(), pod)))
+        .collect();
+    let task = |job: &Object| {
+        let number = job.metadata.labels.get(TASK)?.parse().ok()?;
+        if job.is_over() {
+            return None;
+        }
+        let state = match pods.get(job.metadata.name.as_str()) {
+            Some(pod) => pod.state()?,
+            None => TaskState::Waiting(String::new()),
+        };
+        Some(Task { number, state })
+    };
+    Ok(jobs.iter().filter_map(task).collect())
+}
+
+impl Object {
+    /// Of a Job.
+    fn is_over(&self) -> bool {
+        let conditions = &self.status.conditions;
+        self.metadata.deletion_timestamp.is_some()
+            || conditions.iter().any(|one| one.status == "True" && OVER.contains(&one.r#type.as_str()))
+    }
+
+    /// What a pod does; nothing of one that has ended or is to go, as when its node is lost.
+    fn state(&self) -> Option<TaskState> {
+        if self.metadata.deletion_timestamp.is_some() {
+            return None;
+        }
+        match self.status.phase.as_str() {
+            "Succeeded" | "Failed" => None,
+            "Running" => Some(TaskState::Running(self.spec.node_name.clone().unwrap_or_default())),
+            _ => Some(TaskState::Waiting(self.why_it_waits())),
+        }
+    }
+
+    fn why_it_waits(&self) -> String {
+        let waiting =
+            self.status.container_statuses.iter().find_map(|container| container.state.waiting.as_ref());
+        let unmet =
+            self.status.conditions.iter().find(|one| one.status == "False" && !one.message.is_empty());
+        match (waiting, unmet) {
+            (Some(Waiting { reason, message }), _) if message.is_empty() => reason.clone(),
+            (Some(Waiting { reason, message }), _) => format!("{reason}: {message}"),
+            (None, Some(condition)) => condition.message.clone(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue() -> KubernetesQueue {
+        KubernetesQueue {
+            asked: Kubernetes {
+                image: "tools:1".into(),
+                namespace: Some("lab".into()),
+                ..Kubernetes::default()
+            },
+            folder: "/shared".into(),
+            claim: None,
+            shared: false,
+            at_once: None,
+            work: Work {
+                name: "plimsoll-a".into(),
+                command: ["/shared/a/plimsoll-1", "task", "/shared/$(x)"].map(ToOwned::to_owned).into(),
+                messages: "/shared/a/messages".into(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_job_is_tried_once_and_no_other_is_beside_it() {
+        let job = queue().job(3);
+        assert!(job["metadata"]["name"].as_str().unwrap().starts_with("plimsoll-a-3-"), "{job}");
+        assert_eq!(job["spec"]["backoffLimit"], 0);
+        let template = &job["spec"]["template"];
+        assert_eq!(
+            (&template["metadata"]["labels"][RUN], &template["metadata"]["labels"][TASK]),
+            (&json!("plimsoll-a"), &json!("3"))
+        );
+        let spec = &template["spec"];
+        let words = spec["containers"][0]["command"].as_array().unwrap();
+        let words: Vec<&str> = words.iter().map(|word| word.as_str().unwrap()).collect();
+        assert_eq!(
+            words[3..],
+            [
+                "/shared/a/messages/task-3.txt",
+                "/shared/a/plimsoll-1",
+                "task",
+                "/shared/$$(x)",
+                "3",
+                "$(PLIMSOLL_NODE)"
+            ]
+        );
+        assert_eq!(words[2], r#"exec "$$@" >>"$$0" 2>&1"#, "Kubernetes takes the first of two");
+        assert!(spec["affinity"]["podAntiAffinity"].is_object());
+        assert_eq!(spec["volumes"][0]["hostPath"]["path"], "/shared");
+        let shared = KubernetesQueue { shared: true, claim: Some("results".into()), ..queue() };
+        let spec = &shared.job(3)["spec"]["template"]["spec"];
+        assert!(spec.get("affinity").is_none());
+        assert_eq!(spec["volumes"][0]["persistentVolumeClaim"]["claimName"], "results");
+        assert_eq!(spec["containers"][0]["volumeMounts"][0]["mountPath"], "/shared");
+    }
+
+    /// A Job of the task 3, and its pod, if any.
+    fn told(job: &Value, pod: Option<Value>) -> Vec<Task> {
+        let metadata = json!({ "name": "j", "labels": { TASK: "3" } });
+        let mut items = vec![json!({ "kind": "Job", "metadata": metadata, "status": job })];
+        items.extend(pod.map(|mut pod| {
+            pod["kind"] = json!("Pod");
+            pod["metadata"]["ownerReferences"] = json!([{ "name": "j" }]);
+            pod
+        }));
+        tasks(&json!({ "items": items }).to_string()).unwrap()
+    }
+
+    #[test]
+    fn tasks_are_read_from_jobs_and_their_pods() {
+        let waits = |why: &str| vec![Task { number: 3, state: TaskState::Waiting(why.into()) }];
+        assert_eq!(told(&json!({}), None), waits(""));
+        let pod = |status: Value| Some(json!({ "spec": { "nodeName": "n1" }, "status": status }));
+        let unscheduled =
+            json!({ "type": "PodScheduled", "status": "False", "message": "0/3 nodes are available" });
+        let unscheduled = json!({ "phase": "Pending", "conditions": [unscheduled] });
+        assert_eq!(told(&json!({}), pod(unscheduled)), waits("0/3 nodes are available"));
+        let pulling =
+            json!([{ "state": { "waiting": { "reason": "ErrImagePull", "message": "not found" } } }]);
+        let pulling = json!({ "phase": "Pending", "containerStatuses": pulling });
+        assert_eq!(told(&json!({}), pod(pulling)), waits("ErrImagePull: not found"));
+        let running = Task { number: 3, state: TaskState::Running("n1".into()) };
+        assert_eq!(told(&json!({}), pod(json!({ "phase": "Running" }))), [running]);
+    }
+
+    #[test]
+    fn a_task_is_gone_that_has_ended_or_whose_node_is_lost() {
+        for phase in ["Succeeded", "Failed"] {
+            assert_eq!(told(&json!({}), Some(json!({ "status": { "phase": phase } }))), [], "{phase}");
+        }
+        for over in OVER {
+            let job = |status: &str| json!({ "conditions": [{ "type": over, "status": status }] });
+            assert_eq!(told(&job("True"), None), [], "{over}");
+            assert_eq!(told(&job("False"), None).len(), 1, "{over}");
+        }
+        let going = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" }, "status": { "phase": "Running" } });
+        assert_eq!(told(&json!({}), Some(going)), []);
+        assert!(tasks("no JSON").is_err());
+    }
+}
