@@ -199,7 +199,7 @@ fn what_goes_wrong_with_a_volume_is_told_in_a_sentence_and_undone() {
         let volume = volume.replace("loop = {", &format!("loop = {{ {},", in_folder_of(&lab)));
         let file = lab.file("wrong.toml", &experiment(&volume, storage, ""));
         lab.plimsoll(&["run", &file]).exits(3).says(expected);
-        nothing_is_left(&lab, &before, volume);
+        nothing_is_left(&lab, &before, &volume);
     }
 }
 
