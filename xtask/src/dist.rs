@@ -7,18 +7,59 @@ use crate::shell;
 /// The target of this machine.
 pub(crate) const HERE: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds the program for a target without shared libraries, so that it runs on any Linux of that architecture, and tells where it is with its SHA-256.
+/// Builds the program for a target, and tells where it is with its SHA-256.
+pub(crate) fn run(target: &str) -> Result<(), String> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let program = build(target, Path::new("."), &folder)?;
+    print!("{}", shell::output("sha256sum", &[&program])?);
+    Ok(())
+}
+
+/// Builds what is committed twice, in two folders and from nothing, and fails where the two programs are not the same.
+pub(crate) fn twice(target: &str) -> Result<(), String> {
+    let place = std::env::temp_dir().join(format!("plimsoll-dist-{}", std::process::id()));
+    let built = ["one", "another"].map(|name| {
+        let source = place.join(name);
+        let shown = source.display().to_string();
+        shell::run("mkdir", &["-p", &shown])?;
+        shell::run("sh", &["-c", "git archive HEAD | tar --extract --directory \"$0\"", &shown])?;
+        let program = build(target, &source, &source.join("target"))?;
+        let sum = shell::output("sha256sum", &[&program])?;
+        print!("{sum}");
+        // A build takes gigabytes; the next one is not to find anything of it.
+        std::fs::remove_dir_all(&source).map_err(|error| format!("{shown}: {error}"))?;
+        Ok(sum.split_whitespace().next().unwrap_or_default().to_owned())
+    });
+    std::fs::remove_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    match built {
+        [Ok(one), Ok(another)] if one == another => Ok(()),
+        [Ok(_), Ok(_)] => Err("two builds of one commit differ".into()),
+        [Err(why), _] | [_, Err(why)] => Err(why),
+    }
+}
+
+/// Builds the program of a source folder without shared libraries, so that it runs on any Linux of the target's architecture, and gives its file.
 ///
 /// Where it was built is not in it, so that two builds of one commit by one compiler are the same. For an architecture that is not this machine's it takes
 /// the compiler's library for it (`rustup target add TARGET`) and a linker of Debian's (`gcc-aarch64-linux-gnu`).
-pub(crate) fn run(target: &str) -> Result<(), String> {
-    let here = std::env::current_dir().map_err(|error| error.to_string())?;
+pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String, String> {
+    let absolute = |path: &Path| {
+        let absolute = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        absolute.map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (source, folder) = (absolute(source)?, absolute(folder)?);
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned(), remap(&here, "/plimsoll")];
+    // Of two that fit the last one counts.
+    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned(), remap(&source, "/plimsoll")];
     flags.extend(home.map(|home| remap(&home, "/cargo")));
-    let mut variables = vec![format!("CARGO_ENCODED_RUSTFLAGS={}", flags.join("\u{1f}"))];
+    flags.push(remap(&folder, "/plimsoll/target"));
+    let mut variables = vec![
+        format!("--chdir={}", source.display()),
+        format!("CARGO_TARGET_DIR={}", folder.display()),
+        format!("CARGO_ENCODED_RUSTFLAGS={}", flags.join("\u{1f}")),
+    ];
     if target != HERE {
         let architecture = target.split('-').next().unwrap_or_default();
         let gcc = format!("{architecture}-linux-gnu-gcc");
@@ -34,12 +75,10 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
             format!("{why}; it takes `rustup target add {target}`, and a linker (gcc-aarch64-linux-gnu)")
         }
     })?;
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let program = folder.join(target).join("release/plimsoll").display().to_string();
     let headers = shell::output("readelf", &["--program-headers", "--wide", &program])?;
     if let Some(line) = headers.lines().find(|line| line.trim_start().starts_with("INTERP")) {
         return Err(format!("{program} needs shared libraries of the machine: {}", line.trim()));
     }
-    print!("{}", shell::output("sha256sum", &[&program])?);
-    Ok(())
+    Ok(program)
 }

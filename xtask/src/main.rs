@@ -1,10 +1,11 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | fuzz`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | fuzz`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
 mod browser;
 mod charts;
 mod circles;
+mod deb;
 mod debian;
 mod deny;
 mod dist;
@@ -17,10 +18,13 @@ mod layers;
 mod netperf;
 mod packages;
 mod python;
+mod sbom;
 mod shell;
+mod site;
 mod sources;
 mod test_binary;
 mod tests;
+mod tool;
 
 use std::process::ExitCode;
 
@@ -35,6 +39,11 @@ cargo xtask faults [NAME [PROGRAM]]
                               inject faults and write into docs/causes.md what was named (needs root); only the fault, the workload or the
                               FAULT/WORKLOAD of this name, and then to the screen; with this build of plimsoll instead of the tree's own
 cargo xtask dist [TARGET]     build the program as one file without shared libraries (x86_64-unknown-linux-gnu unless told otherwise)
+cargo xtask dist --twice [TARGET]
+                              build it twice, in two folders and from nothing, and fail unless both are the same
+cargo xtask deb [TARGET]      build it, and pack it as a Debian package with manual, completions, unit and experiments
+cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
+cargo xtask site              make a site of docs
 cargo xtask fuzz [READER|all [SECONDS]]
                               fuzz every reader of text and packets for 10 s each, or this one for so long";
 
@@ -66,7 +75,14 @@ fn main() -> ExitCode {
         ["fuzz", reader] => fuzz::run(Some(reader), "10"),
         ["fuzz", reader, seconds] => fuzz::run(Some(reader), seconds),
         ["dist"] => dist::run(dist::HERE),
+        ["dist", "--twice"] => dist::twice(dist::HERE),
+        ["dist", "--twice", target] => dist::twice(target),
+        ["deb"] => deb::run(dist::HERE),
+        ["deb", target] => deb::run(target),
         ["dist", target] => dist::run(target),
+        ["sbom"] => sbom::run(dist::HERE),
+        ["sbom", target] => sbom::run(target),
+        ["site"] => site::run(),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

@@ -11,15 +11,20 @@ const LAST: &str = "kubernetes_validate";
 
 /// Installs them where the tests look for them (CARGO_TARGET_TMPDIR), unless it is there. Nothing of the system's is changed.
 pub(crate) fn fetch(target: &Path) -> Result<(), String> {
-    let folder = target.join("tmp/python");
-    if folder.join(LAST).exists() {
+    install(target, "python", &PACKAGES, LAST)
+}
+
+/// Installs packages into `tmp/NAME` of the target folder, unless the folder of the last of them is there.
+pub(crate) fn install(target: &Path, name: &str, packages: &[&str], last: &str) -> Result<(), String> {
+    let folder = target.join("tmp").join(name);
+    if folder.join(last).exists() {
         return Ok(());
     }
     // What is unpacked gets its name when it is whole.
-    let part = target.join("tmp/python.part");
+    let part = target.join("tmp").join(format!("{name}.part"));
     let into = part.display().to_string();
     let install = ["-m", "pip", "install", "--quiet", "--upgrade", "--target", &into];
-    shell::run("/usr/bin/python3", &[&install[..], &PACKAGES].concat())?;
+    shell::run("/usr/bin/python3", &[&install[..], packages].concat())?;
     let failed = |error| format!("{into}: {error}");
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(failed)?;

@@ -4,7 +4,8 @@ use crate::lab::{Lab, Told};
 use crate::stores::SHORT;
 
 /// A run whose only claim holds whatever is measured.
-fn experiment(lab: &Lab) -> String {
+/// A short experiment with a claim that holds.
+pub(crate) fn experiment(lab: &Lab) -> String {
     let claim = "[[claims]]\nlimit = { metric = \"error_share\", below = \"90 %\" }\n";
     let sliced =
         SHORT.replace("connections = 20", "connections = 300").replace("\nmeasure", "\nslices = 10\nmeasure");

@@ -1,0 +1,107 @@
+//! The action for CI: its script, with files in place of GitHub's, and a program in place of `gh`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::kept::experiment;
+use crate::lab::Lab;
+
+/// What GitHub hands to a step of a composite action, and a `gh` that writes down what it was told. `$PROGRAM` is downloaded; the path has no plimsoll.
+const JOB: &str = r#"
+mkdir -p temp tools
+printf '#!/bin/sh\necho "$@" >>gh.txt\ncat "$5" >>gh.txt\n' >tools/gh
+chmod 755 tools/gh
+export PATH=$PWD/tools:$PATH RUNNER_TEMP=$PWD/temp
+export GITHUB_STEP_SUMMARY=$PWD/summary GITHUB_OUTPUT=$PWD/output GITHUB_PATH=$PWD/path
+export EXPERIMENT OPTIONS URL SHA256 COMMENT PULL_REQUEST
+SHA256=${SHA256-$(sha256sum $PLIMSOLL | cut -d' ' -f1)}
+URL=${URL-file://$PLIMSOLL}
+exec SCRIPT
+"#;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The script of a job with these variables.
+fn job(variables: &str) -> String {
+    let script = project().join("packaging/action.sh").display().to_string();
+    format!("OPTIONS= COMMENT=false PULL_REQUEST=\n{variables}\n{}", JOB.replace("SCRIPT", &script))
+}
+
+#[test]
+fn a_job_gets_verdict_summary_page_and_comment() {
+    let lab = Lab::new();
+    let file = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    experiment(&lab);
+    let variables = "EXPERIMENT=short.toml COMMENT=true PULL_REQUEST=7\nOPTIONS=$(printf '%s\\n' --seed=3 '--note=two words; $(id)' '')";
+    lab.script(&job(variables)).exits(0).prints("plimsoll ");
+    let summary = file("summary");
+    assert!(summary.contains("error_share") || summary.contains("error share"), "{summary}");
+    assert!(file("output").starts_with("status=0\nsummary="), "{}", file("output"));
+    let output = file("output");
+    let page = output.lines().find_map(|line| line.strip_prefix("page=")).expect("a page");
+    assert!(fs::read_to_string(page).expect("it is there").contains("<html"));
+    let comment = file("gh.txt");
+    assert!(comment.starts_with("pr comment 7 --body-file "), "{comment}");
+    assert!(comment.ends_with(&summary), "{comment}");
+    let runs = lab.plimsoll(&["history", "--format", "json"]).exits(0).json();
+    assert_eq!(runs[0]["note"], "two words; $(id)", "options are words, and nothing that a shell reads");
+    // Whoever uses it in a later step finds the program.
+    assert!(Path::new(file("path").trim()).join("plimsoll").exists());
+}
+
+#[test]
+fn a_job_learns_that_a_claim_fails_and_that_nothing_could_be_run() {
+    let lab = Lab::new();
+    let file = |name: &str| fs::read_to_string(lab.path(name)).unwrap_or_default();
+    let holds = fs::read_to_string(experiment(&lab)).expect("it was just written");
+    lab.file("short.toml", &holds.replace("below", "above"));
+    lab.script(&job("EXPERIMENT=short.toml")).exits(0);
+    assert!(file("output").starts_with("status=1\n"), "{}", file("output"));
+    assert!(!lab.path("gh.txt").exists(), "no comment was asked for");
+    fs::remove_file(lab.path("output")).expect("it is there");
+    lab.script(&job("EXPERIMENT=--seed=1 COMMENT=true")).exits(0).prints("no pull request").says("--seed=1");
+    assert!(file("output").starts_with("status=2\n"), "{}", file("output"));
+    assert!(!file("output").contains("page="), "the page of the run before is no page of this one");
+    assert!(
+        file("summary").contains("came to no verdict on `--seed=1` (exit status 2)"),
+        "{}",
+        file("summary")
+    );
+}
+
+#[test]
+fn what_is_not_what_was_promised_is_not_started() {
+    let lab = Lab::new();
+    let sum = "0".repeat(64);
+    lab.script(&job(&format!("EXPERIMENT=short.toml SHA256={sum}"))).exits(2).prints("::error::what file:");
+    lab.script(&job("EXPERIMENT=short.toml SHA256=")).exits(2).prints("needs the input sha256");
+    lab.script(&job("EXPERIMENT=short.toml URL=")).exits(2).prints("::error::there is no plimsoll");
+    assert!(!lab.path("output").exists());
+}
+
+#[test]
+fn the_scripts_are_in_order_and_the_action_has_the_inputs_that_it_reads() {
+    let lab = Lab::new();
+    let packaging = project().join("packaging").display().to_string();
+    lab.script(&format!("shellcheck {packaging}/*.sh")).exits(0).prints_nothing();
+    let action = fs::read_to_string(project().join("action.yml")).expect("it is there");
+    let (head, steps) = action.split_once("\nruns:\n").expect("it has steps");
+    let inputs = head.split("\noutputs:\n").next().expect("a first part");
+    let found = |pattern: &str, text: &str| -> BTreeSet<String> {
+        let pattern = Regex::new(pattern).expect("a pattern");
+        pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    };
+    assert_eq!(found(r"(?m)^  (\w+):$", inputs), found(r"inputs\.(\w+)", steps));
+    // Each variable that the script reads is set by its step, or by GitHub.
+    let script = fs::read_to_string(project().join("packaging/action.sh")).expect("it is there");
+    let read = found(r"\$\{?([A-Z][A-Z0-9_]+)", &script);
+    let set = found(r"(?m)^        ([A-Z0-9_]+):", steps);
+    let missing: Vec<_> =
+        read.difference(&set).filter(|name| !name.starts_with("GITHUB_") && *name != "RUNNER_TEMP").collect();
+    assert_eq!(missing, ["PATH"]);
+}

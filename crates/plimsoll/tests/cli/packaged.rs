@@ -1,0 +1,69 @@
+//! The Debian package: what is in it, and that a machine with nothing else on it (no shell, no tools, no user database) needs no more.
+
+use std::path::Path;
+
+use crate::lab::Lab;
+
+/// Packs the program of the tests, without its symbols and quickly, for whom the folder `$0` is.
+const PACK: &str = r"
+set -e
+strip -o plain $PLIMSOLL
+export DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1
+mv $(PACKAGING/debian.sh plain $(dpkg --print-architecture) .) FOLDER/plimsoll.deb
+";
+
+/// The program of the tests is linked with libraries, and the package that it is packed into for the story does not say so; the static program has none.
+const LOOK: &str =
+    "lintian --fail-on error,warning --suppress-tags undeclared-elf-prerequisites plimsoll.deb";
+
+/// What is in it, as the machine's own tools read it. Where documents and manuals are left out at installations, as in images of Debian's for containers,
+/// unpacking does not.
+const READ: &str = r#"
+set -e
+dpkg-deb --contents plimsoll.deb | awk '{ print $2, $1, $6 }' >contents
+! grep -v '^root/root ' contents
+grep -q -- '-rwxr-xr-x ./usr/bin/plimsoll$' contents
+dpkg-deb --extract plimsoll.deb unpacked
+cd unpacked/usr/share
+bash -n bash-completion/completions/plimsoll
+grep -q '^#compdef plimsoll$' zsh/vendor-completions/_plimsoll
+grep -q '^complete .*--command plimsoll ' fish/vendor_completions.d/plimsoll.fish
+grep '^ExecStart=' ../../lib/systemd/system/plimsoll-watch.service
+zcat doc/plimsoll/changelog.gz | head -1
+grep -q '^License: Expat$' doc/plimsoll/copyright
+test -f doc/plimsoll/docs/security.md -a -f doc/plimsoll/docs/reference/causes.md
+$PLIMSOLL check doc/plimsoll/examples/experiments/recovery/flood-relay.toml >&2
+man --warnings --local-file man/man1/plimsoll.1.gz
+"#;
+
+/// Installs it where nothing is, but what the program of the tests is linked with, and runs it there for an ordinary user. The root has to be a mount, as that
+/// of a container is.
+const RUN: &str = r#"
+set -e
+root=$PWD/root
+mkdir -p $root/proc $root/dev $root/sys $root/tmp $root/home $root/var/lib/dpkg/info $root/var/lib/dpkg/updates $root/var/log
+touch $root/var/lib/dpkg/status
+cp --parents --dereference $(ldd $PLIMSOLL | grep -o '/[^ ]*') $root
+unshare --user --map-root-user dpkg --root=$root --install plimsoll.deb >&2
+enter="env -i HOME=/home /usr/sbin/chroot $root /usr/bin/plimsoll"
+exec unshare --user --map-root-user --mount --pid --fork sh -c "
+    mount --bind $root $root && mount --rbind /dev $root/dev && mount --rbind /sys $root/sys && mount -t proc none $root/proc &&
+    $enter --version && exec $enter run flood-relay --quick --yes"
+"#;
+
+#[test]
+fn the_debian_package_is_all_that_an_ordinary_user_needs_for_the_main_verdict() {
+    let (maker, lab) = (Lab::new(), Lab::of_ordinary_user());
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let pack = PACK.replace("PACKAGING", &packaging.display().to_string());
+    maker.script(&pack.replace("FOLDER", &lab.folder().display().to_string())).exits(0);
+    lab.script(LOOK).exits(0).prints_nothing();
+    lab.script(READ)
+        .exits(0)
+        .prints("ExecStart=/usr/bin/plimsoll watch --keep 400d")
+        .prints("# Changes")
+        .prints("SYNOPSIS plimsoll")
+        .prints("--audit-probes");
+    let version = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
+    lab.script(RUN).exits(0).prints(&version).prints("Recovered.");
+}

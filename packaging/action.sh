@@ -1,0 +1,60 @@
+#!/bin/bash
+# What the action of action.yml does: an experiment is run, and its verdicts go to the job's summary and, where that is asked for, to the pull request.
+#
+# What it gets stands in the environment: EXPERIMENT, OPTIONS (one option a line), URL and SHA256 (both empty: the plimsoll of the path), COMMENT (true or
+# false), PULL_REQUEST (its number), and GitHub's own RUNNER_TEMP, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT and GITHUB_PATH. No word of them is given to a shell.
+# It ends with 0 once plimsoll ran: the exit status that is the verdict is the output `status`, for the step that follows the upload of the page.
+set -euo pipefail
+
+folder=$RUNNER_TEMP/plimsoll
+summary=$folder/summary.md
+page=$folder/page.html
+mkdir -p "$folder"
+rm -f "$page"
+
+if [ -n "$URL" ]; then
+    if [ -z "$SHA256" ]; then
+        echo "::error::the input url needs the input sha256: what is downloaded is checked before it is started"
+        exit 2
+    fi
+    mkdir -p "$folder/bin"
+    curl --fail --silent --show-error --location --retry 3 --output "$folder/bin/part" "$URL"
+    if ! echo "$SHA256  $folder/bin/part" | sha256sum --check --strict --quiet; then
+        echo "::error::what $URL gave does not have the SHA-256 $SHA256"
+        exit 2
+    fi
+    chmod 755 "$folder/bin/part"
+    mv "$folder/bin/part" "$folder/bin/plimsoll"
+    echo "$folder/bin" >>"$GITHUB_PATH"
+    PATH=$folder/bin:$PATH
+fi
+if ! plimsoll --version; then
+    echo "::error::there is no plimsoll in the path; give the inputs url and sha256, or install it in a step before this one"
+    exit 2
+fi
+
+arguments=()
+while IFS= read -r option; do
+    [ -z "$option" ] || arguments+=("$option")
+done <<<"$OPTIONS"
+
+status=0
+plimsoll run --format markdown --html "$page" "${arguments[@]}" -- "$EXPERIMENT" >"$summary" || status=$?
+if [ ! -s "$summary" ]; then
+    echo "Plimsoll came to no verdict on \`$EXPERIMENT\` (exit status $status); the log of the job says why." >"$summary"
+fi
+cat "$summary" >>"$GITHUB_STEP_SUMMARY"
+{
+    echo "status=$status"
+    echo "summary=$summary"
+    [ ! -e "$page" ] || echo "page=$page"
+} >>"$GITHUB_OUTPUT"
+
+if [ "$COMMENT" = true ]; then
+    if [ -n "$PULL_REQUEST" ]; then
+        # Forks' jobs may not write to the pull request: the verdict is more than its comment.
+        gh pr comment "$PULL_REQUEST" --body-file "$summary" || echo "::warning::the pull request could not be commented on"
+    else
+        echo "::notice::there is no pull request to comment on"
+    fi
+fi

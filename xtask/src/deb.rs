@@ -1,0 +1,26 @@
+//! A Debian package of the static program.
+//!
+//! The package needs nothing of cargo's but the program, and of Debian's nothing but `dpkg-deb`: manual, completions and unit are printed by the program itself,
+//! and there is nothing to do at its installation. So a script packs it, which a story runs as well, and no tool has to be built for it (cargo-deb would want
+//! the printed files as assets, made by another step before it).
+
+use std::path::PathBuf;
+
+use crate::{dist, shell};
+
+/// Builds the program for a target and packs it; the package stands in `debian` of the target folder.
+pub(crate) fn run(target: &str) -> Result<(), String> {
+    let architecture = match target.split('-').next() {
+        Some("x86_64") => "amd64",
+        Some("aarch64") => "arm64",
+        _ => return Err(format!("how Debian calls the architecture of {target} is not known here")),
+    };
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let built = |target| dist::build(target, ".".as_ref(), &folder);
+    let program = built(target)?;
+    // A program for another architecture cannot print its manual here.
+    let prints = if target == dist::HERE { program.clone() } else { built(dist::HERE)? };
+    let into = folder.join("debian");
+    std::fs::create_dir_all(&into).map_err(|error| format!("{}: {error}", into.display()))?;
+    shell::run("packaging/debian.sh", &[&program, architecture, &into.display().to_string(), &prints])
+}

@@ -1,0 +1,29 @@
+//! The documentation as a site: docs/ with a list of contents, made by mdBook.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::tool;
+
+/// The version of mdBook that is used.
+const VERSION: &str = "0.5.4";
+/// Neither a server nor a watch on files is wanted of it.
+const OPTIONS: [&str; 3] = ["--no-default-features", "--features", "search"];
+
+/// Builds the site into `site` of the target folder, and fails where mdBook warns.
+pub(crate) fn run() -> Result<(), String> {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let program = tool::build(&folder, "mdbook", VERSION, &OPTIONS)?;
+    let site = folder.join("site");
+    let built = Command::new(&program).args(["build", "--dest-dir"]).arg(&site).output();
+    let built = built.map_err(|error| format!("cannot run {program}: {error}"))?;
+    let said = String::from_utf8_lossy(&built.stderr);
+    eprint!("{said}");
+    let warned = said.lines().any(|line| line.contains("WARN") || line.contains("ERROR"));
+    if !built.status.success() || warned {
+        return Err("mdBook has warned, or failed".into());
+    }
+    println!("{}", site.join("index.html").display());
+    Ok(())
+}
