@@ -24,7 +24,7 @@ root=$stage/plimsoll
 share=$root/usr/share
 documents=$share/doc/plimsoll
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/lib/systemd/system" "$share/man/man1" "$share/bash-completion/completions" \
-    "$share/zsh/vendor-completions" "$share/fish/vendor_completions.d" "$share/lintian/overrides" "$documents/docs/reference" "$documents/examples"
+    "$share/zsh/vendor-completions" "$share/fish/vendor_completions.d" "$share/lintian/overrides" "$documents/examples"
 
 install -m 755 "$program" "$root/usr/bin/plimsoll"
 "$prints" man | gzip -9n >"$share/man/man1/plimsoll.1.gz"
@@ -34,9 +34,7 @@ install -m 755 "$program" "$root/usr/bin/plimsoll"
 # The unit names the program by where it stands now, and tells in its first line how it is installed.
 "$prints" watch --unit | sed -e 1d -e 's|^ExecStart="[^"]*"|ExecStart=/usr/bin/plimsoll|' >"$root/lib/systemd/system/plimsoll-watch.service"
 
-cp "$project/README.md" "$documents"
-cp "$project"/docs/*.md "$documents/docs"
-cp "$project"/docs/reference/* "$documents/docs/reference"
+cp -r "$project/README.md" "$project/docs" "$documents"
 cp -r "$project/experiments" "$documents/examples"
 gzip -9n <"$project/CHANGELOG.md" >"$documents/changelog.gz"
 gzip -9n >"$documents/changelog.Debian.gz" <<END

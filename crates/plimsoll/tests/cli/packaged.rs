@@ -31,7 +31,7 @@ grep -q '^complete .*--command plimsoll ' fish/vendor_completions.d/plimsoll.fis
 grep '^ExecStart=' ../../lib/systemd/system/plimsoll-watch.service
 zcat doc/plimsoll/changelog.gz | head -1
 grep -q '^License: Expat$' doc/plimsoll/copyright
-test -f doc/plimsoll/docs/security.md -a -f doc/plimsoll/docs/reference/causes.md
+test -f doc/plimsoll/docs/questions/after-a-flood.md -a -f doc/plimsoll/docs/reference/causes.md
 $PLIMSOLL check doc/plimsoll/examples/experiments/recovery/flood-relay.toml >&2
 man --warnings --local-file man/man1/plimsoll.1.gz
 "#;
