@@ -99,7 +99,7 @@ fn ask(socket: &OwnedFd, interface: &str, command: u32, data: u32) -> io::Result
     // The last byte stays zero, which ends the name.
     let room = request.ifr_name.len() - 1;
     for (place, byte) in request.ifr_name[..room].iter_mut().zip(interface.bytes()) {
-        *place = byte.cast_signed();
+        *place = libc::c_char::from_ne_bytes([byte]);
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     #[expect(unsafe_code, reason = "ethtool's requests have no safe form")]

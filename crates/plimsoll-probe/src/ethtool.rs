@@ -45,7 +45,7 @@ impl Asker {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         for (to, from) in name.iter_mut().zip(interface.bytes()) {
-            *to = from.cast_signed();
+            *to = libc::c_char::from_ne_bytes([from]);
         }
         let mut request = libc::ifreq {
             ifr_name: name,

@@ -13,7 +13,7 @@ use nix::sys::signal::SigSet;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::{GO_ON, IDLE, MEMORY, PORT, TO_WRITE};
+use super::{GO_ON, IDLE, MEMORY, TO_WRITE};
 
 /// The PCI ids of QEMU's device (QEMU, docs/specs/pci-ids.rst), and the file of the memory that is of use.
 const MEMORY_DEVICE: (&str, &str, &str) = ("0x1af4", "0x1110", "resource2");
@@ -177,7 +177,7 @@ mod port {
 
     use nix::libc;
 
-    use super::PORT;
+    use super::super::PORT;
 
     /// Lets this thread write to it, and those that it makes.
     pub(super) fn allow() -> io::Result<()> {
