@@ -5,13 +5,13 @@
 
 use std::io;
 
-use nix::sys::resource::{Resource, getrlimit};
 use perf_event::data::Record;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use plimsoll_model::observation::TracedCall;
 
 use super::failures::set_filter;
+use super::kept::descriptors;
 use super::tracefs::TraceFs;
 
 /// What is traced, the most telling first: include/trace/events/oom.h, signal.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
@@ -101,12 +101,6 @@ impl CallRings {
             }
         }
     }
-}
-
-/// The descriptors that this process may have.
-fn descriptors() -> usize {
-    let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft);
-    usize::try_from(soft).unwrap_or(usize::MAX)
 }
 
 /// For how many tracepoints there is room, beside the samplers, of which there is one on each CPU as well.

@@ -13,6 +13,7 @@ mod failures;
 mod files;
 mod io_limits;
 mod jit;
+mod kept;
 mod processes;
 mod quotas;
 mod rings;

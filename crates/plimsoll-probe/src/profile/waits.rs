@@ -8,9 +8,9 @@
 //! with it the system call; otherwise the function alone (`wchan`).
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::HostNamespaces;
 use super::io_limits::{IoLimits, Limits};
+use super::kept::{self, KeptFile};
 use super::processes::{Identity, ProcessKind};
 use super::quotas::{Groups, Quotas};
 
@@ -27,7 +28,7 @@ const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 const MOST_COST: f64 = 0.01;
 /// So many frames of a stack are kept, from the innermost on, up to the system call.
 const FRAMES: usize = 6;
-/// So many threads are looked at; each keeps up to three files open.
+/// So many threads are looked at, by up to three files each.
 const MOST_THREADS: usize = 2_000;
 /// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
 const CALLS: [&str; 6] =
@@ -93,6 +94,8 @@ pub(super) struct Looker {
     names: HashMap<String, Arc<str>>,
     quotas: Quotas,
     io_limits: IoLimits,
+    /// How many files are kept open at the most.
+    most_kept: usize,
     last: Instant,
     due: Instant,
     looks: u64,
@@ -109,17 +112,17 @@ enum Seen {
 #[derive(Debug)]
 struct Process {
     identity: Identity,
-    comm: File,
+    comm: KeptFile,
     threads: HashMap<u32, Thread>,
     look: u64,
 }
 
 #[derive(Debug)]
 struct Thread {
-    wchan: File,
+    wchan: KeptFile,
     /// Absent where it is not allowed.
-    stack: Option<File>,
-    schedstat: Option<File>,
+    stack: Option<KeptFile>,
+    schedstat: Option<KeptFile>,
     /// The time that it had waited for a CPU when it was last looked at, in nanoseconds.
     delay_ns: Option<u64>,
     look: u64,
@@ -133,18 +136,20 @@ impl Looker {
             names: HashMap::new(),
             quotas: Quotas::default(),
             io_limits: IoLimits::default(),
+            most_kept: kept::room(),
             last: now,
             due: now,
             looks: 0,
         }
     }
 
-    /// Begins anew. Processes of hosts are told by files that are kept open, which are of nobody else when their ids are; those of others are looked at
-    /// again. Groups are found anew as well: a namespace that was made since may have the number of one that is gone.
+    /// Begins anew. Processes of hosts are told by files that are kept open, which are of nobody else when their ids are; those for which
+    /// there was no room, and those of others, are looked at again. Groups are found anew as well: a namespace that was made since may have the number of
+    /// one that is gone.
     pub(super) fn begin(&mut self) {
         self.processes.retain(|_, seen| match seen {
             Seen::Other => false,
-            Seen::Host(process) => process.is_alive(),
+            Seen::Host(process) => process.comm.is_kept() && process.is_alive(),
         });
         self.quotas = Quotas::default();
         self.io_limits = IoLimits::default();
@@ -194,7 +199,8 @@ impl Looker {
         self.last = now;
         self.looks += 1;
         waiting.looks += 1;
-        self.find_processes(hosts);
+        let mut room = self.most_kept.saturating_sub(self.kept());
+        self.find_processes(hosts, &mut room);
         let look = self.looks;
         let mut buffer = vec![0; 4096];
         let mut threads = 0;
@@ -202,7 +208,7 @@ impl Looker {
             Seen::Other => true,
             // Those of hosts that are not looked at now, as of the other arm, are only kept.
             Seen::Host(process) if !process.is_of(hosts) => process.look == look,
-            Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads),
+            Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads, &mut room),
         });
         for seen in self.processes.values_mut() {
             let Seen::Host(process) = seen else { continue };
@@ -228,8 +234,17 @@ impl Looker {
         self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
     }
 
+    /// How many files are kept open.
+    fn kept(&self) -> usize {
+        let hosts = self.processes.values().filter_map(|seen| match seen {
+            Seen::Host(process) => Some(process),
+            Seen::Other => None,
+        });
+        hosts.flat_map(Process::files).filter(|file| file.is_kept()).count()
+    }
+
     /// Finds processes that are new, and forgets those that have ended.
-    fn find_processes(&mut self, hosts: &HostNamespaces) {
+    fn find_processes(&mut self, hosts: &HostNamespaces, room: &mut usize) {
         let Ok(entries) = fs::read_dir("/proc") else { return };
         let pids: Vec<u32> =
             entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -238,7 +253,7 @@ impl Looker {
             let seen = match known.remove(&pid) {
                 Some(seen) => seen,
                 None => {
-                    let new = seen(pid, hosts).unwrap_or(Seen::Other);
+                    let new = seen(pid, hosts, room).unwrap_or(Seen::Other);
                     if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = &new
                     {
                         self.quotas.watch(*host, pid);
@@ -258,14 +273,14 @@ impl Looker {
 }
 
 /// What a process is that was not seen before; nothing where it has ended.
-fn seen(pid: u32, hosts: &HostNamespaces) -> Option<Seen> {
+fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
     let namespace = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?.ino();
     if !hosts.contains_key(&namespace) {
         return Some(Seen::Other);
     }
     let identity =
         Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
-    let comm = File::open(format!("/proc/{pid}/comm")).ok()?;
+    let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
     Some(Seen::Host(Process { identity, comm, threads: HashMap::new(), look: 0 }))
 }
 
@@ -274,15 +289,19 @@ impl Process {
         self.identity.namespace.is_some_and(|namespace| hosts.contains_key(&namespace))
     }
 
+    fn files(&self) -> impl Iterator<Item = &KeptFile> {
+        std::iter::once(&self.comm).chain(self.threads.values().flat_map(Thread::files))
+    }
+
     /// Whether it still runs: the file of one that has ended can no longer be read.
     fn is_alive(&self) -> bool {
-        self.comm.read_at(&mut [0], 0).is_ok_and(|length| length > 0)
+        self.comm.read(&mut [0]).is_ok_and(|length| length > 0)
     }
 
     /// Finds its threads, and its name, which changes with the program that it runs. False where it has ended.
-    fn renew(&mut self, pid: u32, look: u64, threads: &mut usize) -> bool {
+    fn renew(&mut self, pid: u32, look: u64, threads: &mut usize, room: &mut usize) -> bool {
         let mut buffer = [0; 64];
-        let Ok(length) = self.comm.read_at(&mut buffer, 0) else { return false };
+        let Ok(length) = self.comm.read(&mut buffer) else { return false };
         let name = String::from_utf8_lossy(&buffer[..length]);
         if *self.identity.name != *name.trim_end() {
             self.identity.name = name.trim_end().into();
@@ -295,7 +314,7 @@ impl Process {
             }
             match self.threads.get_mut(&tid) {
                 Some(thread) => thread.look = look,
-                None => self.threads.extend(Thread::open(pid, tid, look).map(|thread| (tid, thread))),
+                None => self.threads.extend(Thread::open(pid, tid, look, room).map(|thread| (tid, thread))),
             }
         }
         self.threads.retain(|_, thread| thread.look == look);
@@ -304,10 +323,14 @@ impl Process {
 }
 
 impl Thread {
-    fn open(pid: u32, tid: u32, look: u64) -> Option<Self> {
-        let open = |name: &str| File::open(format!("/proc/{pid}/task/{tid}/{name}"));
+    fn open(pid: u32, tid: u32, look: u64, room: &mut usize) -> Option<Self> {
+        let mut open = |name: &str| KeptFile::open(format!("/proc/{pid}/task/{tid}/{name}"), room);
         let (wchan, stack) = (open("wchan").ok()?, open("stack").ok());
         Some(Self { wchan, stack, schedstat: open("schedstat").ok(), delay_ns: None, look })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &KeptFile> {
+        std::iter::once(&self.wchan).chain(&self.stack).chain(&self.schedstat)
     }
 
     /// How long it waited for a CPU since it was last looked at, in microseconds; nothing where it did not.
@@ -367,8 +390,8 @@ fn as_in_the_source(symbol: &str) -> &str {
     symbol.split('.').next().unwrap_or(symbol)
 }
 
-fn read<'b>(file: &File, buffer: &'b mut [u8]) -> io::Result<&'b str> {
-    let length = file.read_at(buffer, 0)?;
+fn read<'b>(file: &KeptFile, buffer: &'b mut [u8]) -> io::Result<&'b str> {
+    let length = file.read(buffer)?;
     let text = std::str::from_utf8(&buffer[..length]).map_err(io::Error::other)?;
     Ok(text.trim_end())
 }
@@ -422,6 +445,28 @@ mod tests {
         let us: u64 = asleep.map(|(_, waited)| waited.us).sum();
         // 20 looks, 20 ms apart: 400 ms, and more where this machine is busy. The first may have come before the program.
         assert!(us >= 300_000, "{sites:?}");
+    }
+
+    #[test]
+    fn no_more_files_are_kept_open_than_there_is_room_for_and_the_others_are_read_all_the_same() {
+        let children: Vec<Ended> = (0..4)
+            .map(|_| Ended(Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap()))
+            .collect();
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        let hosts = HostNamespaces::from([(here, "here".to_owned())]);
+        let (mut looker, mut waiting) = (Looker { most_kept: 6, ..Looker::new() }, Waiting::default());
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(50));
+            looker.look(&hosts, &mut waiting);
+            assert_eq!(looker.kept(), 6);
+        }
+        let asleep = |(site, _): &(WaitSite, Waited)| matches!(site, WaitSite::Sleep { .. });
+        let found: u64 =
+            of(&waiting, "sleep").iter().filter(|site| asleep(site)).map(|(_, of)| of.found).sum();
+        assert!(found >= 2 * children.len() as u64, "{:?}", waiting.sites);
+        // Who has the id of a process whose file is not kept is asked again.
+        looker.begin();
+        assert!(looker.processes.len() <= 6 && looker.kept() <= 6);
     }
 
     #[test]
