@@ -47,7 +47,7 @@ echo ready
 exec sleep infinity
 "#;
 
-/// How it is configured: no control groups, no accounting, and nodes that are found to be down soon.
+/// How it is configured: no control groups, no accounting, nodes that are found to be down soon, and short arrays.
 const CONFIGURATION: &str = "\
 ClusterName=plimsoll
 SlurmctldHost=head(10.98.0.254)
@@ -69,6 +69,7 @@ MpiDefault=none
 SwitchType=switch/none
 ReturnToService=2
 SlurmdTimeout=6
+MaxArraySize=11
 KillWait=2
 SchedulerParameters=batch_sched_delay=0,bf_interval=1
 SlurmdParameters=config_overrides

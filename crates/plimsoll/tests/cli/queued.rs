@@ -137,6 +137,34 @@ fn a_sweep_on_a_queue_loses_a_node_in_the_middle_and_nothing_else() {
 
 #[test]
 #[ignore = "needs root and Slurm; cargo xtask test has both"]
+fn blocks_beyond_what_an_array_of_slurms_has_are_carried_out_as_well() {
+    let cluster = Cluster::new(&["n1", "n2", "n3"]);
+    let lab = cluster.lab();
+    // One cell, so that a block is one trial.
+    let (hosts, rest) = SWEEP.split_once("[factors.clients]").expect("factors");
+    let (_, phases) = rest.split_once("[[phases]]").expect("phases");
+    let beyond =
+        format!("{hosts}[[phases]]{phases}").replace("300ms", "100ms").replace("_trials = 3", "_trials = 12");
+    let beyond = lab.file("beyond.toml", &beyond);
+    let run = lab.start(&["run", &beyond, "--on", "slurm", "--format", "json"]);
+    // The blocks 10 to 12 are the tasks 0 to 2 of an array of their own; a controller that goes on knows them as well.
+    wait_until("a block of the second array runs", || {
+        cluster.slurm("squeue --noheader --array --format '%K %T %k'").contains("RUNNING plimsoll-first=10")
+    });
+    run.signal(Signal::SIGKILL);
+    assert_eq!(run.ends().code, None);
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let (numbers, _) = counted(&report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(!report["notes"].to_string().contains("was submitted again"), "{}", report["notes"]);
+    assert_eq!(cluster.queue(), "");
+    // With so many at once at the most, the second array waits for the first.
+    let told = lab.plimsoll(&["run", &beyond, "--on", "slurm:at_once=2", "--format", "json"]).exits(0);
+    assert_eq!(counted(&told.json()).0.len(), 12);
+}
+
+#[test]
+#[ignore = "needs root and Slurm; cargo xtask test has both"]
 fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     let cluster = Cluster::new(&["n1"]);
     let lab = cluster.lab();
