@@ -41,7 +41,7 @@ pub(crate) fn twice(target: &str) -> Result<(), String> {
 /// Builds the program of a source folder without shared libraries, so that it runs on any Linux of the target's architecture, and gives its file.
 ///
 /// Where it was built is not in it, so that two builds of one commit by one compiler are the same. For an architecture that is not this machine's it takes
-/// the compiler's library for it (`rustup target add TARGET`) and a linker of Debian's (`gcc-aarch64-linux-gnu`).
+/// the compiler's library for it (`rustup target add TARGET`; for Debian's compiler `libstd-rust-dev:arm64`) and a linker of Debian's (`gcc-aarch64-linux-gnu`).
 pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String, String> {
     let absolute = |path: &Path| {
         let absolute = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
@@ -72,7 +72,9 @@ pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String
     shell::run("env", &words).map_err(|why| match target == HERE {
         true => why,
         false => {
-            format!("{why}; it takes `rustup target add {target}`, and a linker (gcc-aarch64-linux-gnu)")
+            format!(
+                "{why}; it takes `rustup target add {target}`, or Debian's compiler with libstd-rust-dev:arm64, and a linker (gcc-aarch64-linux-gnu); see docs/machines.md"
+            )
         }
     })?;
     let program = folder.join(target).join("release/plimsoll").display().to_string();

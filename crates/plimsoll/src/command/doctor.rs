@@ -7,7 +7,7 @@ use plimsoll_probe::profile::{self, HERTZ};
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{captures, output, state};
+use crate::{captures, output, state, team};
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let access = Access::detect()?;
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         Ok(ProfileClock::CpuClock) => format!("{HERTZ} samples a second and CPU, by a timer"),
         Err(error) => format!("none: {error}"),
     };
+    let place = state::place(args.store.store.as_deref())?;
     let store = state::open(args.store.store.as_deref());
     let captured = match &store {
         Ok(store) => captures::all(store)
@@ -36,8 +37,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     };
     let runs = match &store {
         Ok(store) => format!("{} ({} stored)", store.place(), store.runs(None)?.len()),
-        Err(_) => format!("cannot be kept in {}", state::place(args.store.store.as_deref())?),
+        Err(_) => format!("cannot be kept in {place}"),
     };
+    let left = team::left(&place, store.as_ref().ok())?;
     let leftovers = plimsoll_host::leftovers()?;
     let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;
     let refused: Vec<&String> =
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         writeln!(out, "kernel caches    {caches}")?;
         writeln!(out, "profiles         {profiles}")?;
         writeln!(out, "runs             {runs}")?;
+        left.iter().try_for_each(|left| writeln!(out, "not handed on    {left}"))?;
         writeln!(
             out,
             "captures         {}",

@@ -2,6 +2,7 @@
 //! neither holds the run up nor loses any of it. At the end the server has all of it, and the file nothing more.
 
 mod courier;
+mod left;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::report::RunStatus;
-use plimsoll_model::shell::shell_word;
 use plimsoll_run::{Event, Observer};
 use plimsoll_store::{Claim, Store, StoreError};
 
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::{messages, state};
 
 use courier::{Courier, Load};
+pub(crate) use left::left;
 
 /// How long a run waits for its server at the end where it is not said.
 const WAITS: Duration = Duration::from_secs(60);
@@ -132,10 +133,9 @@ impl Keeping {
 
     fn stays(&self, run: &str, team: &Team, error: &StoreError) -> Failure {
         let (own, team) = (self.own.place().to_string(), team.store.place().to_string());
-        let (from, to) = (shell_word(&own), shell_word(&team));
         Failure::CouldNot {
             what: format!("{error}; the run {run} is whole in {own}"),
-            advice: Some(format!("plimsoll push {run} --store {from} --to {to}")),
+            advice: Some(left::push(run, &own, &team)),
         }
     }
 }

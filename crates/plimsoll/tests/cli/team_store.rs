@@ -237,6 +237,40 @@ fn what_a_server_that_is_gone_for_good_lacks_stays_here_and_is_pushed_later() {
 
 #[test]
 #[ignore = "needs postgresql"]
+fn the_doctor_tells_of_a_run_that_was_killed_while_its_server_was_away_and_how_to_hand_it_on() {
+    let mut team = Team::new();
+    let experiment = team.lab.file("lasting.toml", &lasting());
+    // One that was meant to be in the file.
+    let own = team.own();
+    team.tells_of(&own, &["run", &team.lab.file("short.toml", SHORT), "--reps", "1"]);
+    let run = team.begin(&experiment, "9", "");
+    team.wait_for_trials_beyond(0, &team.url);
+    team.tells(&["doctor", "--dry-run"]).exits(0).prints("not handed on none");
+    team.kill();
+    let known = team.trials(&team.own());
+    team.wait_for_trials_beyond(known, &team.own());
+    run.signal(Signal::SIGKILL);
+    run.ends();
+    let id = team.id(&own);
+    team.tells(&["doctor", "--dry-run"]).exits(0).prints(&format!("without the server; {own} has 2 runs"));
+    team.start();
+    let hand_on =
+        format!("to hand it on: plimsoll push {id} --store {own} --to 'postgres://team@/postgres?host=");
+    team.tells(&["doctor", "--dry-run"])
+        .exits(0)
+        .prints(&format!("not handed on 1, in {own} {id} of lasting: postgres://team@/"))
+        .prints(" has not got ")
+        .prints(&format!(" trials to go on with it: plimsoll run --resume {id} to hand it on:"))
+        .prints(&hand_on)
+        .prints(&format!("1 run of {own} not known there: plimsoll push RUN --store"));
+    team.tells_of(&own, &["push", &id, "--to", &team.url]).exits(0).says("was copied: ");
+    team.tells(&["doctor", "--dry-run"]).exits(0).prints("not handed on none");
+    let told = team.tells_of(&own, &["doctor", "--dry-run"]).exits(0);
+    assert!(!told.stdout.contains("not handed on"), "{told:?}");
+}
+
+#[test]
+#[ignore = "needs postgresql"]
 fn a_server_that_stands_still_does_not_hold_a_run_up_for_longer_than_is_said() {
     let team = Team::new();
     let experiment = team.lab.file("lasting.toml", &lasting());
