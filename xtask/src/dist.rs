@@ -67,7 +67,7 @@ pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String
         variables.push(format!("CARGO_TARGET_{}_LINKER={gcc}", name.to_uppercase()));
         variables.push(format!("CC_{name}={gcc}"));
     }
-    let cargo = ["cargo", "build", "--release", "--locked", "--package", "plimsoll", "--target", target];
+    let cargo = ["cargo", "build", "--profile", "dist", "--locked", "--package", "plimsoll", "--target", target];
     let words: Vec<&str> = variables.iter().map(String::as_str).chain(cargo).collect();
     shell::run("env", &words).map_err(|why| match target == HERE {
         true => why,
@@ -77,7 +77,7 @@ pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String
             )
         }
     })?;
-    let program = folder.join(target).join("release/plimsoll").display().to_string();
+    let program = folder.join(target).join("dist/plimsoll").display().to_string();
     let headers = shell::output("readelf", &["--program-headers", "--wide", &program])?;
     if let Some(line) = headers.lines().find(|line| line.trim_start().starts_with("INTERP")) {
         return Err(format!("{program} needs shared libraries of the machine: {}", line.trim()));

@@ -230,6 +230,9 @@ fn a_device_is_written_to_only_where_the_user_has_named_it_and_nobody_uses_it() 
     lab.script("umount at").exits(0);
     refused.exits(3).says("must not be written to").says("is mounted at");
     drop(detached);
+    // Whoever has it open at that moment, as who looks what devices there are, keeps it until then.
+    let attached = format!("/sys/block/loop{number}/{BACKING_FILE}");
+    wait_until("it is detached", || !Path::new(&attached).exists());
     lab.plimsoll(&["run", &reading]).exits(3).says("the volume `disk`: its device has gone");
 }
 
