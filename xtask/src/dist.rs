@@ -67,7 +67,8 @@ pub(crate) fn build(target: &str, source: &Path, folder: &Path) -> Result<String
         variables.push(format!("CARGO_TARGET_{}_LINKER={gcc}", name.to_uppercase()));
         variables.push(format!("CC_{name}={gcc}"));
     }
-    let cargo = ["cargo", "build", "--profile", "dist", "--locked", "--package", "plimsoll", "--target", target];
+    let cargo =
+        ["cargo", "build", "--profile", "dist", "--locked", "--package", "plimsoll", "--target", target];
     let words: Vec<&str> = variables.iter().map(String::as_str).chain(cargo).collect();
     shell::run("env", &words).map_err(|why| match target == HERE {
         true => why,
