@@ -73,18 +73,17 @@ impl SlurmQueue {
     fn submit_array(&self, array: &Array, after: Option<&String>) -> Result<String, QueueError> {
         let at_once = self.at_once.map_or_else(String::new, |most| format!("%{most}"));
         let mut command = Command::new("sbatch");
-        command.args([
-            format!("--job-name={}", self.work.name),
-            format!("--array={}{at_once}", ranges(&array.indices)),
-        ]);
+        command.arg(format!("--array={}{at_once}", ranges(&array.indices)));
         // Whose machine is lost is submitted again at once: Slurm itself would let it wait for two minutes.
         command.args(["--parsable", "--no-requeue"]);
         command.arg(format!("--output={}", self.work.messages.join(array.messages()).display()));
         command.arg("--open-mode=append");
         command.args(after.map(|job| format!("--dependency=afterany:{job}")));
         command.args(self.asked.words());
+        // By it tasks are found again: of two names, or two comments, the last one counts.
+        command.arg(format!("--job-name={}", self.work.name));
         if array.first > 0 {
-            // squeue tells it again, also to a controller that goes on with the run. Of two comments the last one counts.
+            // squeue tells it again, also to a controller that goes on with the run.
             command.arg(format!("--comment={FIRST}{}", array.first));
         }
         leave_job(&mut command);

@@ -9,12 +9,12 @@ use super::bring::{self, Program};
 use crate::slurm::leave_job;
 
 /// What the shell does; its arguments are salloc's. Both read the same pipe, into which nothing is ever written. A salloc that has its machine ends with the
-/// pipe; the job of one that still waits is cancelled by its name, since a signal that comes while it asks is forgotten or leaves the job behind. Where
-/// Slurm's controller is gone for good, neither ends by itself.
+/// pipe; the job of one that still waits is cancelled by its name, since a signal that comes while it asks is forgotten or leaves the job behind. So
+/// the name stands behind what the user asks for, where it wins. Where Slurm's controller is gone for good, salloc would never end by itself.
 const HOLD: &str = r#"command -v salloc >/dev/null || { echo "there is no program salloc here" >&2; exit 1; }
 name=plimsoll-$(od -An -tx8 -N8 /dev/urandom | tr -d ' ')
 exec 3<&0
-salloc --job-name="$name" "$@" sh -c 'echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null' <&3 &
+salloc "$@" --job-name="$name" sh -c 'echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null' <&3 &
 exec >&-
 p=$!
 cat <&3 >/dev/null
@@ -24,6 +24,7 @@ for pause in 0.2 0.3 0.5 1 2 4 5; do
     timeout 5 scancel --jobname="$name" >/dev/null 2>&1
 done
 kill -KILL $p 2>/dev/null"#;
+
 /// Asks for a machine.
 pub(super) fn request(asked: &Slurm) -> Request {
     let mut shell = Command::new("sh");
