@@ -4,8 +4,6 @@
 //! and there is nothing to do at its installation. So a script packs it, which a story runs as well, and no tool has to be built for it (cargo-deb would want
 //! the printed files as assets, made by another step before it).
 
-use std::path::PathBuf;
-
 use crate::{dist, shell};
 
 /// Builds the program for a target and packs it; the package stands in `debian` of the target folder.
@@ -15,7 +13,7 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
         Some("aarch64") => "arm64",
         _ => return Err(format!("how Debian calls the architecture of {target} is not known here")),
     };
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = shell::target_folder();
     let built = |target| dist::build(target, ".".as_ref(), &folder);
     let program = built(target)?;
     // A program for another architecture cannot print its manual here.

@@ -9,7 +9,7 @@ pub(crate) const HERE: &str = "x86_64-unknown-linux-gnu";
 
 /// Builds the program for a target, and tells where it is with its SHA-256.
 pub(crate) fn run(target: &str) -> Result<(), String> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = shell::target_folder();
     let program = build(target, Path::new("."), &folder)?;
     print!("{}", shell::output("sha256sum", &[&program])?);
     Ok(())

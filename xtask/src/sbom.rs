@@ -26,7 +26,7 @@ sys.exit(wrong and str(wrong))
 
 /// Writes it for a target as CycloneDX 1.5 in JSON, into `plimsoll-TARGET.cdx.json` of the target folder, and fails where that is not as its schema says.
 pub(crate) fn run(target: &str) -> Result<(), String> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = shell::target_folder();
     let written = write(&folder, target)?;
     python::install(&folder, "cyclonedx", &[VALIDATOR], "cyclonedx")?;
     let modules = format!("PYTHONPATH={}", folder.join("tmp/cyclonedx").display());

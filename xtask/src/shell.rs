@@ -1,6 +1,12 @@
 //! Other programs.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
+}
 
 /// Runs cargo in the project, and fails when it does.
 pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {

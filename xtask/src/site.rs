@@ -2,10 +2,9 @@
 //!
 //! No part of `cargo xtask test`: mdBook took four minutes to build on two busy CPUs. Links, commands and the list of contents are checked by a story instead.
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::tool;
+use crate::{shell, tool};
 
 /// The version of mdBook that is used.
 const VERSION: &str = "0.5.4";
@@ -14,7 +13,7 @@ const OPTIONS: [&str; 3] = ["--no-default-features", "--features", "search"];
 
 /// Builds the site into `site` of the target folder, and fails where mdBook warns.
 pub(crate) fn run() -> Result<(), String> {
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = shell::target_folder();
     let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let program = tool::build(&folder, "mdbook", VERSION, &OPTIONS)?;
     let site = folder.join("site");

@@ -18,7 +18,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     if !packages::is_root()? {
         return Err("some tests make hosts as root: run `sudo -E env PATH=\"$PATH\" cargo xtask test`".into());
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let target = shell::target_folder();
     guest_kernel::fetch(&target)?;
     netperf::fetch(&target)?;
     python::fetch(&target)?;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::Signal;
 
 use crate::lab::{Lab, wait_until};
-use crate::queued::{SWEEP, counted, machines};
+use crate::queued::{SWEEP, has_all_trials_once, is_interrupted_between_blocks, machines};
 use crate::reached::{self, first_words, stripped_in};
 
 /// A web server and a client, each in a pod.
@@ -182,9 +182,7 @@ fn a_sweep_as_jobs_loses_a_node_in_the_middle_and_nothing_else() {
     fs::write(cluster.folder.path().join("lost-node2"), "").expect("allowed");
     let told = run.ends();
     let report = told.json();
-    let (numbers, cells) = counted(&report);
-    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
-    assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
+    has_all_trials_once(&report);
     assert_eq!(told.code, Some(0));
     let machines = machines(&report);
     assert_eq!(machines.keys().collect::<Vec<_>>(), ["node1"], "{}", report["notes"]);
@@ -218,14 +216,7 @@ fn a_sweep_as_jobs_is_cancelled_gone_on_with_and_told_what_the_cluster_refuses()
         .says("the queue started nothing within 2 s: the first task waits (0/2 nodes are available)");
     fs::remove_file(cluster.folder.path().join("lost-node1")).expect("it is there");
     assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
-    let one = "kubernetes:image=tools:1,at_once=1";
-    let run = lab.start(&["run", &sweep, "--on", one, "--format", "json"]);
-    let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
-    wait_until("a block is stored", || stored() > 0);
-    run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
-    let (before, _) = counted(&told.json());
-    assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
+    is_interrupted_between_blocks(&lab, &sweep, "kubernetes:image=tools:1,at_once=1");
     assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
     // A controller that is killed leaves its tasks, and the next one finds them.
     let run = lab.start(&["run", "--resume", "latest"]);
@@ -233,8 +224,6 @@ fn a_sweep_as_jobs_is_cancelled_gone_on_with_and_told_what_the_cluster_refuses()
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ends().code, None);
     let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
-    let (numbers, cells) = counted(&report);
-    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
-    assert!(cells.values().all(|times| *times == 3), "{cells:?}");
+    has_all_trials_once(&report);
     assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
 }

@@ -40,7 +40,7 @@ max_trials = 3
 "#;
 
 /// The trials of a report: their numbers, each once, their blocks, and how often each cell was carried out.
-pub(crate) fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
+fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
     let trials = report["trials"].as_array().expect("trials");
     let numbers = trials.iter().filter_map(|trial| trial["number"].as_u64()).collect();
     let mut cells = BTreeMap::new();
@@ -49,6 +49,24 @@ pub(crate) fn counted(report: &Value) -> (Vec<u64>, BTreeMap<String, usize>) {
         *cells.entry(trial["cell"].to_string()).or_default() += 1;
     }
     (numbers, cells)
+}
+
+/// All that was to be measured is there: every trial of the sweep once, and each of its four cells three times.
+pub(crate) fn has_all_trials_once(report: &Value) {
+    let (numbers, cells) = counted(report);
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
+    assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
+}
+
+/// Starts the sweep on a queue that carries out one block after the other, and ends it by Ctrl-C when it has one or two: they are kept.
+pub(crate) fn is_interrupted_between_blocks(lab: &Lab, sweep: &str, on: &str) {
+    let run = lab.start(&["run", sweep, "--on", on, "--format", "json"]);
+    let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
+    wait_until("a block is stored", || stored() > 0);
+    run.signal(Signal::SIGINT);
+    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    let (before, _) = counted(&told.json());
+    assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
 }
 
 /// The blocks that a machine carried out, as the report tells them.
@@ -106,9 +124,7 @@ fn a_sweep_on_a_queue_loses_a_node_in_the_middle_and_nothing_else() {
     cluster.kill("n2");
     let told = run.ends();
     let report = told.json();
-    let (numbers, cells) = counted(&report);
-    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
-    assert!(cells.len() == 4 && cells.values().all(|times| *times == 3), "{cells:?}");
+    has_all_trials_once(&report);
     let verdicts = report["verdicts"].as_array().expect("verdicts");
     assert!(
         verdicts.len() == 4 && verdicts.iter().all(|verdict| verdict["outcome"] == "held"),
@@ -182,14 +198,8 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     assert_eq!(cluster.queue().lines().count(), 1, "{}", cluster.queue());
     cluster.slurm("scancel --me");
     // With one machine, one block comes after the other; Ctrl-C in the second keeps the first.
-    let run = lab.start(&["run", &sweep, "--on", "slurm", "--format", "json"]);
-    let stored = || lab.stored().and_then(|report| Some(report["trials"].as_array()?.len())).unwrap_or(0);
-    wait_until("a block is stored", || stored() > 0);
-    run.signal(Signal::SIGINT);
-    let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    is_interrupted_between_blocks(&lab, &sweep, "slurm");
     wait_until("no job is left", || cluster.queue().is_empty());
-    let (before, _) = counted(&told.json());
-    assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
     // A controller that is killed leaves its tasks, and the next one finds them.
     let run = lab.start(&["run", "--resume", "latest"]);
     wait_until("a task runs", || cluster.queue().contains("RUNNING"));
@@ -197,9 +207,7 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     assert_eq!(run.ends().code, None);
     assert!(cluster.queue().contains("RUNNING"), "{}", cluster.queue());
     let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
-    let (numbers, cells) = counted(&report);
-    assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
-    assert!(cells.values().all(|times| *times == 3), "{cells:?}");
+    has_all_trials_once(&report);
     // What goes wrong in a task is told as if it had been here, with where it was.
     let broken = SWEEP
         .replace("web = {}", "exec = [\"/nowhere/at-all\"]")
