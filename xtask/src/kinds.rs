@@ -75,6 +75,12 @@ const MESSAGING: &[(&str, &str)] = &[
     ),
 ];
 
+/// Who else names that somebody makes the disk flush.
+const FOREIGN_SYNC: &[(&str, &str)] = &[(
+    "crates/plimsoll/src/command/selftest/cases.rs",
+    "tries whether this one is named on the user's machine; a cause need not be tried there",
+)];
+
 /// Who else names pcapng.
 const PCAPNG: &[(&str, &str)] = &[
     ("crates/plimsoll-model/src/frame.rs", "how the files end that Plimsoll itself writes"),
@@ -92,7 +98,7 @@ const KINDS: &[Kind] = &[
     // Queues, fits and connections settle as well, in small letters.
     kind("kind of phase", "settle", &["Settle", "mod settle"], 5),
     kind("step", "fill", &["FillDisk", "Fill(", "mod fill"], 5),
-    kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2),
+    kind("cause", "disk.foreign_sync", &["foreign_sync", "ForeignSync"], 2).besides(FOREIGN_SYNC),
     kind("format of figures", "vegeta", &["vegeta"], 2),
     kind("packet format", "pcapng", &["pcapng"], 2).besides(PCAPNG),
     kind("chart", "sweep", &["sweep::", "mod sweep", "sweep,"], 3),

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use nix::unistd::{AccessFlags, access};
 use plimsoll_model::experiment::DeviceLimit;
 
 use crate::error::{HostError, is_permission};
@@ -31,6 +32,18 @@ impl Hierarchy {
         let name = if controller == "io" { "blkio" } else { controller };
         version_one(root, &mounts, &groups, name).or_else(|| version_two(root, &mounts, &groups, controller))
     }
+
+    /// Whether this process may make a group in it.
+    fn is_writable(&self) -> bool {
+        let (Self::One { own: folder, .. } | Self::Two { parent: folder }) = self;
+        access(folder, AccessFlags::W_OK).is_ok()
+    }
+}
+
+/// Whether this process may make control groups that a controller holds to limits: `memory`, or `io`.
+#[must_use]
+pub fn has_controller(controller: &str) -> bool {
+    Hierarchy::of(Path::new("/"), controller).is_some_and(|hierarchy| hierarchy.is_writable())
 }
 
 /// A mount of control groups: the path that stands at its root, where it is, its type, and its options (proc_pid_mountinfo(5)).

@@ -76,6 +76,7 @@ pub use caches::drop_caches;
 pub use counts::EmulatorCounts;
 pub use error::HostError;
 pub use forbidden::{Forbidden, root_lacks};
+pub use group::has_controller;
 pub use guard::Guard;
 pub use guest_error::{BootFailure, KernelError, PackageError};
 pub use leftovers::{Leftover, MARKER, leftovers};

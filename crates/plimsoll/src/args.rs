@@ -8,15 +8,19 @@ mod life;
 mod measuring;
 mod model;
 mod on;
+mod selftest;
 mod serving;
 mod watching;
 
+pub(crate) use defaults::FILE as CONFIG;
 pub use environment::parse;
+pub(crate) use environment::variables;
 pub use import::{ExportArgs, ExportFormat, ExportRows, ImportArgs, Reading, Way};
 pub use life::{BaselineArgs, BaselineCommand, HistoryArgs, PruneArgs, PullArgs, PushArgs, RmArgs, TagArgs};
 pub use measuring::{BisectArgs, CommandMetric, CompareArgs, FigureArgs, Observe};
 pub use model::{Arriving, Choosing, ModelArgs, Serving, Spread};
 pub use on::{On, QueueKind};
+pub use selftest::{SelftestArgs, SelftestFormat};
 pub use serving::ServeArgs;
 pub use watching::WatchArgs;
 
@@ -132,6 +136,8 @@ pub enum Command {
     Inventory(InventoryArgs),
     /// Tell what this machine can do for Plimsoll, and remove what a killed run left behind.
     Doctor(DoctorArgs),
+    /// Try known faults and known innocents on this machine: how often are the verdicts right here, and what can it not tell?
+    Selftest(SelftestArgs),
     /// Print a shell's completions of this command line.
     Completions {
         /// The shell.

@@ -87,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Import(args) => command::import::run(&args),
         Command::Inventory(args) => command::inventory::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),
+        Command::Selftest(args) => command::selftest::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Watch(args) => command::watch::run(&args),
         Command::Completions { shell } => command::manual::completions(shell),

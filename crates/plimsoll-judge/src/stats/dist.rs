@@ -1,7 +1,8 @@
 //! Distribution functions and quantiles: thin, total wrappers over `statrs`.
 
+use plimsoll_model::verdict::Interval;
 use statrs::distribution::{
-    Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, FisherSnedecor, Normal, StudentsT,
+    Beta, Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, FisherSnedecor, Normal, StudentsT,
 };
 use statrs::function::erf::erfc;
 use std::f64::consts::SQRT_2;
@@ -64,9 +65,40 @@ pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     Binomial::new(p.clamp(0.0, 1.0), n).map_or(1.0, |b| b.cdf(k))
 }
 
+/// The exact interval of a share of which `hits` of `all` were seen (Clopper & Pearson, Biometrika 26, 1934): no true share beyond it makes so few
+/// hits, or so many, as likely as (1 - `confidence`) / 2. From 0 to 1 where nothing was seen.
+///
+/// ```
+/// let interval = plimsoll_judge::stats::dist::binomial_share(8, 10, 0.95);
+/// assert!((interval.lo() - 0.4439).abs() < 1e-4 && (interval.hi() - 0.9748).abs() < 1e-4);
+/// ```
+#[must_use]
+pub fn binomial_share(hits: u64, all: u64, confidence: f64) -> Interval {
+    let tail = (1.0 - confidence) / 2.0;
+    let (hits, misses) = (hits as f64, all.saturating_sub(hits) as f64);
+    let quantile =
+        |a: f64, b: f64, p: f64, else_is: f64| Beta::new(a, b).map_or(else_is, |beta| beta.inverse_cdf(p));
+    // A beta distribution has no parameter of 0: that end is the end of all shares.
+    Interval(quantile(hits, misses + 1.0, tail, 0.0), quantile(hits + 1.0, misses, 1.0 - tail, 1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_exact_interval_of_a_share_agrees_with_r() {
+        // binom.test in R 4.
+        for (hits, all, lo, hi) in [
+            (0, 10, 0.0, 0.308_497),
+            (10, 10, 0.691_503, 1.0),
+            (2, 6, 0.043_272, 0.777_222),
+            (0, 0, 0.0, 1.0),
+        ] {
+            let interval = binomial_share(hits, all, 0.95);
+            assert!((interval.lo() - lo).abs() < 1e-4 && (interval.hi() - hi).abs() < 1e-4, "{interval:?}");
+        }
+    }
 
     #[test]
     fn quantiles_agree_with_published_tables() {

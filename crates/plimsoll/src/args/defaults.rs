@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, Command};
 
 /// The variable that names the file.
-const FILE: &str = "PLIMSOLL_CONFIG";
+pub(crate) const FILE: &str = "PLIMSOLL_CONFIG";
 /// What the variables of options begin with.
 const PREFIX: &str = "PLIMSOLL_";
 

@@ -47,6 +47,16 @@ fn command(format: Option<&OsStr>) -> Command {
     Args::command().mut_subcommands(move |command| command.mut_args(fitting))
 }
 
+/// The variables of the environment that set options, of whatever command.
+pub(crate) fn variables() -> Vec<OsString> {
+    let command = Args::command();
+    let of = |command: &Command| {
+        let set = command.get_arguments().filter_map(Arg::get_env);
+        set.map(ToOwned::to_owned).collect::<Vec<OsString>>()
+    };
+    command.get_subcommands().chain([&command]).flat_map(of).collect()
+}
+
 /// The setting that a run that goes on is given on the command line.
 fn given_again(matches: &ArgMatches) -> Option<&'static str> {
     let run = matches.subcommand_matches("run")?;
@@ -70,6 +80,14 @@ mod tests {
         assert_eq!(format_of(Some("html"), &["list"]), None);
         assert_eq!(format_of(Some("json"), &["list"]).as_deref(), Some(OsStr::new(FORMAT)));
         assert_eq!(format_of(Some("htmll"), &["list"]).as_deref(), Some(OsStr::new(FORMAT)), "an error");
+    }
+
+    #[test]
+    fn the_variables_of_options_are_those_of_all_commands() {
+        let all = variables();
+        for name in ["PLIMSOLL_COLOR", "PLIMSOLL_REPS", "PLIMSOLL_STORE"] {
+            assert!(all.iter().any(|variable| variable == name), "{name}: {all:?}");
+        }
     }
 
     #[test]

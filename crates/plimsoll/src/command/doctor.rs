@@ -72,7 +72,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         if !refused.is_empty() {
             writeln!(out, "not believed     {}", refused.len())?;
         }
-        refused.iter().try_for_each(|what| writeln!(out, "  {what}"))
+        refused.iter().try_for_each(|what| writeln!(out, "  {what}"))?;
+        writeln!(out, "verdicts         how often they are right here: plimsoll selftest")
     })?;
     if !args.dry_run {
         let old =

@@ -20,6 +20,7 @@ pub(crate) mod manual;
 pub(crate) mod model;
 pub(crate) mod remove;
 pub(crate) mod run;
+pub(crate) mod selftest;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tag;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -15,6 +15,7 @@ use wait4::Wait4;
 use super::error::last_lines;
 use super::schedule::Scheduled;
 use super::{Interrupts, Invocation, MeasureError};
+use crate::args;
 
 /// The exit status of `plimsoll run` that says that it could not be carried out.
 const COULD_NOT: i32 = 3;
@@ -146,16 +147,39 @@ impl Runner {
         }
     }
 
+    /// Runs the program itself with these words, whatever it ends with. What the environment or the user's file sets for all its commands
+    /// does not hold for this one.
+    pub(crate) fn run_itself(&mut self, words: Vec<String>) -> Result<Output, MeasureError> {
+        let program = std::env::current_exe().map_err(MeasureError::io("find the program itself"))?;
+        let words = std::iter::once("plimsoll".to_owned()).chain(words).collect();
+        let invocation = Invocation::Words { program, words };
+        let mut command = self.command(&invocation, &Place::default(), true)?;
+        for variable in args::variables() {
+            command.env_remove(variable);
+        }
+        command.env(args::CONFIG, "/dev/null");
+        let (_, status) = self.carry_out_as(command, &invocation)?;
+        Ok(Output { status, stdout: read(&mut self.stdout)?, stderr: read(&mut self.stderr)? })
+    }
+
     fn carry_out(
         &mut self,
         invocation: &Invocation,
         place: &Place,
         with_output: bool,
     ) -> Result<(Ran, ExitStatus), MeasureError> {
+        let command = self.command(invocation, place, with_output)?;
+        self.carry_out_as(command, invocation)
+    }
+
+    fn carry_out_as(
+        &mut self,
+        mut command: Command,
+        invocation: &Invocation,
+    ) -> Result<(Ran, ExitStatus), MeasureError> {
         if self.interrupts.seen() {
             return Err(MeasureError::Interrupted);
         }
-        let mut command = self.command(invocation, place, with_output)?;
         let start_error = |source| MeasureError::Start { command: invocation.to_string(), source };
         let start = Instant::now();
         let child = command.spawn().map_err(start_error)?;

@@ -54,6 +54,7 @@ mod reached;
 mod remote;
 mod scarce;
 mod secure;
+mod selftested;
 mod served;
 mod served_live;
 mod settings;

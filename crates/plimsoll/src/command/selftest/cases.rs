@@ -1,0 +1,341 @@
+//! What is tried: known faults and known innocents, each with what is so.
+//!
+//! The truth stands here alone. The experiments do not have it, and what carries them out and judges them is another process, which is
+//! started as a user would.
+
+use plimsoll_host::Access;
+use plimsoll_model::cause::CauseId;
+use plimsoll_model::report::StateLivesIn;
+use plimsoll_model::verdict::Outcome;
+
+/// One question whose answer is known.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// What it is called on the command line.
+    pub(super) name: &'static str,
+    /// What is asked, in a sentence.
+    pub(super) question: &'static str,
+    /// The experiment that asks it.
+    pub(super) experiment: Source,
+    /// More words for `plimsoll run`.
+    pub(super) words: &'static [&'static str],
+    /// What is so.
+    pub(super) truth: Truth,
+    /// What it takes to be tried.
+    pub(super) needs: Need,
+}
+
+/// Where an experiment comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// One that ships, by its name.
+    Shipped(&'static str),
+    /// One of the self-test's own: its text.
+    Own(&'static str),
+}
+
+/// What is so, whatever is said.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Truth {
+    /// Whether something is wrong in it.
+    pub(super) kind: Kind,
+    /// The verdict that the first claim must get.
+    pub(super) outcome: Outcome,
+    /// What must be said of the reason.
+    pub(super) why: Why,
+}
+
+/// Whether something is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// There is something to be found.
+    Fault,
+    /// There is nothing.
+    Innocent,
+}
+
+/// What must be said of the reason.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    /// This cause, before all others.
+    Cause(CauseId),
+    /// Where the state lives that holds the figure down.
+    LivesIn(StateLivesIn),
+    /// No cause may be named.
+    Nothing,
+    /// Whatever is said of it.
+    NotAsked,
+}
+
+/// What it takes to try a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Neither root nor namespaces.
+    Nothing,
+    /// Hosts with a kernel's network of their own.
+    Namespaces,
+    /// Loop devices, and limits of what they do.
+    Root,
+}
+
+impl Need {
+    /// Why it cannot be had here; nothing where it can.
+    pub(super) fn missing(self, access: &Access) -> Option<String> {
+        match (self, access) {
+            (Self::Nothing, _) | (_, Access::Root) | (Self::Namespaces, Access::UserNamespace) => None,
+            (Self::Namespaces, Access::Local(why)) => {
+                Some(format!("needs namespaces, and user namespaces are forbidden here {why}"))
+            }
+            (Self::Root, _) => Some("needs root".to_owned()),
+        }
+    }
+
+    /// As a list has it; nothing where nothing is needed.
+    pub(super) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Namespaces => Some("namespaces"),
+            Self::Root => Some("root"),
+        }
+    }
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Fault => "fault",
+            Self::Innocent => "innocent",
+        }
+    }
+}
+
+const fn fault(outcome: Outcome, why: Why) -> Truth {
+    Truth { kind: Kind::Fault, outcome, why }
+}
+
+const fn innocent(outcome: Outcome, why: Why) -> Truth {
+    Truth { kind: Kind::Innocent, outcome, why }
+}
+
+const GATEWAY: Source = Source::Own(include_str!("own/gateway.toml"));
+const QUEUE: Source = Source::Own(include_str!("own/queue.toml"));
+const SENDERS: Source = Source::Own(include_str!("own/senders.toml"));
+const PATH: Source = Source::Own(include_str!("own/path.toml"));
+
+/// All cases, each fault beside an innocent that looks like it, in the order in which they are tried: when time runs out, the later ones are left.
+pub(super) const ALL: &[Case] = &[
+    Case {
+        name: "few-ports",
+        question: "A gateway shares out 400 ports, and uses them again too soon: is that seen, and named?",
+        experiment: GATEWAY,
+        words: &[],
+        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetTimeWaitReuse)),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "many-ports",
+        question: "It shares out some thousand ports less, of more than enough: is that said to be no difference?",
+        experiment: GATEWAY,
+        words: &["--set", r#"factors.ports.levels=["1024-65535", "2000-65535"]"#],
+        truth: innocent(Outcome::Same, Why::Nothing),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "leaky-service",
+        question: "A relay keeps a record of each connection of a flood: is it said to stay down, and to hold the state itself?",
+        experiment: Source::Shipped("recovery/flood-relay-leaky-service"),
+        words: &[],
+        truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::Service)),
+        needs: Need::Nothing,
+    },
+    Case {
+        name: "flood-relay",
+        question: "The same flood, and a relay that keeps nothing: is it said to come back?",
+        experiment: Source::Shipped("recovery/flood-relay"),
+        words: &[],
+        truth: innocent(Outcome::Recovered, Why::Nothing),
+        needs: Need::Nothing,
+    },
+    Case {
+        name: "two-writes",
+        question: "A sender writes in two pieces and waits for the answer: is the delayed acknowledgement named that it waits for?",
+        experiment: Source::Shipped("bulk/splice-stalls"),
+        words: &["--factor", "sender=steady,write_write_read"],
+        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetDelayedAck)),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "steady-senders",
+        question: "Two senders keep the same path busy: is nobody said to stall?",
+        experiment: SENDERS,
+        words: &[],
+        truth: innocent(Outcome::Same, Why::Nothing),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "lossy-path",
+        question: "A path loses one packet in a hundred: is it said not to carry TCP at the rate?",
+        experiment: PATH,
+        words: &["--set", "links.0.loss=0.01"],
+        truth: fault(Outcome::NotReached, Why::NotAsked),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "good-path",
+        question: "The same path loses nothing: is it said to carry it?",
+        experiment: PATH,
+        words: &[],
+        truth: innocent(Outcome::Reached, Why::Nothing),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "leaky-kernel",
+        question: "A relay leaves routing rules in its host's kernel: is that told from state of its own?",
+        experiment: Source::Shipped("recovery/flood-relay-leaky-host"),
+        words: &[],
+        truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::HostKernel)),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "short-queue",
+        question: "A server has room for one connection until it accepts: is its queue named?",
+        experiment: QUEUE,
+        words: &[],
+        truth: fault(Outcome::Slower, Why::Cause(CauseId::NetListenOverflow)),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "long-queue",
+        question: "It has room for twice as many as enough: is that said to be no difference?",
+        experiment: QUEUE,
+        words: &["--set", "factors.queue.levels=[511, 1024]"],
+        truth: innocent(Outcome::Same, Why::Nothing),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "two-modes",
+        question: "A disk is read while another reader comes and goes: are two modes found?",
+        experiment: Source::Shipped("storage/two-modes"),
+        words: &[],
+        truth: fault(Outcome::SeveralModes, Why::NotAsked),
+        needs: Need::Nothing,
+    },
+    Case {
+        name: "one-mode",
+        question: "A device that the kernel holds to one rate: is it said to have one?",
+        experiment: Source::Shipped("storage/one-mode"),
+        words: &[],
+        truth: innocent(Outcome::OneMode, Why::Nothing),
+        needs: Need::Root,
+    },
+    Case {
+        name: "foreign-sync",
+        question: "Somebody beside a relay for mail makes its disk flush: is he named?",
+        experiment: Source::Shipped("mail/foreign-sync"),
+        words: &[],
+        truth: fault(Outcome::Slower, Why::Cause(CauseId::DiskForeignSync)),
+        needs: Need::Root,
+    },
+    Case {
+        name: "interaction",
+        question: "Few ports and a server that closes first are slow only together: is that told from two effects?",
+        experiment: Source::Shipped("web/port-reuse-matrix"),
+        words: &[],
+        truth: fault(Outcome::Interaction, Why::NotAsked),
+        needs: Need::Namespaces,
+    },
+    Case {
+        name: "no-interaction",
+        question: "A longer path and more clients act independently: is that said?",
+        experiment: Source::Shipped("web/additive-matrix"),
+        words: &[],
+        truth: innocent(Outcome::Additive, Why::NotAsked),
+        needs: Need::Namespaces,
+    },
+];
+
+impl Truth {
+    /// In a few words: `slower, net.time_wait_reuse`.
+    pub(super) fn text(&self) -> String {
+        let outcome = in_words(self.outcome);
+        match self.why {
+            Why::Cause(cause) => format!("{outcome}, {}", cause.id()),
+            Why::LivesIn(place) => format!("{outcome}, {}", place_in_words(place)),
+            Why::Nothing => format!("{outcome}, no cause"),
+            Why::NotAsked => outcome,
+        }
+    }
+}
+
+/// An outcome without its underscores.
+pub(super) fn in_words(outcome: Outcome) -> String {
+    outcome.name().replace('_', " ")
+}
+
+pub(super) fn place_in_words(place: StateLivesIn) -> &'static str {
+    match place {
+        StateLivesIn::Service => "state in the service",
+        StateLivesIn::Cache => "state in a cache",
+        StateLivesIn::HostKernel => "state in the host's kernel",
+        StateLivesIn::Elsewhere => "state elsewhere",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::args::{Args, Command, RunArgs};
+    use crate::command;
+    use crate::shipped;
+    use clap::Parser;
+
+    fn run_args(words: &[&str]) -> Box<RunArgs> {
+        let all = ["plimsoll", "run", "x", "--quick"].iter().chain(words);
+        match Args::try_parse_from(all).expect("words for `plimsoll run`").command {
+            Command::Run(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_case_can_be_planned_and_its_truth_is_something_that_its_first_claim_can_say() {
+        for case in ALL {
+            let source = match case.experiment {
+                Source::Shipped(name) => shipped::find(name).expect("it ships"),
+                Source::Own(text) => shipped::Source {
+                    name: case.name.into(),
+                    origin: case.name.into(),
+                    area: None,
+                    text: text.into(),
+                },
+            };
+            let plan = match command::plan(&source, &run_args(case.words).plan) {
+                Ok(plan) => plan,
+                Err(failure) => panic!("{}: {failure}", case.name),
+            };
+            let claim = &plan.experiment.claims[0];
+            let standing =
+                plimsoll_model::verdict::Verdict::bare("", "", case.truth.outcome, 1, "").standing();
+            assert_ne!(standing, plimsoll_model::verdict::Standing::Open, "{}: {claim:?}", case.name);
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart_and_there_are_faults_and_innocents() {
+        let names: BTreeSet<&str> = ALL.iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        let faults = ALL.iter().filter(|case| case.truth.kind == Kind::Fault).count();
+        assert!(faults >= 7 && ALL.len() - faults >= 7, "{faults} of {}", ALL.len());
+    }
+
+    #[test]
+    fn what_is_missing_is_told_and_root_lacks_nothing() {
+        assert_eq!(Need::Root.missing(&Access::UserNamespace).as_deref(), Some("needs root"));
+        assert!(Need::Namespaces.missing(&Access::UserNamespace).is_none());
+        for need in [Need::Nothing, Need::Namespaces, Need::Root] {
+            assert!(need.missing(&Access::Root).is_none());
+        }
+    }
+}
