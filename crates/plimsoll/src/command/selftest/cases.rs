@@ -174,9 +174,9 @@ pub(super) const ALL: &[Case] = &[
     },
     Case {
         name: "lossy-path",
-        question: "A path loses one packet in a hundred: is it said not to carry TCP at the rate?",
+        question: "A path loses one packet in twenty: is it said not to carry TCP at the rate?",
         experiment: PATH,
-        words: &["--set", "links.0.loss=0.01"],
+        words: &["--set", "links.0.loss=0.05"],
         truth: fault(Outcome::NotReached, Why::NotAsked),
         needs: Need::Namespaces,
     },

@@ -248,7 +248,9 @@ mod tests {
     use plimsoll_model::verdict::Outcome;
 
     use super::*;
+    use crate::command::selftest::cases::{Kind, Need, Truth};
     use crate::command::selftest::machine::tests::able;
+    use crate::command::selftest::score::{mark, tests::said};
     use crate::command::selftest::summary::tests::{not_tried, tried};
 
     /// What the tries below look like to people.
@@ -301,6 +303,26 @@ What this machine cannot tell
         let report = Report::new(&able(), &tries, Duration::from_secs(60));
         assert_eq!(report.exit(), Exit::Fails);
         assert_eq!(written(|out| report.text(out)), TOLD);
+    }
+
+    #[test]
+    fn a_truth_that_is_not_so_makes_what_was_said_wrong_and_fails() {
+        // Few ports are slow, and this has it that they are not.
+        static BELIED: Case = Case {
+            name: "belied",
+            question: "Is a lie found out?",
+            experiment: Source::Shipped("web/port-reuse-matrix"),
+            words: &[],
+            truth: Truth { kind: Kind::Innocent, outcome: Outcome::Same, why: Why::Nothing },
+            needs: Need::Nothing,
+        };
+        let said = said(Outcome::Slower, &[CauseId::NetTimeWaitReuse]);
+        let mark = mark(&BELIED.truth, &said);
+        let tries = [Tried { case: &BELIED, round: 1, took_s: 1.0, attempt: Attempt::Judged { said, mark } }];
+        let report = Report::new(&able(), &tries, Duration::ZERO);
+        assert_eq!(report.exit(), Exit::Fails);
+        let told = written(|out| report.text(out));
+        assert!(told.contains("same, no cause  slower, net.time_wait_reuse  WRONG: accused"), "{told}");
     }
 
     #[test]
