@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::measure::{Interrupts, MeasureError, Runner};
 
 /// No further trial of a case begins after so long.
-const BUDGET: &str = "45s";
+const BUDGET: &str = "75s";
 /// The exit statuses of `plimsoll run` that come with verdicts: the claims hold, one fails, or it is open.
 const HAS_VERDICTS: [i32; 3] = [0, 1, 4];
 

@@ -117,6 +117,9 @@ const fn innocent(outcome: Outcome, why: Why) -> Truth {
     Truth { kind: Kind::Innocent, outcome, why }
 }
 
+/// Whether a third is lost is asked of floods: the leaks take much more, and a busy machine can tell that.
+const WIDE: &[&str] = &["--set", "claims.0.recovery.margin=30 %"];
+
 const GATEWAY: Source = Source::Own(include_str!("own/gateway.toml"));
 const QUEUE: Source = Source::Own(include_str!("own/queue.toml"));
 const SENDERS: Source = Source::Own(include_str!("own/senders.toml"));
@@ -144,7 +147,7 @@ pub(super) const ALL: &[Case] = &[
         name: "leaky-service",
         question: "A relay keeps a record of each connection of a flood: is it said to stay down, and to hold the state itself?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-service"),
-        words: &[],
+        words: WIDE,
         truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::Service)),
         needs: Need::Nothing,
     },
@@ -152,7 +155,7 @@ pub(super) const ALL: &[Case] = &[
         name: "flood-relay",
         question: "The same flood, and a relay that keeps nothing: is it said to come back?",
         experiment: Source::Shipped("recovery/flood-relay"),
-        words: &[],
+        words: WIDE,
         truth: innocent(Outcome::Recovered, Why::Nothing),
         needs: Need::Nothing,
     },
@@ -192,7 +195,7 @@ pub(super) const ALL: &[Case] = &[
         name: "leaky-kernel",
         question: "A relay leaves routing rules in its host's kernel: is that told from state of its own?",
         experiment: Source::Shipped("recovery/flood-relay-leaky-host"),
-        words: &[],
+        words: WIDE,
         truth: fault(Outcome::NotRecovered, Why::LivesIn(StateLivesIn::HostKernel)),
         needs: Need::Namespaces,
     },

@@ -67,7 +67,7 @@ impl<'a> Report<'a> {
         writeln!(out, "### plimsoll selftest\n")?;
         writeln!(out, "| case | | truth | said | | s |\n| --- | --- | --- | --- | --- | --: |")?;
         for row in self.rows() {
-            let cells: Vec<String> = row.iter().map(|cell| md(cell).to_string()).collect();
+            let cells: Vec<String> = row.iter().map(|cell| md(cell)).collect();
             writeln!(out, "| {} |", cells.join(" | "))?;
         }
         writeln!(out)?;
