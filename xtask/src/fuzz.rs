@@ -6,6 +6,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::shell;
 
@@ -14,12 +17,18 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions=on -Coverflow-checks=on";
 /// The targets that have no readers of their own, each with the folders that it begins with.
-const OTHERS: [(&str, &[&str]); 5] = [
+const OTHERS: [(&str, &[&str]); 11] = [
     ("packets", &["crates/plimsoll-import/tests/data", "fuzz/corpus/packets"]),
     ("tcpdump_text", &["fuzz/corpus/tcpdump_text"]),
     ("saved", &["crates/plimsoll/tests/cli/saved"]),
     ("papers", &["crates/plimsoll-probe/tests/papers"]),
     ("numbers", &[]),
+    ("experiment", &["experiments"]),
+    ("frames", &["fuzz/corpus/frames"]),
+    ("observations", &["fuzz/corpus/observations"]),
+    ("http_answers", &["fuzz/corpus/http_answers"]),
+    ("smtp", &["fuzz/corpus/smtp"]),
+    ("dns_replies", &["fuzz/corpus/dns_replies"]),
 ];
 /// What the reader of figures begins with.
 const SAMPLES: [&str; 3] = [
@@ -32,43 +41,75 @@ const FIGURES: &str = "figures";
 /// Inputs of more bytes find nothing that shorter ones do not.
 const LONGEST: &str = "-max_len=16384";
 
-/// Fuzzes every reader, or the one of this name, for so many seconds each.
+/// Fuzzes every reader, or the one of this name, for so many seconds each; as many at once as there are CPUs.
 pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     seconds
         .parse::<u32>()
         .map_err(|_| format!("a number of seconds was expected in place of `{seconds}`"))?;
+    let formats = formats()?;
+    let all = readers(&formats);
+    let wanted: Vec<&Reader<'_>> =
+        all.iter().filter(|it| only.is_none_or(|only| only == it.name())).collect();
+    if wanted.is_empty() {
+        let names: Vec<&str> = all.iter().map(Reader::name).collect();
+        return Err(format!("there is no such reader: {}", names.join(", ")));
+    }
     let host = host()?;
     build(&host)?;
     let programs = format!("fuzz/target/{host}/release");
-    let readers = readers()?;
-    let wanted = |name: &str| only.is_none_or(|only| only == name);
-    let mut ran = 0;
-    for (target, seeds) in OTHERS.iter().filter(|(target, _)| wanted(target)) {
-        fuzz(&programs, (target, ""), seeds, seconds)?;
-        ran += 1;
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..at_once.min(wanted.len()) {
+            scope.spawn(|| {
+                while let Some(reader) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(what) = fuzz(&programs, reader, seconds) {
+                        found.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if found.is_empty() {
+        eprintln!("{} readers, {seconds} s each: nothing found", wanted.len());
+        return Ok(());
     }
-    for reader in readers.iter().filter(|reader| wanted(reader)) {
-        fuzz(&programs, (FIGURES, reader), &SAMPLES, seconds)?;
-        ran += 1;
+    Err(format!(
+        "{} of {} readers have found something, which is kept in fuzz/artifacts: {}",
+        found.len(),
+        wanted.len(),
+        found.join("; ")
+    ))
+}
+
+/// What is fuzzed.
+struct Reader<'r> {
+    /// The program that does it.
+    target: &'r str,
+    /// The format that it is to read; empty where the program has no choice, or is to try all.
+    format: &'r str,
+    /// The folders that it begins with.
+    seeds: &'r [&'r str],
+}
+
+impl Reader<'_> {
+    fn name(&self) -> &str {
+        if self.format.is_empty() { self.target } else { self.format }
     }
-    if wanted(FIGURES) {
-        fuzz(&programs, (FIGURES, ""), &SAMPLES, seconds)?;
-        ran += 1;
-    }
-    if ran == 0 {
-        let names: Vec<&str> = OTHERS.iter().map(|(target, _)| *target).collect();
-        return Err(format!(
-            "there is no such reader: {}, {}, {FIGURES}",
-            names.join(", "),
-            readers.join(", ")
-        ));
-    }
-    eprintln!("{ran} readers, {seconds} s each: nothing found");
-    Ok(())
+}
+
+/// All of them: the targets, and the one of figures for each of its formats.
+fn readers(formats: &[String]) -> Vec<Reader<'_>> {
+    let others = OTHERS.iter().map(|&(target, seeds)| Reader { target, format: "", seeds });
+    let figures = formats.iter().map(String::as_str).chain([""]);
+    let figures = figures.map(|format| Reader { target: FIGURES, format, seeds: &SAMPLES });
+    others.chain(figures).collect()
 }
 
 /// The names of the formats, as the reference has them.
-fn readers() -> Result<Vec<String>, String> {
+fn formats() -> Result<Vec<String>, String> {
     let path = "docs/reference/formats.md";
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     Ok(text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect())
@@ -92,18 +133,18 @@ fn build(host: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("the fuzz targets could not be built: {status}")) }
 }
 
-fn fuzz(programs: &str, (target, reader): (&str, &str), seeds: &[&str], seconds: &str) -> Result<(), String> {
-    let name = if reader.is_empty() { target } else { reader };
+fn fuzz(programs: &str, reader: &Reader<'_>, seconds: &str) -> Result<(), String> {
+    let name = reader.name();
     let (found, artifacts) = (format!("fuzz/target/corpus/{name}"), format!("fuzz/artifacts/{name}/"));
     for folder in [&found, &artifacts] {
         fs::create_dir_all(folder).map_err(|error| format!("cannot make {folder}: {error}"))?;
     }
-    let seeds = seeds.iter().filter(|folder| Path::new(folder).is_dir());
+    let seeds = reader.seeds.iter().filter(|folder| Path::new(folder).is_dir());
     let (time, artifacts) = (format!("-max_total_time={seconds}"), format!("-artifact_prefix={artifacts}"));
     let options = [time.as_str(), LONGEST, "-timeout=10", "-rss_limit_mb=1024", "-verbosity=0", &artifacts];
-    let (named, program) = (format!("READER={reader}"), format!("{programs}/{target}"));
+    let (named, program) = (format!("READER={}", reader.format), format!("{programs}/{}", reader.target));
     let mut words: Vec<&str> = vec![&named, &program, &found];
     words.extend(seeds);
     words.extend(options);
-    shell::run("env", &words)
+    shell::run("env", &words).map_err(|error| format!("{name}: {error}"))
 }

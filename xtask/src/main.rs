@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | fuzz`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | fuzz | soak`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -21,6 +21,7 @@ mod python;
 mod sbom;
 mod shell;
 mod site;
+mod soak;
 mod sources;
 mod test_binary;
 mod tests;
@@ -45,7 +46,10 @@ cargo xtask deb [TARGET]      build it, and pack it as a Debian package with man
 cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
 cargo xtask site              make a site of docs
 cargo xtask fuzz [READER|all [SECONDS]]
-                              fuzz every reader of text and packets for 10 s each, or this one for so long";
+                              fuzz every reader of text and packets for 10 s each, or this one for so long
+cargo xtask soak [MINUTES [SEED [TRY]]]
+                              kill, stop and starve runs for 10 minutes, and look after each try whether anything is lost or left (needs root);
+                              with the same seed once more, or a single try of it";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -74,6 +78,10 @@ fn main() -> ExitCode {
         ["fuzz", "all", seconds] => fuzz::run(None, seconds),
         ["fuzz", reader] => fuzz::run(Some(reader), "10"),
         ["fuzz", reader, seconds] => fuzz::run(Some(reader), seconds),
+        ["soak"] => soak::run("10", None, None),
+        ["soak", minutes] => soak::run(minutes, None, None),
+        ["soak", minutes, seed] => soak::run(minutes, Some(seed), None),
+        ["soak", minutes, seed, only] => soak::run(minutes, Some(seed), Some(only)),
         ["dist"] => dist::run(dist::HERE),
         ["dist", "--twice"] => dist::twice(dist::HERE),
         ["dist", "--twice", target] => dist::twice(target),

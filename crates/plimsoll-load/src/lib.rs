@@ -8,6 +8,8 @@ mod clock;
 mod date;
 mod descriptors;
 mod failure;
+#[cfg(feature = "fuzzed")]
+pub mod fuzzed;
 mod generate;
 mod process;
 mod rule;

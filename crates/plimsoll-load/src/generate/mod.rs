@@ -9,6 +9,8 @@ mod course;
 mod deadlines;
 mod dialer;
 mod engine;
+#[cfg(feature = "fuzzed")]
+pub(crate) mod fuzzed;
 mod habit;
 mod intervals;
 pub(crate) mod latency;

@@ -1,6 +1,8 @@
 //! The built-in services. Each serves from a process of its own until that process is killed.
 
 mod bulk;
+#[cfg(feature = "fuzzed")]
+pub(crate) mod fuzzed;
 mod listen;
 mod mail_relay;
 mod relay;

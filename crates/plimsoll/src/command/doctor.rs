@@ -35,11 +35,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::could_not(format!("the captures of runs cannot be read: {error}")))?,
         Err(_) => Vec::new(),
     };
-    let runs = match &store {
-        Ok(store) => format!("{} ({} stored)", store.place(), store.runs(None)?.len()),
+    // A store that is damaged keeps nobody from what a killed run left on the machine.
+    let runs = match store.as_ref().map(|store| store.runs(None)) {
+        Ok(Ok(runs)) => format!("{place} ({} stored)", runs.len()),
+        Ok(Err(error)) => format!("cannot be read: {error}"),
         Err(_) => format!("cannot be kept in {place}"),
     };
-    let left = team::left(&place, store.as_ref().ok())?;
+    let left = team::left(&place, store.as_ref().ok())
+        .unwrap_or_else(|failure| Some(format!("cannot be told: {failure}")));
     let leftovers = plimsoll_host::leftovers()?;
     let Abandoned { journals, refused } = plimsoll_host::abandoned_journals()?;
     let refused: Vec<&String> =

@@ -10,6 +10,7 @@ use plimsoll_host::MARKER;
 use crate::experiments::long_flood;
 use crate::lab::{Lab, baseline_of, verdict_of, wait_until};
 use crate::machine;
+use crate::stores::SHORT;
 
 /// How long after the controller's death nothing may be left.
 const NOTHING_LEFT_AFTER: Duration = Duration::from_secs(2);
@@ -77,6 +78,28 @@ fn the_doctor_tells_of_a_process_that_was_left_and_removes_it_unless_told_not_to
     lab.plimsoll(&["doctor"]).exits(0).prints(&line);
     let status = orphan.wait().expect("it ends");
     assert!(!status.success(), "it was killed: {status}");
+}
+
+/// As if bytes had changed on the disk.
+const DAMAGE: &str = r#"
+import sqlite3
+store = sqlite3.connect("state/plimsoll/runs.sqlite")
+store.execute("update runs set status = 'nonsense'")
+store.commit()
+"#;
+
+#[test]
+fn a_damaged_store_does_not_keep_the_doctor_from_what_was_left() {
+    let lab = Lab::new();
+    let experiment = lab.file("short.toml", SHORT);
+    lab.plimsoll(&["run", &experiment]).exits(0);
+    lab.file("damage.py", DAMAGE);
+    lab.script("python3 damage.py").exits(0);
+    lab.plimsoll(&["history"]).exits(3).says("unknown variant `nonsense`");
+    let mut orphan = orphan();
+    let line = format!("process {}: sleep 60", orphan.id());
+    lab.plimsoll(&["doctor"]).exits(0).prints("cannot be read:").prints(&line);
+    assert!(!orphan.wait().expect("it ends").success(), "it was killed");
 }
 
 /// A process that says that it belongs to a controller which has ended since.

@@ -59,6 +59,7 @@ mod served;
 mod served_live;
 mod settings;
 mod slurm;
+mod soak;
 mod steps;
 mod storage;
 mod stores;

@@ -7,6 +7,8 @@ mod answer;
 mod asker;
 mod bank;
 mod channel;
+#[cfg(feature = "fuzzed")]
+pub(super) mod fuzzed;
 mod slots;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 mod answer;
 mod chunked;
+#[cfg(feature = "fuzzed")]
+pub(super) mod fuzzed;
 mod http2;
 mod mix;
 

@@ -2,6 +2,8 @@
 
 mod client;
 mod conversation;
+#[cfg(feature = "fuzzed")]
+pub(super) mod fuzzed;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -7,6 +7,8 @@
 mod answers;
 mod fields;
 mod frame;
+#[cfg(feature = "fuzzed")]
+pub(super) mod fuzzed;
 
 use std::net::SocketAddr;
 

@@ -1,0 +1,40 @@
+//! Answers of HTTP/1.1, as a fuzz target calls their reader.
+
+use plimsoll_model::observation::ErrorKind;
+
+pub use super::http2::fuzzed::http2_answers;
+
+use super::answer::Answer;
+use crate::generate::protocol::Turn;
+
+/// What came of the bytes of a connection: each answer's status and how the connection stands after it, and why it is of no use any more.
+type Read = (Vec<(Option<u16>, Turn)>, Option<ErrorKind>);
+
+/// Any bytes as what a server sends on a connection. They are the same answers however they are cut into pieces.
+pub fn http1_answers(bytes: &[u8], piece: usize) {
+    let whole = read(bytes, bytes.len());
+    assert_eq!(whole, read(bytes, piece), "in pieces of {piece} bytes");
+}
+
+fn read(bytes: &[u8], piece: usize) -> Read {
+    let (mut answers, mut answer) = (Vec::new(), Answer::default());
+    for mut piece in bytes.chunks(piece.max(1)) {
+        while !piece.is_empty() {
+            match answer.receive(piece) {
+                Err(why) => return (answers, Some(why)),
+                Ok((turn, taken)) => {
+                    piece = &piece[taken..];
+                    if turn != Turn::Theirs {
+                        answers.push((answer.status(), turn));
+                        answer = Answer::default();
+                    }
+                }
+            }
+        }
+    }
+    let end = answer.end_of_stream();
+    if let Ok(turn) = end {
+        answers.push((answer.status(), turn));
+    }
+    (answers, end.err())
+}
