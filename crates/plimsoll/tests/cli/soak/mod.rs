@@ -46,8 +46,22 @@ fn whatever_is_killed_full_or_corrupt_nothing_that_was_stored_is_lost_and_nothin
     // Whatever has an id in there was started by the soak; and no doctor in there sees anybody else's journals or processes. The shell is
     // process 1, which reaps what nobody waits for.
     let mount = "mount -t tmpfs -o mode=755 none /run && \"$@\"; exit $?";
-    let status = Command::new("unshare")
-        .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", mount, "soak"])
+    // `unshare` is deaf to requests to end, and would outlive this process.
+    let status = Command::new("setpriv")
+        .args([
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            mount,
+            "soak",
+        ])
         .arg(env::current_exe().expect("this test has a file"))
         .args([STORY, "--exact", "--include-ignored", "--nocapture"])
         .env(INSIDE, "1")

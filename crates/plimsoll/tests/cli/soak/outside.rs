@@ -177,7 +177,7 @@ fn mounts() -> Vec<String> {
 /// The name of the host with limited memory, which the names of control groups have. Others that are on the machine at the time have another.
 pub(super) fn limited_host() -> String {
     let namespace = fs::metadata("/proc/self/ns/pid").expect("it is in one").ino();
-    format!("soaked-{namespace}")
+    format!("s{namespace}")
 }
 
 /// Control groups of hosts of that name, at any depth.

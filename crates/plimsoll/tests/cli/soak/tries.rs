@@ -152,12 +152,16 @@ impl Place {
         Stored::read(&self.store())
     }
 
-    /// Starts the endless run, and waits until a random moment of it.
-    fn start(&self, random: &mut StdRng) -> Running {
+    /// Starts the endless run, and waits until a random moment of it; nothing where it has ended before.
+    fn start(&self, random: &mut StdRng, found: &mut Found) -> Option<Running> {
         let experiment = self.lab.file("endless.toml", &endless());
-        let run = self.lab.start(&["run", &experiment]);
+        let mut run = self.lab.start(&["run", &experiment]);
         pause(random, LATEST_MS);
-        run
+        if run.has_ended() {
+            found.unclear.push(format!("the run ended before anything was done to it: {:?}", run.ends()));
+            return None;
+        }
+        Some(run)
     }
 
     /// What every command has to say of the store, and what has been lost and left since `before` was stored.
@@ -249,7 +253,7 @@ impl Kind {
 }
 
 fn kill_controller(place: &Place, random: &mut StdRng, found: &mut Found) {
-    let run = place.start(random);
+    let Some(run) = place.start(random, found) else { return };
     let before = place.stored();
     run.signal(Signal::SIGKILL);
     found.no_panic(&run.ends());
@@ -258,7 +262,7 @@ fn kill_controller(place: &Place, random: &mut StdRng, found: &mut Found) {
 
 /// The run goes on without it, or ends with a word; it is ended by Ctrl-C where it goes on.
 fn kill_part(place: &Place, part: Part, random: &mut StdRng, found: &mut Found) {
-    let run = place.start(random);
+    let Some(run) = place.start(random, found) else { return };
     let Some(victim) = one_of(&run, part, random, found) else { return };
     let before = place.stored();
     aim::hit(victim, Signal::SIGKILL);
@@ -269,7 +273,7 @@ fn kill_part(place: &Place, part: Part, random: &mut StdRng, found: &mut Found) 
 
 /// What was changed of the machine then stays until the doctor comes.
 fn kill_undo(place: &Place, random: &mut StdRng, found: &mut Found) {
-    let run = place.start(random);
+    let Some(run) = place.start(random, found) else { return };
     found
         .expect(!aim::wait_for(run.id(), Part::Undo).is_empty(), || "the run had no undo process".to_owned());
     let before = place.stored();
@@ -286,7 +290,7 @@ fn kill_undo(place: &Place, random: &mut StdRng, found: &mut Found) {
 
 /// Stops the controller or one of its agents for a while; the run goes on afterwards.
 fn stop(place: &Place, part: Option<Part>, random: &mut StdRng, found: &mut Found) {
-    let run = place.start(random);
+    let Some(run) = place.start(random, found) else { return };
     let victim = match part {
         None => run.id(),
         Some(part) => match one_of(&run, part, random, found) {
@@ -419,7 +423,7 @@ fn corrupt(place: &Place, random: &mut StdRng, found: &mut Found) {
 
 /// As after a crash of a disk that had not written all that it said it had: what is in the file up to there has to be sound.
 fn cut_log(place: &Place, random: &mut StdRng, found: &mut Found) {
-    let run = place.start(random);
+    let Some(run) = place.start(random, found) else { return };
     let give_up = Instant::now() + Duration::from_secs(30);
     while place.stored().is_empty() && Instant::now() < give_up {
         thread::sleep(Duration::from_millis(30));
