@@ -74,18 +74,19 @@ impl Store {
         Self::in_file(path, connection, found)
     }
 
-    /// Opens the file to read what is in it, which takes no permission to write. Where there is no file, there are no runs.
+    /// Opens the file to read what is in it, which takes no permission to write. Where there is no file, or nothing in it yet, there are no runs.
     ///
     /// # Errors
     /// When it is no file of runs, was written by a newer version, or may not be read.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         let doing = |source| unread(path, source);
+        let none = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open_in_memory()?;
+            schema::prepare(&connection)?;
+            Ok(connection)
+        };
         let connection = match std::fs::metadata(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let connection = Connection::open_in_memory().map_err(doing)?;
-                schema::prepare(&connection).map_err(doing)?;
-                connection
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => none().map_err(doing)?,
             Err(source) => return Err(StoreError::Open { path: path.to_owned(), source }),
             Ok(_) => {
                 // SQLite itself falls back to reading where it may not write to the file. But it would make files beside it then, which
@@ -105,6 +106,8 @@ impl Store {
                 }
             }
         };
+        let is_blank = schema::is_blank(&connection).map_err(doing)?;
+        let connection = if is_blank { none().map_err(doing)? } else { connection };
         let found = schema::format(&connection).map_err(doing)?;
         Self::in_file(path, connection, found)
     }

@@ -2,7 +2,7 @@
 
 pub(crate) mod server;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database::Differing;
 
@@ -353,16 +353,27 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<u32> {
     }
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
-    if found < FORMAT {
-        connection.execute_batch(TABLES)?;
-        connection.pragma_update(None, "user_version", FORMAT)?;
+    if found == FORMAT {
+        add_later_tables(connection)?;
+        return Ok(FORMAT);
     }
-    connection.execute_batch(INVENTORIES)?;
-    connection.execute_batch(VERSIONS)?;
-    connection.execute_batch(LABELS)?;
-    connection.execute_batch(FIGURES_TABLE)?;
-    connection.execute_batch(INDEXES)?;
-    connection.execute_batch(INDEX_OF_INTERVENTIONS)?;
-    connection.execute_batch(IMPORTED)?;
+    // All at once: of a process that is killed meanwhile, there is either no table or every one.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    transaction.execute_batch(TABLES)?;
+    add_later_tables(&transaction)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()?;
     Ok(FORMAT)
+}
+
+/// Adds the tables and indexes that came later, where they are not there.
+fn add_later_tables(connection: &Connection) -> rusqlite::Result<()> {
+    [INVENTORIES, VERSIONS, LABELS, FIGURES_TABLE, INDEXES, INDEX_OF_INTERVENTIONS, IMPORTED]
+        .into_iter()
+        .try_for_each(|tables| connection.execute_batch(tables))
+}
+
+/// Whether there is nothing at all in the file, as in one that a process was about to make.
+pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("select not exists (select 1 from sqlite_schema)", [], |row| row.get(0))
 }

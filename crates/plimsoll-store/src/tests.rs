@@ -213,3 +213,21 @@ on_both! { fn how_long_phases_took_is_known_from_the_newest_run_that_came_to_its
     let other = RunEntry { source: String::new(), ..entry("new", 99) };
     assert_eq!(like(&other).unwrap().run, "other", "the newest of that name");
 }}
+
+#[test]
+fn of_a_store_whose_making_was_cut_short_there_are_no_runs_and_it_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made.sqlite");
+    let _open = Store::open(&made).unwrap();
+    let (file, log) = (std::fs::read(&made).unwrap(), std::fs::read(opening::beside(&made, "-wal")).unwrap());
+    assert!(log.len() > 10_000, "tables are in the log: {}", log.len());
+    for length in (0..=log.len()).step_by(1500) {
+        let cut = folder.path().join(format!("{length}.sqlite"));
+        std::fs::write(&cut, &file).unwrap();
+        std::fs::write(opening::beside(&cut, "-wal"), &log[..length]).unwrap();
+        let read = Store::open_to_read(&cut).unwrap();
+        assert_eq!((read.runs(None).unwrap(), read.bytes().unwrap().len()), (Vec::new(), 0), "{length}");
+        drop(read);
+        Store::open(&cut).unwrap().put_run(&entry("a", 1)).unwrap();
+    }
+}
