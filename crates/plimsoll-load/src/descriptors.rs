@@ -19,8 +19,9 @@ pub(crate) fn make_room(connections: u64) -> Result<(), Failure> {
     if needed <= soft || setrlimit(Resource::RLIMIT_NOFILE, needed, hard.max(needed)).is_ok() {
         return Ok(());
     }
-    let error =
-        format!("it takes {needed} file descriptors, and the limit is {hard}; raise it with `ulimit -Hn`");
+    let error = format!(
+        "it takes {needed} file descriptors, and the limit is {hard}; raise the hard limit, as root by `ulimit -n`"
+    );
     Err(other(format!("open {connections} connections at a time"), &error))
 }
 

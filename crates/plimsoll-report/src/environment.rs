@@ -16,7 +16,7 @@ pub(crate) fn lines(report: &RunReport) -> Vec<(String, String)> {
     for machine in &environment.machines {
         let whose = match environment.machines.len() {
             1 => "machine".to_owned(),
-            _ if machine.hosts.is_empty() => "machine that ran the guests".to_owned(),
+            _ if machine.hosts.is_empty() => "machine that ran Plimsoll".to_owned(),
             _ => format!("machine of {}", machine.hosts.join(", ")),
         };
         lines.push((whose, of_machine(machine)));

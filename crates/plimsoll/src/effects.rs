@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use plimsoll_model::effect::{Effect, EffectKind, Need};
 use plimsoll_model::plan::Plan;
+use plimsoll_model::shell::shell_word;
 use plimsoll_report::escape::terminal;
 
 use crate::failure::Failure;
@@ -77,6 +78,22 @@ pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
         format!("the experiment starts what may do all that you may do:\n    {}", asked.join("\n    "));
     if !at_a_terminal() {
         return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
+    }
+    go_on(&what)
+}
+
+/// Goes on with a run on the queue that the store names only if whoever started it knows which, and what its tasks are given there.
+pub(crate) fn ask_where(on: &str, yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    let on = shell_word(on);
+    let what =
+        format!("the run was begun with `--on {}`, and its tasks are handed on to that queue", terminal(&on));
+    if !at_a_terminal() {
+        return Err(Failure::Usage(format!(
+            "{what}\n  say `--on` anew, or `--yes`; there is no terminal to ask on"
+        )));
     }
     go_on(&what)
 }

@@ -17,6 +17,7 @@ use plimsoll_model::observation::TrialRecord;
 use plimsoll_model::plan::Plan;
 use plimsoll_model::plan::intervention::Intervention;
 use plimsoll_model::report::{RunReport, RunStatus};
+use plimsoll_model::shell::shell_word;
 use plimsoll_report::html::bundle::Bundle;
 use plimsoll_run::{Ended, HostProvider, Limits, Machines, Namespaces, Run};
 use plimsoll_store::{RunEntry, Store, StoreError};
@@ -92,6 +93,10 @@ fn on(args: &RunArgs) -> Result<Option<On>, Failure> {
             settings.on
         }
     };
+    // What is stored, somebody else may have written, and a queue's tasks may be given more than the user has here.
+    if let (None, Some(began)) = (&args.on, &began) {
+        effects::ask_where(began, args.yes)?;
+    }
     let said = args.on.as_ref().or(began.as_ref());
     let read = |text: &String| text.parse().map_err(|error| Failure::Usage(format!("--on {text}: {error}")));
     said.map(read).transpose()
@@ -316,7 +321,9 @@ fn finish(
     delivered?;
     Ok(match ended.entry.status {
         RunStatus::Interrupted => {
-            messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}", report.run));
+            let (_, settings) = show::stored(&ended.entry)?;
+            let on = settings.on.map_or_else(String::new, |on| format!(" --on {}", shell_word(&on)));
+            messages::say(format_args!("interrupted; go on with: plimsoll run --resume {}{on}", report.run));
             Exit::Interrupted
         }
         RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {

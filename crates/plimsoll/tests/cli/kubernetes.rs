@@ -219,11 +219,11 @@ fn a_sweep_as_jobs_is_cancelled_gone_on_with_and_told_what_the_cluster_refuses()
     is_interrupted_between_blocks(&lab, &sweep, "kubernetes:image=tools:1,at_once=1");
     assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
     // A controller that is killed leaves its tasks, and the next one finds them.
-    let run = lab.start(&["run", "--resume", "latest"]);
+    let run = lab.start(&["run", "--resume", "latest", "--yes"]);
     wait_until("a task is there", || cluster.jobs("create") > cluster.jobs("delete"));
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ends().code, None);
-    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--yes", "--format", "json"]).exits(0).json();
     has_all_trials_once(&report);
     assert_eq!(cluster.jobs("create"), cluster.jobs("delete"));
 }

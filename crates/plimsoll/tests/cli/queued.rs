@@ -65,6 +65,7 @@ pub(crate) fn is_interrupted_between_blocks(lab: &Lab, sweep: &str, on: &str) {
     wait_until("a block is stored", || stored() > 0);
     run.signal(Signal::SIGINT);
     let told = run.ends().exits(130).says("interrupted; go on with: plimsoll run --resume");
+    let told = told.says(&format!(" --on {on}"));
     let (before, _) = counted(&told.json());
     assert!(before == (1..=4).collect::<Vec<_>>() || before == (1..=8).collect::<Vec<_>>(), "{before:?}");
 }
@@ -169,7 +170,7 @@ fn blocks_beyond_what_an_array_of_slurms_has_are_carried_out_as_well() {
     });
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ends().code, None);
-    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--yes", "--format", "json"]).exits(0).json();
     let (numbers, _) = counted(&report);
     assert_eq!(numbers, (1..=12).collect::<Vec<_>>(), "every trial once");
     assert!(!report["notes"].to_string().contains("was submitted again"), "{}", report["notes"]);
@@ -200,13 +201,19 @@ fn a_sweep_is_cancelled_gone_on_with_and_told_what_the_queue_refuses() {
     // With one machine, one block comes after the other; Ctrl-C in the second keeps the first.
     is_interrupted_between_blocks(&lab, &sweep, "slurm");
     wait_until("no job is left", || cluster.queue().is_empty());
+    // Which queue it was, the store says; whoever goes on must know it.
+    lab.plimsoll(&["run", "--resume", "latest"])
+        .exits(2)
+        .says("the run was begun with `--on slurm`")
+        .says("say `--on` anew, or `--yes`");
+    assert_eq!(cluster.queue(), "");
     // A controller that is killed leaves its tasks, and the next one finds them.
-    let run = lab.start(&["run", "--resume", "latest"]);
+    let run = lab.start(&["run", "--resume", "latest", "--yes"]);
     wait_until("a task runs", || cluster.queue().contains("RUNNING"));
     run.signal(Signal::SIGKILL);
     assert_eq!(run.ends().code, None);
     assert!(cluster.queue().contains("RUNNING"), "{}", cluster.queue());
-    let report = lab.plimsoll(&["run", "--resume", "latest", "--format", "json"]).exits(0).json();
+    let report = lab.plimsoll(&["run", "--resume", "latest", "--yes", "--format", "json"]).exits(0).json();
     has_all_trials_once(&report);
     // What goes wrong in a task is told as if it had been here, with where it was.
     let broken = SWEEP
