@@ -6,6 +6,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use plimsoll_load::LedgerReader;
 use plimsoll_model::experiment::load::smtp::{MessageSize, SizeShape};
 use plimsoll_model::experiment::{Durability, Outage};
@@ -14,7 +16,7 @@ use plimsoll_model::frame::{LoadKind, ServiceKind, ServiceSpec};
 use plimsoll_model::ids::IdSet;
 use plimsoll_model::observation::{ErrorKind, LoadResult, MailFacts, MailLedger};
 use plimsoll_model::units::{ByteSize, Share, Span};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::load::run_kind;
 use crate::service::{Service, command, example, spec};
@@ -251,6 +253,100 @@ fn no_message_is_lost_when_the_relay_is_killed_a_hundred_times() {
     let ledger = sink.wait_for(&all);
     assert_eq!((ledger.corrupted, ledger.unknown), (0, 0));
     println!("{} acknowledged, {} doubled", all.len(), ledger.doubled);
+}
+
+/// A file system of its own, on a file, from which power can be cut.
+struct Disk {
+    /// Where it is mounted.
+    folder: TempDir,
+    image: NamedTempFile,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let image = NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        image.as_file().set_len(256 << 20).unwrap();
+        succeeds("mkfs.ext4", &["-q".as_ref(), image.path()]);
+        let disk = Self { folder: tempfile::tempdir().unwrap(), image };
+        disk.mount();
+        disk
+    }
+
+    fn mount(&self) {
+        succeeds("mount", &["-o".as_ref(), "loop".as_ref(), self.image.path(), self.folder.path()]);
+    }
+
+    /// Forgets at once whatever was not flushed, and mounts what is left.
+    fn lose_power(&self, relay: &mut Service) {
+        // Without power a program does not run either.
+        kill(Pid::from_raw(relay.pid() as i32), Signal::SIGSTOP).unwrap();
+        succeeds("python3", &["-c".as_ref(), SHUT_DOWN.as_ref(), self.folder.path()]);
+        relay.kill();
+        succeeds("umount", &[self.folder.path()]);
+        self.mount();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        succeeds("umount", &[self.folder.path()]);
+    }
+}
+
+/// EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (fs/ext4/ext4.h).
+const SHUT_DOWN: &str = "import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+
+#[track_caller]
+fn succeeds(program: &str, args: &[&Path]) {
+    let status = Command::new(program).args(args).status().unwrap();
+    assert!(status.success(), "{program} {args:?}: {status}");
+}
+
+/// The relay's own promise: 256 that were delivered, and what was on its way in 20 sessions.
+const DOUBLED: u64 = 256 + 20;
+
+/// While messages come in and go out, and while a queue that has grown is emptied, which nothing else makes durable.
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_power_cut_loses_nothing_and_doubles_a_batch_at_most() {
+    let outage = Outage { after: Span::millis(0), length: Span::secs(4) };
+    for durability in [Durability::Fsync, Durability::GroupCommit] {
+        for (outage, cut_at) in [(None, 1500), (Some(outage), 400), (Some(outage), 2900)] {
+            let disk = Disk::new();
+            let sink = Sink::start(SmtpSinkService { outage, ..SmtpSinkService::default() });
+            let folder = disk.folder.path().join("relay");
+            std::fs::create_dir(&folder).unwrap();
+            let spec = relay_spec(impatient(durability), &sink.addresses(), &folder);
+            let mut relay = Service::start_spec(&spec, command);
+            let to = relay.addresses.clone();
+            let load = SmtpLoad { timeout: Span::secs(5), ..messages(3000, 100) };
+            let source = thread::spawn(move || send(&to, load));
+            let mut reader = LedgerReader::new(sink.folder.path());
+            while reader.read().unwrap().arrived.len() < cut_at {
+                thread::sleep(Duration::from_millis(1));
+            }
+            disk.lose_power(&mut relay);
+            let found = source.join().unwrap();
+            let before = sink.ledger();
+            let _relay = Service::start_spec(&spec, command);
+            let ledger = sink.wait_for(acknowledged(&found));
+            // What is delivered once more may come after the last that was missing.
+            let end = Instant::now() + Duration::from_secs(20);
+            while folder.join("queue").read_dir().unwrap().count() > 0 {
+                assert!(Instant::now() < end, "there are files in the queue");
+                thread::sleep(Duration::from_millis(10));
+            }
+            // An outage has its own, of sessions that it broke.
+            let doubled = sink.ledger().doubled - before.doubled;
+            println!(
+                "{durability:?}: {} acknowledged, {} had arrived, {doubled} doubled",
+                acknowledged(&found).len(),
+                before.arrived.len()
+            );
+            assert_eq!((ledger.corrupted, ledger.unknown), (0, 0));
+            assert!(doubled <= DOUBLED, "{durability:?}: {doubled}");
+        }
+    }
 }
 
 /// On a file system of its own, which takes a user namespace where the test is not run by root.

@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,8 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use slab::Slab;
 
-use super::segment::Job;
+use super::ends::Ends;
+use super::segment::{Job, Segment};
 use super::session::{Progress, Session};
 
 /// The most events that are taken at a time.
@@ -68,6 +70,7 @@ pub(super) struct Courier {
     next: usize,
     terms: Terms,
     post: Post,
+    ends: Ends,
     epoll: Epoll,
     sessions: Slab<Session>,
     /// Keys of sessions that have nothing to do.
@@ -80,7 +83,12 @@ pub(super) struct Courier {
 }
 
 impl Courier {
-    pub(super) fn new(to: &[SocketAddr], terms: Terms, waker: Arc<EventFd>) -> Result<Self, Errno> {
+    pub(super) fn new(
+        to: &[SocketAddr],
+        terms: Terms,
+        ends: Ends,
+        waker: Arc<EventFd>,
+    ) -> Result<Self, Errno> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&*waker, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, WAKER))?;
         Ok(Self {
@@ -88,6 +96,7 @@ impl Courier {
             next: 0,
             terms,
             post: Post { jobs: Arc::default(), waker },
+            ends,
             epoll,
             sessions: Slab::new(),
             idle: Vec::new(),
@@ -121,6 +130,7 @@ impl Courier {
             if now.duration_since(swept) >= SWEEP {
                 swept = now;
                 self.sweep(now);
+                self.ends.flush();
             }
         }
     }
@@ -203,10 +213,9 @@ impl Courier {
                 self.unreachable = (0, None);
                 if let Some(job) = self.sessions[key].take_job() {
                     match refusal {
-                        // A file that cannot be changed is delivered once more after the next start.
-                        None => drop(job.done()),
+                        None => self.end(job.done()),
                         Some(refusal) if refusal.is_temporary() => self.put_off(job, now),
-                        Some(_) => drop(job.hold()),
+                        Some(_) => self.end(job.hold()),
                     }
                 }
                 if stays {
@@ -227,6 +236,13 @@ impl Courier {
                     self.cannot_connect(now);
                 }
             }
+        }
+    }
+
+    /// A file that cannot be changed is delivered once more after the next start.
+    fn end(&mut self, ended: io::Result<Option<Arc<Segment>>>) {
+        if let Ok(marked) = ended {
+            self.ends.note(marked);
         }
     }
 

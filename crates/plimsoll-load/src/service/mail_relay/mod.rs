@@ -4,6 +4,7 @@
 //! delivers them. What is in the queue's folder is all that the relay knows; it begins with that after a crash.
 
 mod courier;
+mod ends;
 mod flushes;
 mod queue;
 mod segment;
@@ -22,6 +23,7 @@ use plimsoll_model::experiment::MailRelayService;
 use plimsoll_model::frame::Failure;
 
 use self::courier::{Courier, Terms};
+use self::ends::Ends;
 pub use self::flushes::FlushReader;
 use self::flushes::Flushes;
 use self::queue::Queue;
@@ -57,7 +59,8 @@ pub(super) fn serve(
         retry: options.retry.0,
         retry_most: options.retry_most.0,
     };
-    let courier = Courier::new(to, terms, Arc::new(waker()?))
+    let queue = Arc::new(queue);
+    let courier = Courier::new(to, terms, Ends::of(Arc::clone(&queue)), Arc::new(waker()?))
         .map_err(|error| refused("wait for events on sockets", error))?;
     let post = courier.post();
     post.deliver(found);

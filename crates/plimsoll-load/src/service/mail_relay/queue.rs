@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::flushes::Flushes;
-use super::segment::{self, Job, Mail};
+use super::segment::{self, Job, Mail, Segment};
 
 /// A queue.
 #[derive(Debug)]
@@ -59,5 +60,11 @@ impl Queue {
             fs::remove_file(path).ok();
         }
         stored
+    }
+
+    /// Makes durable that messages of these files are done with, and which files are gone.
+    pub(super) fn settle(&self, marked: &[Arc<Segment>]) -> io::Result<()> {
+        marked.iter().try_for_each(|file| file.flush(&self.flushes))?;
+        self.flushes.flush(&self.handle)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A record is a header of 24 bytes (a mark, the record's state, the lengths of envelope and text, and a CRC-32 of both), the envelope,
 //! and the text as it will be sent. Numbers are little endian. The envelope is the sender and the recipients, each with a zero behind it.
-//! A record that is cut, or does not fit its checksum, was never acknowledged. The state is written in place and not flushed: what a
-//! crash of the machine undoes of it is delivered once more.
+//! A record that is cut, or does not fit its checksum, was never acknowledged. The state is written in place, and flushed with those of others
+//! (`ends`): what a power cut undoes of it is delivered once more.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
@@ -79,30 +79,41 @@ impl Job {
         File::open(&self.segment.path)
     }
 
-    /// It was delivered.
-    pub(super) fn done(self) -> io::Result<()> {
+    /// It was delivered. Gives its file where that is still there, with a mark that is to be flushed.
+    pub(super) fn done(self) -> io::Result<Option<Arc<Segment>>> {
         self.end(State::Delivered)
     }
 
-    /// It is not to be delivered, but kept.
-    pub(super) fn hold(self) -> io::Result<()> {
+    /// It is not to be delivered, but kept. Gives what [`Self::done`] gives.
+    pub(super) fn hold(self) -> io::Result<Option<Arc<Segment>>> {
         self.segment.holds.store(true, Ordering::Release);
         self.end(State::Held)
     }
 
     /// The file goes with its last message, or is put aside where one of them is held.
-    fn end(self, state: State) -> io::Result<()> {
+    fn end(self, state: State) -> io::Result<Option<Arc<Segment>>> {
         let segment = &self.segment;
         if segment.shared || state == State::Held {
             let file = OpenOptions::new().write(true).open(&segment.path)?;
             file.write_all_at(&[state as u8], self.at + STATE)?;
         }
         if segment.left.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return Ok(());
+            return Ok(Some(self.segment));
         }
         match segment.holds.load(Ordering::Acquire) {
             true => std::fs::rename(&segment.path, segment.path.with_extension(HELD)),
             false => std::fs::remove_file(&segment.path),
+        }?;
+        Ok(None)
+    }
+}
+
+impl Segment {
+    /// Flushes the marks of its messages, unless it went with the last of them meanwhile.
+    pub(super) fn flush(&self, flushes: &Flushes) -> io::Result<()> {
+        match self.left.load(Ordering::Acquire) {
+            0 => Ok(()),
+            _ => flushes.flush(&File::open(&self.path)?),
         }
     }
 }

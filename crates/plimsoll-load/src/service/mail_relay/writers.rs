@@ -24,7 +24,7 @@ const BROKEN: Reply = "451 4.3.0 it could not be stored";
 
 /// What intake, writers and courier share.
 pub(super) struct Writers {
-    queue: Queue,
+    queue: Arc<Queue>,
     durability: Durability,
     post: Post,
     waiting: Mutex<VecDeque<Mail>>,
@@ -34,7 +34,12 @@ pub(super) struct Writers {
 }
 
 impl Writers {
-    pub(super) fn new(queue: Queue, durability: Durability, post: Post, waker: Arc<EventFd>) -> Arc<Self> {
+    pub(super) fn new(
+        queue: Arc<Queue>,
+        durability: Durability,
+        post: Post,
+        waker: Arc<EventFd>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             queue,
             durability,

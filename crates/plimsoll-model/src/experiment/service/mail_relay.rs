@@ -10,7 +10,7 @@ use crate::experiment::problem::{Checked, Part, declared, in_range};
 use crate::units::{ByteSize, Span};
 
 /// The built-in relay for mail: it stores each message before it says 250, and forwards it afterwards. After a crash it goes on with what
-/// is in its queue.
+/// is in its queue. After a power cut it delivers up to 256 messages once more, and those that were on their way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MailRelayService {
