@@ -1,8 +1,9 @@
 #!/bin/sh
-# Packs a program that is built already into a Debian package: packaging/debian.sh PROGRAM ARCHITECTURE FOLDER [PRINTS]
+# Packs a program that is built already into a Debian package: packaging/debian.sh PROGRAM ARCHITECTURE FOLDER [PRINTS [LICENCES]]
 #
 # `cargo xtask deb` calls it with the static program; a story calls it with the program of the tests. Nothing but dpkg and gzip is needed, and no root. What
 # is generated (manual, completions, unit) the program itself prints, or PRINTS, the same one for this machine, where it is one for another architecture.
+# LICENCES is a text with those of the crates that it is made of.
 # The same program and the same SOURCE_DATE_EPOCH give the same package. DEBFULLNAME and DEBEMAIL name who answers for it, as in Debian's own tools.
 set -eu
 
@@ -37,6 +38,7 @@ install -m 755 "$program" "$root/usr/bin/plimsoll"
 cp -r "$project/README.md" "$project/docs" "$documents"
 cp -r "$project/experiments" "$documents/examples"
 gzip -9n <"$project/CHANGELOG.md" >"$documents/changelog.gz"
+[ -z "${5:-}" ] || gzip -9n <"$5" >"$documents/licences-of-crates.gz"
 gzip -9n >"$documents/changelog.Debian.gz" <<END
 plimsoll ($version) unstable; urgency=medium
 
@@ -45,7 +47,8 @@ plimsoll ($version) unstable; urgency=medium
  -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
 END
 {
-    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: Plimsoll\n\nFiles: *\n'
+    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: Plimsoll\n'
+    printf 'Comment: The program holds crates of others, whose licences stand in licences-of-crates.gz.\n\nFiles: *\n'
     printf 'Copyright: %s\nLicense: Expat\n' "$(sed -n 's/^Copyright (c) //p' "$project/LICENSE")"
     # What stands behind the line of the copyright, as a field of more than one paragraph.
     sed -e '1,/^Copyright/d' "$project/LICENSE" | sed -e 1d -e 's/^$/./' -e 's/^/ /'

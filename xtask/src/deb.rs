@@ -4,7 +4,7 @@
 //! and there is nothing to do at its installation. So a script packs it, which a story runs as well, and no tool has to be built for it (cargo-deb would want
 //! the printed files as assets, made by another step before it).
 
-use crate::{dist, shell};
+use crate::{dist, notices, shell};
 
 /// Builds the program for a target and packs it; the package stands in `debian` of the target folder.
 pub(crate) fn run(target: &str) -> Result<(), String> {
@@ -20,5 +20,9 @@ pub(crate) fn run(target: &str) -> Result<(), String> {
     let prints = if target == dist::HERE { program.clone() } else { built(dist::HERE)? };
     let into = folder.join("debian");
     std::fs::create_dir_all(&into).map_err(|error| format!("{}: {error}", into.display()))?;
-    shell::run("packaging/debian.sh", &[&program, architecture, &into.display().to_string(), &prints])
+    let licences = folder.join("licences.txt");
+    std::fs::write(&licences, notices::of(target)?)
+        .map_err(|error| format!("{}: {error}", licences.display()))?;
+    let [into, licences] = [into, licences].map(|path| path.display().to_string());
+    shell::run("packaging/debian.sh", &[&program, architecture, &into, &prints, &licences])
 }

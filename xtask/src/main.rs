@@ -16,6 +16,7 @@ mod h2spec;
 mod kinds;
 mod layers;
 mod netperf;
+mod notices;
 mod packages;
 mod python;
 mod sbom;

@@ -79,7 +79,7 @@ fn crates() -> Result<Vec<PathBuf>, String> {
 }
 
 /// The crates of the program, each as `NAME VERSION`.
-fn linked(target: &str) -> Result<BTreeSet<String>, String> {
+pub(crate) fn linked(target: &str) -> Result<BTreeSet<String>, String> {
     let tree = ["tree", "--locked", "--package", "plimsoll", "--edges", "normal", "--prefix", "none"];
     let tree = shell::output("cargo", &[&tree[..], &["--target", target, "--format", "{p}"]].concat())?;
     // Behind the version stand the folder of a crate of this project, and marks.
@@ -89,7 +89,8 @@ fn linked(target: &str) -> Result<BTreeSet<String>, String> {
         .collect())
 }
 
-fn crate_name(name: &str, version: &str) -> String {
+/// How a crate is called there.
+pub(crate) fn crate_name(name: &str, version: &str) -> String {
     format!("{name} {version}")
 }
 

@@ -9,7 +9,8 @@ const PACK: &str = r"
 set -e
 strip -o plain $PLIMSOLL
 export DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1
-mv $(PACKAGING/debian.sh plain $(dpkg --print-architecture) .) FOLDER/plimsoll.deb
+echo 'Licences of crates' >licences
+mv $(PACKAGING/debian.sh plain $(dpkg --print-architecture) . plain licences) FOLDER/plimsoll.deb
 ";
 
 /// The program of the tests is linked with libraries, and the package that it is packed into for the story does not say so; the static program has none.
@@ -31,6 +32,7 @@ grep -q '^complete .*--command plimsoll ' fish/vendor_completions.d/plimsoll.fis
 grep '^ExecStart=' ../../lib/systemd/system/plimsoll-watch.service
 zcat doc/plimsoll/changelog.gz | head -1
 grep -q '^License: Expat$' doc/plimsoll/copyright
+zcat doc/plimsoll/licences-of-crates.gz | grep -q '^Licences of crates$'
 test -f doc/plimsoll/docs/questions/after-a-flood.md -a -f doc/plimsoll/docs/reference/causes.md
 $PLIMSOLL check doc/plimsoll/examples/experiments/recovery/flood-relay.toml >&2
 man --warnings --local-file man/man1/plimsoll.1.gz
