@@ -18,6 +18,10 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::CpuContended;
+/// Who takes a part of a CPU can take that part of the work from a program that has one, and more where its requests queue: not more than so many times it.
+const MOST_TAKEN: f64 = 3.0;
+/// How sure it is that they hold the figure down where more is lost than they can have taken.
+const BESIDE: f64 = 0.5;
 /// Time in which some task waited for a CPU.
 const PRESSURE: &str = "machine.pressure.cpu.some";
 
@@ -30,7 +34,12 @@ fn find(known: &Known<'_>) -> Vec<Cause> {
     if waited.is_empty() && pressure.is_empty() {
         return Vec::new();
     }
-    let sure = if waited.is_empty() { 0.7 } else { 0.85 };
+    let taken: f64 = foreign.iter().map(|it| (it.after_cpus - it.before_cpus).max(0.0)).sum();
+    let sure = match known.lost {
+        Some(lost) if lost > MOST_TAKEN * taken => BESIDE,
+        _ if waited.is_empty() => 0.7,
+        _ => 0.85,
+    };
     let mut evidence = by_seen::told_cpu_use(&foreign);
     evidence.extend(by_seen::told_waits(known, &waited));
     evidence.extend(pressure);
@@ -63,5 +72,17 @@ mod tests {
         assert!(causes[0].title.ends_with(": `sh` on relay"), "{}", causes[0].title);
         assert!(of("relay", waits).is_empty(), "that is the service itself");
         assert!(of("sh", Vec::new()).is_empty(), "nobody waits for a CPU");
+    }
+
+    #[test]
+    fn who_takes_a_sixth_of_a_cpu_does_not_explain_that_nine_tenths_are_lost() {
+        let sure = |after_cpus, lost| {
+            let cpu_use = vec![GrownCpuUse { before_cpus: 0.19, after_cpus, ..busy("sh") }];
+            let waits = vec![wait("relay", WaitSite::Cpu, WaitFor::Cpu)];
+            let profile = ProfileReport { cpu_use, waits, ..profile() };
+            named(&Known { profile: Some(&profile), measured: relay(), lost, ..Known::default() })[0].confidence
+        };
+        assert_eq!(sure(0.34, Some(0.9)), BESIDE);
+        assert_eq!([sure(0.34, Some(0.2)), sure(0.34, None), sure(0.69, Some(0.9))], [0.85; 3]);
     }
 }

@@ -15,6 +15,8 @@ pub struct Known<'a> {
     pub profile: Option<&'a ProfileReport>,
     /// What is measured.
     pub measured: Measured,
+    /// Which part of the operations per second the worse side lacks; absent where it lacks none, or where that is not known.
+    pub lost: Option<f64>,
     /// The stalls of each cell, from packets.
     pub stalls: &'a [CellStalls],
     /// What the remediation steps have shown.
