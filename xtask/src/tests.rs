@@ -47,7 +47,7 @@ const AT_ONCE: &str = "3";
 
 /// How many tests of a binary that failed are run again, each by itself, as other runners of tests do it: a neighbour on a shared machine can take both CPUs
 /// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
-const RUN_AGAIN: usize = 5;
+const RUN_AGAIN: usize = 10;
 
 /// Builds all tests, and runs one binary of them after the other.
 fn run_tests() -> Result<(), String> {

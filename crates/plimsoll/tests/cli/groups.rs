@@ -133,10 +133,13 @@ fn users_are_measured_during_an_attack_of_twenty_hosts_and_when_it_comes_and_goe
     assert_eq!(outcomes, ["recovered", "recovered", "held"], "{report}");
     let middle = |name: &str| phase(&report, name)["latency_us"]["p50"].as_u64().expect("a time");
     assert!(middle("during/users") > middle("before"), "{report}");
-    let events = report["trials"][0]["events"].as_array().expect("events");
-    let names: Vec<&Value> = events.iter().map(|event| &event["name"]).collect();
-    assert_eq!(names, ["attack begins", "attack ends"]);
-    // Users at a rate are served all the same, only later: that is an effect, too.
-    let recovery = &events[0]["recovery"];
-    assert_eq!(recovery["outcome"], "not_recovered", "{recovery}");
+    let trials = report["trials"].as_array().expect("trials");
+    let events = |trial: &Value| trial["events"].as_array().expect("events").clone();
+    for trial in trials {
+        let names: Vec<Value> = events(trial).iter().map(|event| event["name"].clone()).collect();
+        assert_eq!(names, ["attack begins", "attack ends"]);
+    }
+    // Users at a rate are served all the same, only later: that is an effect, too. Where others keep the CPUs busy before, not in each trial.
+    let begun: Vec<Value> = trials.iter().map(|trial| events(trial)[0]["recovery"].clone()).collect();
+    assert!(begun.iter().any(|recovery| recovery["outcome"] == "not_recovered"), "{begun:?}");
 }

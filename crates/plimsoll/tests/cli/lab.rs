@@ -345,9 +345,9 @@ impl Drop for Running {
 /// Waits until something is so, for as long as a busy machine may take.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let give_up = Instant::now() + Duration::from_secs(60);
+    let give_up = Instant::now() + Duration::from_secs(120);
     while !is_so() {
-        assert!(Instant::now() < give_up, "waited for a minute in vain until {what}");
+        assert!(Instant::now() < give_up, "waited for two minutes in vain until {what}");
         thread::sleep(Duration::from_millis(30));
     }
 }

@@ -33,7 +33,7 @@ name = "all"
 measure = "users"
 slices = 2
 [[claims]]
-limit = { metric = "error_share", below = "1 %" }
+limit = { metric = "error_share", below = "2 %" }
 [run]
 min_trials = 3
 max_trials = 3

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use nix::sys::signal::Signal;
 
@@ -126,10 +126,12 @@ fn among_a_hundred_thousand_trials_the_page_of_a_run_is_there_at_once() {
     let anew = server.get(&format!("/runs/{id}"));
     let judged = began.elapsed();
     println!("list {list:?}, page {page:?}, judged anew {judged:?}");
-    assert!(anew.status == 200 && anew.text == by_hand.text, "judged anew, the page says the same");
-    assert!(page < judged, "{page:?} where judging takes {judged:?}");
-    // On a machine that does nothing else it is a tenth of this.
-    assert!(list.max(page) < Duration::from_secs(2), "list {list:?}, page {page:?}");
+    let other = anew.text.lines().zip(by_hand.text.lines()).find(|(anew, before)| anew != before);
+    assert!(
+        anew.status == 200 && anew.text == by_hand.text,
+        "judged anew, the page says something else: {other:?}"
+    );
+    assert!(list.max(page) < judged, "list {list:?}, page {page:?} where judging takes {judged:?}");
 }
 
 #[test]
