@@ -80,7 +80,8 @@ mod tests {
             let cpu_use = vec![GrownCpuUse { before_cpus: 0.19, after_cpus, ..busy("sh") }];
             let waits = vec![wait("relay", WaitSite::Cpu, WaitFor::Cpu)];
             let profile = ProfileReport { cpu_use, waits, ..profile() };
-            named(&Known { profile: Some(&profile), measured: relay(), lost, ..Known::default() })[0].confidence
+            named(&Known { profile: Some(&profile), measured: relay(), lost, ..Known::default() })[0]
+                .confidence
         };
         assert_eq!(sure(0.34, Some(0.9)), BESIDE);
         assert_eq!([sure(0.34, Some(0.2)), sure(0.34, None), sure(0.69, Some(0.9))], [0.85; 3]);
