@@ -179,6 +179,22 @@ pub(super) fn operations(slice: &Slice) -> Option<u64> {
     (number > 0).then_some(number)
 }
 
+/// Which part of the operations per second of the better side the worse one lacks; nothing where it lacks none, as under a load that goes at a rate.
+pub(super) fn lost(compared: &Compared<'_>) -> Option<f64> {
+    let rate = |of: Side| {
+        let slices =
+            compared.phases.iter().filter(|(_, side)| *side == of).flat_map(|(phase, _)| &phase.slices);
+        let (mut number, mut ns) = (0, 0);
+        for slice in slices {
+            number += operations(slice).unwrap_or(0);
+            ns += slice.result.elapsed_ns;
+        }
+        (ns > 0).then(|| number as f64 / ns as f64)
+    };
+    let lost = 1.0 - rate(Side::After)? / rate(Side::Before).filter(|rate| *rate > 0.0)?;
+    (lost > 0.0).then_some(lost)
+}
+
 /// What counters are divided by, in words, where each connection carries one request.
 pub(super) const CONNECTION: &str = "connection";
 

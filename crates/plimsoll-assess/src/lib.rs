@@ -140,7 +140,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         evidence: &moved,
         profile: to_explain,
         measured: sides::measured(plan, phase.unwrap_or_default(), to_explain),
-        lost: compared.as_ref().and_then(sides::Compared::lost),
+        lost: compared.as_ref().and_then(evidence::lost),
         stalls: &packets::cells(trials, &better),
         ladder: Ladder { state_lives_in, restored: remedies::restored(plan, trials) },
         shown: claims::shown(plan, trials, &judged),

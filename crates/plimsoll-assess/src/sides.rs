@@ -12,7 +12,7 @@ use plimsoll_model::report::{Finding, ProfileReport};
 use plimsoll_model::verdict::Outcome;
 
 use super::contrast::{self, is_of};
-use super::{evidence, windows};
+use super::windows;
 
 /// A side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,22 +36,6 @@ impl<'t> Compared<'t> {
     pub(super) fn better(&self) -> Vec<&'t PhaseRecord> {
         let better = self.phases.iter().filter(|(_, side)| self.recovery.is_none() && *side == Side::Before);
         better.map(|(phase, _)| *phase).collect()
-    }
-
-    /// Which part of the operations per second of the better side the worse one lacks; nothing where it lacks none, as under a load that goes at a rate.
-    pub(super) fn lost(&self) -> Option<f64> {
-        let rate = |of: Side| {
-            let slices =
-                self.phases.iter().filter(|(_, side)| *side == of).flat_map(|(phase, _)| &phase.slices);
-            let (mut number, mut ns) = (0, 0);
-            for slice in slices {
-                number += evidence::operations(slice).unwrap_or(0);
-                ns += slice.result.elapsed_ns;
-            }
-            (ns > 0).then(|| number as f64 / ns as f64)
-        };
-        let lost = 1.0 - rate(Side::After)? / rate(Side::Before).filter(|rate| *rate > 0.0)?;
-        (lost > 0.0).then_some(lost)
     }
 }
 
