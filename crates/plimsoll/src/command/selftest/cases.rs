@@ -251,7 +251,8 @@ pub(super) const ALL: &[Case] = &[
         name: "no-interaction",
         question: "A longer path and more clients act independently: is that said?",
         experiment: Source::Shipped("web/additive-matrix"),
-        words: &[],
+        // The interaction beside it is one of nine tenths.
+        words: &["--set", "claims.0.interaction.margin=30 %"],
         truth: innocent(Outcome::Additive, Why::NotAsked),
         needs: Need::Namespaces,
     },

@@ -69,7 +69,7 @@ impl Machine {
         match &self.access {
             Access::Root => {}
             Access::UserNamespace => add(
-                "without root, kernel caches cannot be dropped, and neither slabs nor devices limited or seen".to_owned(),
+                "without root, kernel caches cannot be dropped, slabs are not seen, and no devices are made or limited".to_owned(),
                 "whether state lives in a kernel cache; causes of disks and memory; devices",
             ),
             Access::Local(why) => add(
@@ -129,27 +129,32 @@ impl Machine {
     }
 }
 
-/// What the runs said of the machine, each once.
+/// What the runs said of the machine: in which cases others used its CPUs, and each counter that was not seen once.
 fn said(tries: &[Tried]) -> Vec<Limit> {
-    let mut limits: Vec<Limit> = Vec::new();
+    let (mut disturbed, mut unseen) = (Vec::new(), Vec::new());
     for tried in tries {
         let Attempt::Judged { said, .. } = &tried.attempt else { continue };
         for note in &said.notes {
-            let name = tried.case.name;
-            let (what, touches) = match &note.kind {
-                NoteKind::OtherProcesses => {
-                    (format!("{name}: {}", note.text), "whether it could be decided, and how exactly")
+            match &note.kind {
+                NoteKind::OtherProcesses if !disturbed.contains(&tried.case.name) => {
+                    disturbed.push(tried.case.name);
                 }
-                NoteKind::NotSeen { .. } => (note.text.clone(), "causes that these counters speak for"),
-                NoteKind::Link { .. } | NoteKind::Other => continue,
-            };
-            let limit = Limit { what, touches: touches.to_owned() };
-            if !limits.contains(&limit) {
-                limits.push(limit);
+                NoteKind::NotSeen { .. } if !unseen.contains(&note.text) => unseen.push(note.text.clone()),
+                NoteKind::OtherProcesses
+                | NoteKind::NotSeen { .. }
+                | NoteKind::Link { .. }
+                | NoteKind::Other => {}
             }
         }
     }
-    limits
+    let others = (!disturbed.is_empty()).then(|| Limit {
+        what: format!("other processes used the CPUs while these were measured: {}", disturbed.join(", ")),
+        touches: "whether these could be decided, and how exactly".to_owned(),
+    });
+    let unseen = unseen
+        .into_iter()
+        .map(|what| Limit { what, touches: "causes that these counters speak for".to_owned() });
+    others.into_iter().chain(unseen).collect()
 }
 
 #[cfg(test)]
@@ -227,6 +232,6 @@ pub(super) mod tests {
         ];
         let limits = able().cannot_tell(&[noted.clone(), noted]);
         assert_eq!(limits.len(), 2, "{limits:#?}");
-        assert!(limits[0].what.starts_with("few-ports: others used 40 %"), "{limits:#?}");
+        assert!(limits[0].what.ends_with("were measured: few-ports"), "{limits:#?}");
     }
 }

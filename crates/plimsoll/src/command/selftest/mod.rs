@@ -49,10 +49,12 @@ pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         let start = Instant::now();
         let why_not = if interrupts.seen() {
             Some("interrupted before it began".to_owned())
+        } else if let Some(missing) = case.needs.missing(&machine.access) {
+            Some(missing)
         } else if began.elapsed() >= args.time.0 {
             Some(format!("no time was left (--for {})", args.time))
         } else {
-            case.needs.missing(&machine.access)
+            None
         };
         let attempt = match why_not {
             Some(why) => Attempt::NotTried(why),

@@ -217,6 +217,7 @@ fn try_json(tried: &Tried) -> Value {
                 "reason": said.reason,
                 "causes": said.causes,
                 "state_lives_in": said.lives_in,
+                "notes": said.notes,
             });
         }
         Attempt::NotTried(why) => {
