@@ -10,6 +10,8 @@ const LAST_LINES: usize = 30;
 /// How a binary of tests ended.
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
+    /// How many tests passed.
+    pub(crate) passed: usize,
     pub(crate) failures: Vec<Failure>,
 }
 
@@ -35,12 +37,14 @@ pub(crate) fn run(program: &str, folder: &Path, args: &[&str]) -> Result<Ran, St
         println!("{line}");
         failures.read(&line);
     }
-    Ok(Ran { status: child.wait().map_err(problem)?, failures: failures.found })
+    let status = child.wait().map_err(problem)?;
+    Ok(Ran { status, passed: failures.passed, failures: failures.found })
 }
 
 /// What the lines of a binary of tests have told so far.
 #[derive(Default)]
 struct Failures {
+    passed: usize,
     found: Vec<Failure>,
     /// Which of them printed the lines that come now.
     printing: Option<usize>,
@@ -49,11 +53,14 @@ struct Failures {
 
 impl Failures {
     fn read(&mut self, line: &str) {
-        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-            self.found.push(Failure { name: name.to_owned(), printed: Vec::new() });
-        } else if let Some(name) =
-            line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"))
-        {
+        let ended = |how: &str| line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(how));
+        if let Some(name) = ended(" ... FAILED") {
+            // Other makers of such binaries than Rust's own fill names up with blanks, and leave out the word below.
+            self.found.push(Failure { name: name.trim_end().to_owned(), printed: Vec::new() });
+        } else if ended(" ... ok").is_some() {
+            self.passed += 1;
+        } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----")) {
+            let name = name.strip_suffix(" stdout").unwrap_or(name).trim_end();
             self.printing = self.found.iter().position(|failure| failure.name == name);
             self.in_backtrace = false;
         } else if line == "failures:" {
@@ -93,5 +100,18 @@ mod tests {
         assert_eq!(two.printed.len(), LAST_LINES);
         assert_eq!((two.printed[0].as_str(), two.printed[LAST_LINES - 1].as_str()), ("72", "panicked"));
         assert_eq!(three.printed, ["left: 1", ""]);
+        assert_eq!(ran.passed, 1);
+    }
+
+    #[test]
+    fn names_that_are_filled_up_with_blanks_are_told_without_them() {
+        let script = r#"
+            echo 'test one           ... FAILED'; echo 'test another::two ... ok'
+            printf '\nfailures:\n\n---- one           ----\ntest panicked: why\n\nfailures:\n    one\n'
+            exit 101"#;
+        let ran = run("sh", Path::new("."), &["-c", script]).expect("a shell");
+        let printed = vec!["test panicked: why".to_owned(), String::new()];
+        assert_eq!(ran.failures, [Failure { name: "one".into(), printed }]);
+        assert_eq!(ran.passed, 1);
     }
 }

@@ -351,7 +351,8 @@ fn local_hosts_have_addresses_of_their_own() {
     let group = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|s| group_in(&s));
     let of_host = |group_id| marked(&mark).into_iter().filter(|pid| group(*pid) == Some(group_id)).count();
     let group_id = group(agent).expect("it lives");
-    assert!(of_host(group_id) > 20);
+    let bred = wait_for(|| (of_host(group_id) > 20).then_some(()));
+    assert!(bred.is_some(), "{} of 20 and the agent", of_host(group_id));
     one.close_host("one").expect("it closes");
     assert_eq!(of_host(group_id), 0, "its orphans went with it");
     assert!(one.status("two").expect("asked").is_none(), "the other goes on");
