@@ -109,7 +109,7 @@ impl Pair {
         })?;
         let to = rig.address_towards("client", "server")?.to_string();
         let Pipes { stdin: mut servers, .. } = rig.pipes("server")?;
-        let bulk = r#"{"name":"bulk","listen":["0.0.0.0:5300"],"to":[],"kind":{"bulk":{}},"ready":{}}"#;
+        let bulk = r#"{"name":"bulk","listen":["0.0.0.0:5300"],"to":[],"kind":{"bulk":{}},"ready":{},"privileged":false}"#;
         writeln!(servers, "iperf3 -s >/dev/null 2>&1 </dev/null &")?;
         writeln!(servers, "{examples}/serve '{bulk}' >/dev/null </dev/null &")?;
         sleep(GRACE);

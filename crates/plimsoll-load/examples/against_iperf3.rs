@@ -165,7 +165,7 @@ fn iperf3(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
 fn ours(pair: &Pair, settings: &Settings) -> Outcome<Figure> {
     let bulk = serde_json::json!({ "take": settings.take, "chunk": settings.chunk });
     let spec = serde_json::json!({
-        "name": "bulk", "listen": ["0.0.0.0:5300"], "to": [], "kind": { "bulk": bulk }, "ready": {}
+        "name": "bulk", "listen": ["0.0.0.0:5300"], "to": [], "kind": { "bulk": bulk }, "ready": {}, "privileged": false
     });
     let mut process =
         within(&pair.server, &beside("serve")?, &[spec.to_string()]).stdout(Stdio::piped()).spawn()?;

@@ -4,7 +4,7 @@
 //!
 //! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
 //! 1, and what counts is how much it gets done in a second of its own CPU time (user and system, wait4(2)). A round runs each generator
-//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round. Kept connections are measured
+//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round, and the range. Kept connections are measured
 //! twice, with one request at a time on each and with `pipeline`; peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
 //! HTTP/1.1, and of HTTP/2 with one stream and with 10. The generator checks the server's certificate, the others do not.
 
@@ -314,9 +314,14 @@ fn main() -> Result<(), Failed> {
         }
         let ours = found.pop().unwrap_or_default();
         for (tool, theirs) in peers.iter().zip(&found) {
-            let ratios = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
+            let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
+            let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let (theirs, ours, ratio) = (median(theirs.clone()), median(ours.clone()), median(ratios));
-            println!("| {what} | `{}` | {theirs:.0} | {ours:.0} | {ratio:.2} |", tool.name());
+            println!(
+                "| {what} | `{}` | {theirs:.0} | {ours:.0} | {ratio:.2} [{least:.2}, {most:.2}] |",
+                tool.name()
+            );
         }
     }
     drop(server);

@@ -4,7 +4,7 @@
 //!
 //! What counts is how many messages each gets done in a second of its own CPU time (user and system, wait4(2)). Both sources send to
 //! `smtp-sink`; both sinks take from our source, and ours keeps its list. The sink runs on CPU 0, the source on CPU 1. A round runs each
-//! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round.
+//! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
@@ -85,7 +85,7 @@ impl Sink {
     fn ours(folder: &str) -> Result<Self, Failed> {
         let mut command = Command::new(std::env::current_exe()?.with_file_name("serve"));
         command.arg(format!(
-            r#"{{"name":"sink","listen":["127.0.0.1:0"],"to":[],"kind":{{"smtp_sink":{{}}}},"folder":"{folder}","ready":{{}}}}"#
+            r#"{{"name":"sink","listen":["127.0.0.1:0"],"to":[],"kind":{{"smtp_sink":{{}}}},"folder":"{folder}","ready":{{}},"privileged":false}}"#
         ));
         let mut process = pinned(command, SINK_CPU).stdout(Stdio::piped()).spawn()?;
         let lines = BufReader::new(process.stdout.take().ok_or("no output")?).lines();
@@ -164,8 +164,10 @@ fn main() -> Result<(), Failed> {
             }
         }
         let ratios: Vec<f64> = found[1].iter().zip(&found[0]).map(|(ours, theirs)| ours / theirs).collect();
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let [theirs, ours, ratio] = [found[0].clone(), found[1].clone(), ratios].map(median);
-        println!("| {what} | {theirs:.0} | {ours:.0} | {ratio:.2} |");
+        println!("| {what} | {theirs:.0} | {ours:.0} | {ratio:.2} [{least:.2}, {most:.2}] |");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Runs a built-in service from its specification in JSON, and prints the addresses that it listens on.
 //!
-//! `serve '{"name":"w","listen":["127.0.0.1:8080"],"to":[],"kind":{"web":{}},"ready":{}}'`
+//! `serve '{"name":"w","listen":["127.0.0.1:8080"],"to":[],"kind":{"web":{}},"ready":{},"privileged":false}'`
 
 use std::io::Write;
 use std::process::ExitCode;
