@@ -76,10 +76,7 @@ pub(crate) fn ask(plan: &Plan, yes: bool) -> Result<(), Failure> {
     }
     let what =
         format!("the experiment starts what may do all that you may do:\n    {}", asked.join("\n    "));
-    if !at_a_terminal() {
-        return Err(Failure::Usage(format!("{what}\n  `--yes` allows that; there is no terminal to ask on")));
-    }
-    go_on(&what)
+    go_on_or_say(&what, "`--yes` allows that")
 }
 
 /// Goes on with a run on the queue that the store names only if whoever started it knows which, and what its tasks are given there.
@@ -90,12 +87,7 @@ pub(crate) fn ask_where(on: &str, yes: bool) -> Result<(), Failure> {
     let on = shell_word(on);
     let what =
         format!("the run was begun with `--on {}`, and its tasks are handed on to that queue", terminal(&on));
-    if !at_a_terminal() {
-        return Err(Failure::Usage(format!(
-            "{what}\n  say `--on` anew, or `--yes`; there is no terminal to ask on"
-        )));
-    }
-    go_on(&what)
+    go_on_or_say(&what, "say `--on` anew, or `--yes`")
 }
 
 /// Goes on with an intervention only if whoever sits at the terminal agrees. Where there is none, the command line has said it.
@@ -104,6 +96,14 @@ pub(crate) fn ask_before(what: &str, yes: bool) -> Result<(), Failure> {
         return Ok(());
     }
     go_on(&format!("the run is measured again, some of it {what}, on hosts of its own"))
+}
+
+/// Asks; where there is no terminal, says what allows it.
+fn go_on_or_say(what: &str, allows: &str) -> Result<(), Failure> {
+    match at_a_terminal() {
+        true => go_on(what),
+        false => Err(Failure::Usage(format!("{what}\n  {allows}; there is no terminal to ask on"))),
+    }
 }
 
 fn at_a_terminal() -> bool {
