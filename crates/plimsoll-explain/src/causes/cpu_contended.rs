@@ -8,7 +8,7 @@ use super::{Definition, Known, Page, When, by_counters, by_hand, by_seen, cause,
 pub(super) const DEFINITION: Definition = Definition {
     page: Page {
         evidence_for: "processes that are not measured used more of the CPUs, and what is measured waited longer for one (run delay, PSI)",
-        evidence_against: "the CPUs that were added are those of the service itself; threads never wait for a CPU",
+        evidence_against: "the CPUs that were added are those of the service itself; threads never wait for a CPU; far more of the work is lost than others took of a CPU",
         test: "stop the process that is named, or give it CPUs of its own (cpusets, `run.cpus`), and measure again",
         remedy: "move the other process to another machine or other CPUs, or give it a lower weight (nice, cpu.weight)",
     },
@@ -18,7 +18,8 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 const ID: CauseId = CauseId::CpuContended;
-/// Who takes a part of a CPU can take that part of the work from a program that has one, and more where its requests queue: not more than so many times it.
+/// A program that loses a part of a CPU to others does about that part less, and still less where requests queue. If more is lost than so many times that
+/// part, there is another reason. A rule of thumb, and not measured.
 const MOST_TAKEN: f64 = 3.0;
 /// How sure it is that they hold the figure down where more is lost than they can have taken.
 const BESIDE: f64 = 0.5;

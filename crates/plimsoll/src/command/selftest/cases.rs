@@ -125,7 +125,7 @@ const QUEUE: Source = Source::Own(include_str!("own/queue.toml"));
 const SENDERS: Source = Source::Own(include_str!("own/senders.toml"));
 const PATH: Source = Source::Own(include_str!("own/path.toml"));
 
-/// All cases, each fault beside an innocent that looks like it, in the order in which they are tried: when time runs out, the later ones are left.
+/// All cases, most faults beside an innocent that looks like them, in the order in which they are tried: when time runs out, the later ones are left.
 pub(super) const ALL: &[Case] = &[
     Case {
         name: "few-ports",
