@@ -22,7 +22,13 @@ fn an_ordinary_user_has_a_fault_found_an_innocent_spared_and_learns_what_needs_r
     let environment = [("PLIMSOLL_REPS", "1"), ("PLIMSOLL_AUDIT_PROBES", "1")];
     let words =
         ["selftest", "few-ports", "many-ports", "one-mode", "--store", "kept.sqlite", "--format", "json"];
-    let told = lab.plimsoll_in(&words, &environment);
+    let mut told = lab.plimsoll_in(&words, &environment);
+    // Beside others on a busy machine it may be left open, as any measurement. The last of three tries counts whatever it is.
+    for _ in 0..2 {
+        if marks(&told.json())[0].1 == "undecided" {
+            told = lab.plimsoll_in(&words, &environment);
+        }
+    }
     let found = told.json();
     assert_eq!(found["schema"], "plimsoll.selftest/1");
     let [ports, spared, root] = marks(&found)[..] else { panic!("three cases: {found}") };
