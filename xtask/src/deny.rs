@@ -15,5 +15,7 @@ pub(crate) fn build(target: &Path) -> Result<(), String> {
 /// Fails on each package that may not be used. Advisories are not looked up: those are fetched by git from elsewhere than the registry.
 pub(crate) fn check(target: &Path) -> Result<(), String> {
     let program = tool::build(target, "cargo-deny", VERSION, &[])?;
+    // It looks at the packages of every platform, of which a build downloads those of its own.
+    shell::cargo(&["fetch", "--locked"])?;
     shell::run(&program, &["--offline", "--locked", "--workspace", "check", "bans", "licenses", "sources"])
 }

@@ -24,6 +24,12 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
+impl Answer {
+    pub(crate) fn body(&self) -> &str {
+        self.text.split_once("\r\n\r\n").expect("a head and a body").1
+    }
+}
+
 impl Server {
     /// With runs of the version before, of which one has a tag and a note that would be obeyed if they were not escaped.
     fn start(options: &[&str]) -> Self {
