@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | fuzz | soak`.
+//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | pictures | fuzz | soak`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -18,6 +18,7 @@ mod layers;
 mod netperf;
 mod notices;
 mod packages;
+mod pictures;
 mod python;
 mod sbom;
 mod shell;
@@ -46,6 +47,7 @@ cargo xtask dist --twice [TARGET]
 cargo xtask deb [TARGET]      build it, and pack it as a Debian package with manual, completions, unit and experiments
 cargo xtask sbom [TARGET]     write what the program is made of, as CycloneDX (x86_64-unknown-linux-gnu unless told otherwise)
 cargo xtask site              make a site of docs
+cargo xtask pictures [PAGE]   run the experiments of docs/questions, or of this page, and draw their pictures anew (needs root and npm)
 cargo xtask fuzz [READER|all [SECONDS]]
                               fuzz every reader of text and packets for 10 s each, or this one for so long
 cargo xtask soak [MINUTES [SEED [TRY]]]
@@ -92,6 +94,8 @@ fn main() -> ExitCode {
         ["sbom"] => sbom::run(dist::HERE),
         ["sbom", target] => sbom::run(target),
         ["site"] => site::run(),
+        ["pictures"] => pictures::run(None),
+        ["pictures", page] => pictures::run(Some(page)),
         ["docs", "--check"] => tests::docs_are_current(),
         _ => {
             eprintln!("{USAGE}");

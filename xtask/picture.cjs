@@ -1,0 +1,45 @@
+// Draws one chart of a report in Chromium, with its heading, and keeps it as a picture.
+//
+// node picture.cjs CHROMIUM REPORT.html FIGURE PICTURE.png
+"use strict";
+const { pathToFileURL } = require("node:url");
+const puppeteer = require("puppeteer-core");
+
+// As wide as the text of the site.
+const WIDTH = 800;
+const HEIGHT = 900;
+
+const [chromium, report, figure, picture] = process.argv.slice(2);
+
+// Waiting by a script of its own is what the policy of the page forbids.
+const drawn = async (page) => {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await page.evaluate(() => document.documentElement.dataset.drawn)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${report} has not drawn its charts after 20 seconds`);
+};
+
+(async () => {
+  const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    const page = await browser.newPage();
+    await page.setViewport({ width: WIDTH, height: HEIGHT });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+    await page.goto(pathToFileURL(report).href, { waitUntil: "load" });
+    await drawn(page);
+    const chart = await page.$(`.chart[data-figure="${figure}-data"]`);
+    if (!chart) {
+      const names = await page.$$eval(".chart", (charts) => charts.map((it) => it.dataset.figure.replace(/-data$/, "")));
+      throw new Error(`${report} has no chart ${figure}, but ${names.join(", ")}`);
+    }
+    // Buttons say nothing in a picture.
+    await page.evaluate(() => document.querySelectorAll(".modebar").forEach((it) => it.remove()));
+    await chart.screenshot({ path: picture });
+  } finally {
+    await browser.close();
+  }
+})().catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});

@@ -1,0 +1,62 @@
+//! The pictures on the pages of `docs/questions`: of each a chart of the report of a real run.
+//!
+//! No part of `cargo xtask test`: the experiments run for minutes, and each time the figures are others.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{browser, packages, shell};
+
+/// A page, the experiment that it runs, and the chart of its report that is shown.
+const PICTURES: &[(&str, &str, &str)] = &[
+    ("after-a-flood", "recovery/flood-relay-leaky-host", "load-over-time"),
+    ("both-kernels", "web/port-reuse-matrix", "interaction-1"),
+    ("rented-disk", "storage/timed-read", "modes-histogram-2"),
+    ("transfer-stalls", "bulk/splice-stalls", "stalls"),
+    ("which-change", "mail/queue-journal", "levels-1"),
+];
+const INTO: &str = "docs/questions/pictures";
+/// What draws a chart: it runs in node.
+const DRAW: &str = "xtask/picture.cjs";
+const CHROMIUM: &str = "/usr/bin/chromium";
+/// The exit statuses of a run that tell what it found.
+const ANSWERS: [i32; 3] = [0, 1, 4];
+
+/// Runs the experiments, or the one of this page, and draws the pictures anew.
+pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
+    if !packages::is_root()? {
+        return Err("what a host's kernel keeps is seen by root only: run `sudo -E env PATH=\"$PATH\" cargo xtask pictures`".into());
+    }
+    let wanted: Vec<_> = PICTURES.iter().filter(|(page, ..)| only.is_none_or(|only| only == *page)).collect();
+    if wanted.is_empty() {
+        let pages: Vec<&str> = PICTURES.iter().map(|(page, ..)| *page).collect();
+        return Err(format!("a page was expected: {}", pages.join(", ")));
+    }
+    let target = shell::target_folder();
+    browser::fetch(&target)?;
+    shell::cargo(&["build", "--release", "--locked", "--package", "plimsoll"])?;
+    fs::create_dir_all(INTO).map_err(|error| format!("{INTO}: {error}"))?;
+    for (page, experiment, figure) in wanted {
+        draw(&target, page, experiment, figure)?;
+    }
+    Ok(())
+}
+
+fn draw(target: &Path, page: &str, experiment: &str, figure: &str) -> Result<(), String> {
+    let report = std::path::absolute(target.join(format!("tmp/{page}.html")))
+        .map_err(|error| format!("{page}: {error}"))?;
+    let program = target.join("release/plimsoll");
+    eprintln!("$ {} run {experiment} --quick", program.display());
+    let status = Command::new(&program)
+        .args(["run", experiment, "--quick", "--yes", "--html"])
+        .arg(&report)
+        .status()
+        .map_err(|error| format!("cannot run {}: {error}", program.display()))?;
+    if !status.code().is_some_and(|code| ANSWERS.contains(&code)) {
+        return Err(format!("{experiment} gave no answer: {status}"));
+    }
+    let modules = format!("NODE_PATH={}", target.join("tmp/npm/node_modules").display());
+    let (report, picture) = (report.display().to_string(), format!("{INTO}/{page}.png"));
+    shell::run("env", &[&modules, "node", DRAW, CHROMIUM, &report, figure, &picture])
+}
