@@ -6,10 +6,10 @@
 
 use super::loss::{Budget, Formula, budget};
 use crate::input::JudgeError;
-use crate::stats::dist::normal_quantile;
+use crate::stats::dist::score_share;
 use crate::stats::median;
 use crate::wording::figure;
-use plimsoll_model::verdict::{Interval, Outcome, Verdict};
+use plimsoll_model::verdict::{Outcome, Verdict};
 
 /// The confidence of the interval of a loss.
 const CONFIDENCE: f64 = 0.95;
@@ -211,7 +211,7 @@ fn loss(target: &Target, facts: &Facts, budget: &Budget) -> Finding {
     let Sent { sent, received, .. } = facts.apart;
     let lost = sent - received;
     let share = lost / sent;
-    let interval = wilson(lost, sent);
+    let interval = score_share(lost, sent, CONFIDENCE);
     let passes = if interval.hi() <= budget.loss {
         Some(true)
     } else if interval.lo() > budget.loss {
@@ -300,15 +300,6 @@ fn scaling(target: &Target, facts: &Facts) -> Finding {
         told,
         advice,
     }
-}
-
-/// Wilson's interval of a share (1927).
-fn wilson(hits: f64, of: f64) -> Interval {
-    let z = normal_quantile(f64::midpoint(1.0, CONFIDENCE));
-    let (share, z2) = (hits / of, z * z);
-    let centre = (share + z2 / (2.0 * of)) / (1.0 + z2 / of);
-    let margin = z / (1.0 + z2 / of) * (share * (1.0 - share) / of + z2 / (4.0 * of * of)).sqrt();
-    Interval((centre - margin).max(0.0), centre + margin)
 }
 
 fn mega(rate: f64) -> String {
@@ -432,12 +423,5 @@ mod tests {
         assert!(found.findings[2].told.contains("at least 77214 B"), "{found:?}");
         assert!(diagnose(&TARGET, &Facts { bursts: vec![], ..good() }).is_err());
         assert!(diagnose(&Target { rate: 0.0, ..TARGET }, &good()).is_err());
-    }
-
-    #[test]
-    fn wilsons_interval_agrees_with_the_textbook() {
-        // Agresti & Coull 1998: 0 of 10 gives 0 to 0.2775.
-        let none = wilson(0.0, 10.0);
-        assert!(none.lo() < 1e-9 && (none.hi() - 0.2775).abs() < 1e-4, "{none:?}");
     }
 }

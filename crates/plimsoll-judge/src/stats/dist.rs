@@ -82,9 +82,40 @@ pub fn binomial_share(hits: u64, all: u64, confidence: f64) -> Interval {
     Interval(quantile(hits, misses + 1.0, tail, 0.0), quantile(hits + 1.0, misses, 1.0 - tail, 1.0))
 }
 
+/// The score interval of a share of which `hits` of `all` were seen (Wilson, JASA 22, 1927): narrower than the exact one, and on average as often right as
+/// it says (Agresti & Coull 1998). From 0 to 1 where nothing was seen.
+///
+/// ```
+/// let interval = plimsoll_judge::stats::dist::score_share(0.0, 10.0, 0.95);
+/// assert!(interval.lo() < 1e-9 && (interval.hi() - 0.2775).abs() < 1e-4);
+/// ```
+#[must_use]
+pub fn score_share(hits: f64, all: f64, confidence: f64) -> Interval {
+    if all <= 0.0 {
+        return Interval(0.0, 1.0);
+    }
+    let z = normal_quantile(f64::midpoint(1.0, confidence));
+    let (share, z2) = (hits / all, z * z);
+    let scale = 1.0 + z2 / all;
+    let middle = (share + z2 / (2.0 * all)) / scale;
+    let half = z * (share * (1.0 - share) / all + z2 / (4.0 * all * all)).sqrt() / scale;
+    Interval((middle - half).max(0.0), (middle + half).min(1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_score_interval_of_a_share_agrees_with_the_textbook() {
+        // Agresti & Coull 1998, and prop.test without correction in R 4.
+        for (hits, all, lo, hi) in
+            [(0.0, 10.0, 0.0, 0.277_533), (8.0, 10.0, 0.490_162, 0.943_318), (0.0, 0.0, 0.0, 1.0)]
+        {
+            let interval = score_share(hits, all, 0.95);
+            assert!((interval.lo() - lo).abs() < 1e-4 && (interval.hi() - hi).abs() < 1e-4, "{interval:?}");
+        }
+    }
 
     #[test]
     fn the_exact_interval_of_a_share_agrees_with_r() {

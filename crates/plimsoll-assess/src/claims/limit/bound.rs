@@ -1,5 +1,6 @@
 //! The claim that a figure keeps to a bound: from trials or slices to an interval, and from there to a verdict.
 
+use plimsoll_judge::stats::dist::score_share;
 use plimsoll_judge::stats::shift::centre;
 use plimsoll_model::experiment::Metric;
 use plimsoll_model::experiment::claim::limit::{BoundClaim, BoundDetails, LimitDetails, Side};
@@ -14,8 +15,6 @@ use crate::{contrast, pooled, prefix, slices, validity};
 const CLAIM: &str = "limit";
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
-/// Its quantile of the normal distribution.
-const Z: f64 = 1.96;
 /// From so many trials on, the figure of each counts; with fewer, those of their slices do. Ranks carry an interval from five values on.
 const ENOUGH_TRIALS: usize = 5;
 /// With fewer figures there is no interval worth the name.
@@ -199,15 +198,7 @@ fn counted(metric: Metric, slices: &[&Slice]) -> Option<(f64, Interval)> {
         ),
         _ => return None,
     };
-    (all > 0).then(|| (hits as f64 / all as f64, wilson(hits as f64, all as f64)))
-}
-
-fn wilson(hits: f64, all: f64) -> Interval {
-    let share = hits / all;
-    let (z2, scale) = (Z * Z, 1.0 + Z * Z / all);
-    let middle = (share + z2 / (2.0 * all)) / scale;
-    let half = Z * (share * (1.0 - share) / all + z2 / (4.0 * all * all)).sqrt() / scale;
-    Interval((middle - half).max(0.0), (middle + half).min(1.0))
+    (all > 0).then(|| (hits as f64 / all as f64, score_share(hits as f64, all as f64, CONFIDENCE)))
 }
 
 #[cfg(test)]
