@@ -219,6 +219,34 @@ fn no_silence_is_missing(packets: &[Packet]) {
     }
 }
 
+/// The client closes its window, opens it, and the server first acknowledges and only then sends. Its acknowledgement is the first to tell of a
+/// long way, by which the silence before it would be none.
+#[test]
+fn a_silence_before_an_acknowledgement_that_lengthens_the_way_is_kept() {
+    let plain = Step {
+        wait_us: 0,
+        from_client: true,
+        flags: 0x10,
+        payload: 0,
+        back: 0,
+        unacked: 0,
+        window: 60_000,
+        sack: None,
+        id_step: 0,
+    };
+    let steps = [
+        Step { payload: FULL, ..plain.clone() },
+        Step { window: 0, ..plain.clone() },
+        Step { wait_us: 13_892, ..plain.clone() },
+        Step { wait_us: 9_970, from_client: false, ..plain.clone() },
+        Step { from_client: false, payload: FULL, ..plain },
+    ];
+    // After two SYNs the answer to them says nothing of the round trip.
+    let packets = packets(&steps, 2, false);
+    adds_up(&analyzed(&packets));
+    no_silence_is_missing(&packets);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -17,6 +17,9 @@ pub(super) struct PendingAck {
     pub(super) waiter: usize,
     /// Since when the window was closed, where it is one that opened.
     pub(super) closed_since: Option<u64>,
+    /// Whether it was silent again behind it for long enough for a stall, when somebody last acknowledged something: what the round
+    /// trip is by then may be longer, as that acknowledgement tells of it.
+    pub(super) silent_again: bool,
 }
 
 /// A silence that later packets may show in another light. Its class for now is in the timeline already.
@@ -45,13 +48,14 @@ impl Connection {
     /// Whether somebody waited for an acknowledgement that came late shows in who sends next, and how soon.
     #[cold]
     pub(super) fn settle_pending(&mut self, facts: &Facts) {
-        let Some(PendingAck { mut late, waiter, closed_since }) = self.pending else { return };
+        let Some(PendingAck { mut late, waiter, closed_since, silent_again }) = self.pending else { return };
         let since = facts.now.saturating_sub(late.gap.end);
         let soon = since <= reaction_time(facts.rtt);
         if facts.new_data && facts.me == waiter && soon {
             late.followed_after = since;
             if let Some(since) = closed_since {
                 self.window_was_closed(1 - waiter, since, late.gap.end, late.gap.window);
+                self.is_silent = silent_again;
             } else if let Some(finding) = classes::of_late_ack(&late) {
                 // The way back to the sender, and from there to here, is a part of what the acknowledgement cost.
                 self.put(late.gap.start, facts.now, finding);
@@ -66,7 +70,8 @@ impl Connection {
     /// What a silence was may show in what is sent and acknowledged behind it.
     #[cold]
     pub(super) fn settle_doubts(&mut self, facts: &Facts, segment: &Segment) {
-        let tells_of_loss = facts.verdict.duplicate_ack || tells_of_hole(segment);
+        // Who may acknowledge selectively does so whenever there is a hole (RFC 2018, section 4).
+        let tells_of_loss = facts.tells_of_loss && (tells_of_hole(segment) || !self.has_sack());
         let mut doubts = std::mem::take(&mut self.doubts);
         doubts.retain_mut(|doubt| {
             let is_sender = facts.me == doubt.sender;
@@ -131,7 +136,11 @@ impl Connection {
         let edge = segment.ack.wrapping_add(u32::from(segment.window) << mine.shift);
         let opens = mine.window_edge.is_some_and(|old| after(edge, old));
         let is_probe = facts.verdict.keep_alive || facts.verdict.window_probe;
-        if self.pending.is_some() || self.handshake_is_open() || is_probe || !(acked > 0 || opens) {
+        if let Some(pending) = &mut self.pending {
+            pending.silent_again |= facts.now.saturating_sub(pending.late.gap.end) > facts.threshold;
+            return;
+        }
+        if self.handshake_is_open() || is_probe || !(acked > 0 || opens) {
             return;
         }
         gap.in_flight = theirs.in_flight();
@@ -140,6 +149,7 @@ impl Connection {
         gap.largest_window = mine.largest_window;
         gap.segment_size = theirs.segment_size(mine);
         let late = LateAck { gap, acked, followed_after: 0 };
-        self.pending = Some(PendingAck { late, waiter: 1 - facts.me, closed_since: None });
+        self.pending =
+            Some(PendingAck { late, waiter: 1 - facts.me, closed_since: None, silent_again: false });
     }
 }

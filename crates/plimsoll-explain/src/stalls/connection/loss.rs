@@ -67,11 +67,10 @@ impl Connection {
         let sender = 1 - facts.me;
         let Some(recovery) = self.halves[sender].recovery.take() else { return };
         let length = facts.now.saturating_sub(recovery.start);
-        let has_sack = self.halves.iter().all(|half| half.sack_permitted);
         // Where packets of the receiver's are missing, its acknowledgement was lost, and not late.
         let was_lost = facts.missing_ids.is_some_and(|missing| missing > 0);
         let had_arrived =
-            tells_of_duplicate(segment) || (recovery.window_was_full && !has_sack && !recovery.told);
+            tells_of_duplicate(segment) || (recovery.window_was_full && !self.has_sack() && !recovery.told);
         if had_arrived && !was_lost {
             self.had_arrived(facts, &recovery, length);
         } else if length > loss_threshold(&recovery, facts.rtt) {

@@ -43,6 +43,8 @@ struct Facts {
     unseen: bool,
     /// It carries nothing but an acknowledgement.
     is_pure: bool,
+    /// It tells of a hole in what arrived: by a selective acknowledgement, or by one that comes again and is not an old one that was late.
+    tells_of_loss: bool,
 }
 
 /// A connection.
@@ -148,6 +150,11 @@ impl Connection {
         self.handshake.syns > 0 && self.handshake.synacks > 0
     }
 
+    /// Whether both sides may acknowledge selectively.
+    fn has_sack(&self) -> bool {
+        self.halves.iter().all(|half| half.sack_permitted)
+    }
+
     /// Takes in a segment that endpoint `me` sent, with the identification of its IP header.
     #[inline]
     pub(super) fn step(&mut self, now: u64, me: usize, segment: &Segment, ip_id: Option<u16>) {
@@ -175,12 +182,16 @@ impl Connection {
         self.take_in(&facts, segment, ip_id);
     }
 
-    /// Something was said that somebody could have waited for.
+    /// Something was said that somebody could have waited for. What was said before the last such word ends no silence behind it.
     #[inline]
     fn go_on(&mut self, at: u64, by: usize) {
-        self.active = at.max(self.active);
-        self.active_by = by;
-        self.is_silent = false;
+        if at >= self.active {
+            self.active_by = by;
+        }
+        if at > self.active {
+            self.active = at;
+            self.is_silent = false;
+        }
     }
 
     #[inline]
@@ -219,6 +230,9 @@ impl Connection {
             advances: ack.is_some_and(|ack| theirs.acked_to.is_some_and(|acked_to| after(ack, acked_to))),
             unseen: ack.is_some_and(|ack| theirs.never_seen(ack)),
             is_pure: !has_data && !is_control,
+            tells_of_loss: tells_of_hole(segment)
+                || (verdict.duplicate_ack
+                    && !ack.zip(theirs.acked_to).is_some_and(|(ack, acked_to)| before(ack, acked_to))),
         }
     }
 
@@ -305,7 +319,7 @@ impl Connection {
             if let Some(sample) = sample {
                 theirs.rtt.feel(sample);
             }
-            if facts.verdict.duplicate_ack || tells_of_hole(segment) {
+            if facts.tells_of_loss {
                 theirs.complaint = Some(facts.now);
             }
         }

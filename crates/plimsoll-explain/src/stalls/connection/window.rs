@@ -42,7 +42,9 @@ impl Connection {
                 let mut gap = self.gap(facts, segment);
                 (gap.start, gap.window) = (since, Some(opened_to));
                 let late = LateAck { gap, acked: 0, followed_after: 0 };
-                self.pending = Some(PendingAck { late, waiter: 1 - facts.me, closed_since: Some(since) });
+                let waiter = 1 - facts.me;
+                self.pending =
+                    Some(PendingAck { late, waiter, closed_since: Some(since), silent_again: false });
             }
         }
     }
