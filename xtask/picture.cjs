@@ -1,6 +1,8 @@
 // Draws one chart of a report in Chromium, with its heading, and keeps it as a picture.
 //
-// node picture.cjs CHROMIUM REPORT.html FIGURE PICTURE.png
+// node picture.cjs CHROMIUM REPORT.html FIGURE PICTURE.png [CHOICE]
+//
+// CHOICE is a part of what is to be chosen among the choices that the page offers, such as one of several connections.
 "use strict";
 const { pathToFileURL } = require("node:url");
 const puppeteer = require("puppeteer-core");
@@ -9,7 +11,7 @@ const puppeteer = require("puppeteer-core");
 const WIDTH = 800;
 const HEIGHT = 900;
 
-const [chromium, report, figure, picture] = process.argv.slice(2);
+const [chromium, report, figure, picture, choice] = process.argv.slice(2);
 
 // Waiting by a script of its own is what the policy of the page forbids.
 const drawn = async (page) => {
@@ -20,6 +22,15 @@ const drawn = async (page) => {
   throw new Error(`${report} has not drawn its charts after 20 seconds`);
 };
 
+const choose = async (page, wanted) => {
+  const options = await page.$$eval("select[id] option", (all) => all.map((it) => [it.closest("select").id, it.value, it.textContent]));
+  const found = options.find(([, , text]) => text.includes(wanted));
+  if (!found) throw new Error(`${report} has no choice ${wanted}, but ${options.map(([, , text]) => text).join("; ")}`);
+  await page.select(`#${found[0]}`, found[1]);
+  // It is drawn anew in between.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+};
+
 (async () => {
   const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
   try {
@@ -28,6 +39,7 @@ const drawn = async (page) => {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
     await page.goto(pathToFileURL(report).href, { waitUntil: "load" });
     await drawn(page);
+    if (choice) await choose(page, choice);
     const chart = await page.$(`.chart[data-figure="${figure}-data"]`);
     if (!chart) {
       const names = await page.$$eval(".chart", (charts) => charts.map((it) => it.dataset.figure.replace(/-data$/, "")));

@@ -8,13 +8,13 @@ use std::process::Command;
 
 use crate::{browser, packages, shell};
 
-/// A page, the experiment that it runs, and the chart of its report that is shown.
-const PICTURES: &[(&str, &str, &str)] = &[
-    ("after-a-flood", "recovery/flood-relay-leaky-host", "load-over-time"),
-    ("both-kernels", "web/port-reuse-matrix", "interaction-1"),
-    ("rented-disk", "storage/timed-read", "modes-histogram-2"),
-    ("transfer-stalls", "bulk/splice-stalls", "stalls"),
-    ("which-change", "mail/queue-journal", "levels-1"),
+/// A page, the experiment that it runs, the chart of its report that is shown, and what is chosen for it.
+const PICTURES: &[(&str, &str, &str, Option<&str>)] = &[
+    ("after-a-flood", "recovery/flood-relay-leaky-host", "load-over-time", None),
+    ("both-kernels", "web/port-reuse-matrix", "interaction-1", None),
+    ("rented-disk", "storage/timed-read", "modes-histogram-2", None),
+    ("transfer-stalls", "bulk/splice-stalls", "time-sequence", Some("more_kept")),
+    ("which-change", "mail/queue-journal", "levels-1", None),
 ];
 const INTO: &str = "docs/questions/pictures";
 /// What draws a chart: it runs in node.
@@ -37,13 +37,19 @@ pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
     browser::fetch(&target)?;
     shell::cargo(&["build", "--release", "--locked", "--package", "plimsoll"])?;
     fs::create_dir_all(INTO).map_err(|error| format!("{INTO}: {error}"))?;
-    for (page, experiment, figure) in wanted {
-        draw(&target, page, experiment, figure)?;
+    for (page, experiment, figure, choice) in wanted {
+        draw(&target, page, experiment, figure, *choice)?;
     }
     Ok(())
 }
 
-fn draw(target: &Path, page: &str, experiment: &str, figure: &str) -> Result<(), String> {
+fn draw(
+    target: &Path,
+    page: &str,
+    experiment: &str,
+    figure: &str,
+    choice: Option<&str>,
+) -> Result<(), String> {
     let report = std::path::absolute(target.join(format!("tmp/{page}.html")))
         .map_err(|error| format!("{page}: {error}"))?;
     let program = target.join("release/plimsoll");
@@ -58,5 +64,7 @@ fn draw(target: &Path, page: &str, experiment: &str, figure: &str) -> Result<(),
     }
     let modules = format!("NODE_PATH={}", target.join("tmp/npm/node_modules").display());
     let (report, picture) = (report.display().to_string(), format!("{INTO}/{page}.png"));
-    shell::run("env", &[&modules, "node", DRAW, CHROMIUM, &report, figure, &picture])
+    let mut arguments = vec![modules.as_str(), "node", DRAW, CHROMIUM, &report, figure, &picture];
+    arguments.extend(choice);
+    shell::run("env", &arguments)
 }
