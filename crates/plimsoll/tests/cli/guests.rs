@@ -234,6 +234,36 @@ fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
 }
 
 #[test]
+#[ignore = "needs root, qemu-system-x86 and a kernel; cargo xtask test has all"]
+fn a_clock_that_jumps_in_a_guest_moves_nothing_that_is_measured_there() {
+    let lab = Lab::of_root();
+    // Years ahead, and then further back than the guest was started.
+    let jumps = "during = [\n\
+        { at = \"1s\", name = \"ahead\", run = { on = \"box\", privileged = true, command = [\"date\", \"-s\", \"@1900000000\"] } },\n\
+        { at = \"3s\", name = \"back\", run = { on = \"box\", privileged = true, command = [\"date\", \"-s\", \"@1000000000\"] } },\n]\n\
+        [[phases]]\nname = \"jumped\"\n\
+        do = [{ run = { on = \"box\", privileged = true, command = [\"sh\", \"-c\", \"test $(date +%s) -lt 1000100000\"] } }]\n\
+        [run]";
+    let text = alone(&kernel(), "")
+        .replace("connections = 20", "duration = \"5s\", concurrency = 2")
+        .replace("slices = 2", "slices = 1")
+        .replace("[run]", jumps);
+    let report =
+        lab.plimsoll(&["run", &lab.file("jumps.toml", &text), "--yes", "--format", "json"]).exits(0).json();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{value} in {report}"));
+    let work = &report["trials"][0]["phases"][0];
+    let lasted = number(&work["end_s"]) - number(&work["start_s"]);
+    assert!((5.0..60.0).contains(&lasted), "5 s of load took {lasted} s");
+    let slowest_s = number(&work["latency_us"]["max"]) / 1e6;
+    assert!(slowest_s < lasted && number(&work["latency_us"]["p50"]) > 0.0, "{slowest_s} s of {lasted}");
+    let (done, rate) = (number(&work["connections"]), number(&work["connections_per_second"]));
+    assert!(done > 0.0 && (0.5..2.0).contains(&(rate * 5.0 / done)), "{done} in 5 s are {rate} a second");
+    assert_eq!(work["errors"].to_string(), "{}", "{work}");
+    let sampled_s = number(&report["sampling"]["elapsed_us"]) / 1e6;
+    assert!(sampled_s < number(&report["elapsed_s"]), "{sampled_s} s of {}", report["elapsed_s"]);
+}
+
+#[test]
 #[ignore = "needs root, qemu-system-x86, postfix and a kernel; cargo xtask test has all"]
 fn postfix_of_the_machine_delivers_from_a_guest() {
     let lab = Lab::of_root();
