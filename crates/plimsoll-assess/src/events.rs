@@ -75,10 +75,12 @@ pub(crate) fn recovery(phase: &PhaseRecord, place: usize, margin: f64) -> Option
     let watched = until - at;
     let paced = work.paced;
     let highest = after.iter().filter_map(|window| window.latency_ms).reduce(f64::max).filter(|_| paced);
+    let most = after.iter().map(|window| window.rate).fold(0.0, f64::max);
     let undecided = |before: f64, lowest: f64| EventRecovery {
         outcome: RecoveryOutcome::Undecided,
         before,
         lowest,
+        highest: most,
         latency_before_ms: None,
         latency_highest_ms: highest,
         after_s: None,

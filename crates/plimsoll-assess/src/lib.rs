@@ -200,9 +200,10 @@ fn object(plan: &Plan, all: &[TrialRecord], findings: &mut [Finding]) {
     }
 }
 
-/// Takes back what counted the tasks of others like its own, and tells of the others where nothing is sure.
+/// Takes back what counted the tasks of others like its own, leaves open what they may have done, and tells of them where nothing is sure.
 fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
     let counts_others = claims::counts_other_processes(plan, finding);
+    let is_open = claims::may_be_the_doing_of_others(plan, finding);
     let Finding { verdict, .. } = finding;
     if counts_others && verdict.outcome != Outcome::Invalid {
         let reason = "tasks of others are counted like its own";
@@ -210,6 +211,12 @@ fn doubt(plan: &Plan, finding: &mut Finding, crowd: &str) {
     }
     if verdict.outcome == Outcome::Invalid {
         verdict.reason = format!("{}; {crowd}", verdict.reason);
+    } else if is_open {
+        verdict.outcome = Outcome::Undecided;
+        verdict.reason = format!(
+            "{}; {crowd}: without a control ([control] with `idle_in`) that may be all there is to it",
+            verdict.reason
+        );
     }
 }
 

@@ -12,6 +12,9 @@ pub struct EventRecovery {
     pub before: f64,
     /// The lowest of the windows from this event to the next.
     pub lowest: f64,
+    /// The same in the best window behind it. Judged by, and not written down.
+    #[serde(skip)]
+    pub highest: f64,
     /// How long a request took before the first event of the phase, of a load in open loop, in milliseconds: the median window's mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_before_ms: Option<f64>,

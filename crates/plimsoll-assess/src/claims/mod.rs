@@ -32,6 +32,11 @@ trait ClaimKind {
         false
     }
 
+    /// Whether a finding may be what other processes did, where they used the CPUs.
+    fn may_be_the_doing_of_others(&self, _plan: &Plan, _finding: &Finding) -> bool {
+        false
+    }
+
     /// What one of its findings shows of background loads, for causes to be named from.
     fn shows(&self, _plan: &Plan, _trials: &[TrialRecord], _finding: &Finding) -> Vec<Shown> {
         Vec::new()
@@ -102,6 +107,11 @@ pub(crate) fn asked_about_failures(plan: &Plan, phase: &str) -> Option<Asked> {
 /// Whether a finding counts the tasks of other processes like those of the system.
 pub(crate) fn counts_other_processes(plan: &Plan, finding: &Finding) -> bool {
     of(plan, finding).is_some_and(|claim| kind(claim).counts_other_processes())
+}
+
+/// Whether a finding may be what other processes did, where they used the CPUs.
+pub(crate) fn may_be_the_doing_of_others(plan: &Plan, finding: &Finding) -> bool {
+    of(plan, finding).is_some_and(|claim| kind(claim).may_be_the_doing_of_others(plan, finding))
 }
 
 /// What findings show of background loads.

@@ -3,6 +3,7 @@
 //! A trial is one answer: it came back in time, or it did not. Trials that agree decide; where they differ nothing is claimed. The estimate
 //! is the median time to recover.
 
+use plimsoll_model::experiment::claim::Details;
 use plimsoll_model::experiment::claim::step_recovery::{StepRecoveryClaim, StepRecoveryDetails};
 use plimsoll_model::observation::{Arm, TrialRecord};
 use plimsoll_model::plan::{Cell, Plan};
@@ -14,6 +15,8 @@ use crate::{events, prefix, windows};
 
 /// What the claim is called in a verdict.
 const CLAIM: &str = "step_recovery";
+/// Others leave a load this share of its rate at least in some window; what does less is held down by something else.
+const LEAST_LEFT: f64 = 0.25;
 /// What is estimated.
 const METRIC: &str = "time_to_recover_s";
 
@@ -29,6 +32,14 @@ impl ClaimKind for StepRecoveryClaim {
 
     fn asks_about_failures(&self, phase: &str) -> Option<Asked> {
         (self.phase == phase).then_some(Asked::InPart)
+    }
+
+    /// A load that goes on, and does less than before, may only have lost CPUs to others. A control would divide that out.
+    fn may_be_the_doing_of_others(&self, plan: &Plan, finding: &Finding) -> bool {
+        let Some(Details::StepRecovery(details)) = &finding.details else { return false };
+        plan.experiment.control.is_none()
+            && finding.verdict.outcome == Outcome::NotRecovered
+            && details.each.iter().any(|it| it.highest >= LEAST_LEFT * it.before)
     }
 }
 
@@ -121,6 +132,7 @@ mod tests {
             outcome,
             before: 100.0,
             lowest: 10.0,
+            highest: 60.0,
             latency_before_ms: None,
             latency_highest_ms: None,
             after_s,
@@ -140,6 +152,56 @@ mod tests {
         assert_eq!(outcome("", &[found(None, 2.0), found(None, 2.0)]), Outcome::NotRecovered);
         assert_eq!(outcome("", &[found(None, 2.0), found(Some(1.0), 2.0)]), Outcome::Undecided);
         assert_eq!(outcome("", &[]), Outcome::Undecided);
+    }
+
+    const CUT: &str = r#"
+question = "Does it come back?"
+[hosts.client]
+[hosts.server]
+[[links]]
+between = ["client", "server"]
+[services.web]
+on = "server"
+web = {}
+[loads.visitors]
+from = "client"
+to = "web"
+http = { duration = "8s" }
+[[phases]]
+name = "all"
+measure = "visitors"
+during = [{ at = "3s", name = "cut", kill = { service = "web" } }]
+[[claims]]
+step_recovery = { phase = "all", step = "cut" }
+"#;
+
+    /// What comes of a finding in a run whose CPUs others used, and its reason.
+    fn beside_others(text: &str, found: &[EventRecovery]) -> (Outcome, String) {
+        let plan = Plan::read("cut", text, &plimsoll_model::plan::Settings::default()).unwrap();
+        let claim: StepRecoveryClaim = serde_json::from_str(r#"{ "phase": "all", "step": "cut" }"#).unwrap();
+        let details = StepRecoveryDetails {
+            phase: claim.phase.clone(),
+            step: claim.step.clone(),
+            cell: std::collections::BTreeMap::new(),
+            each: found.to_vec(),
+        };
+        let mut finding = Finding::new(judged(&claim, found), details);
+        finding.claim_number = Some(1);
+        crate::doubt(&plan, &mut finding, "others used 45 % of the CPU time");
+        (finding.verdict.outcome, finding.verdict.reason)
+    }
+
+    #[test]
+    fn a_load_that_went_on_beside_others_is_no_proof_unless_a_control_was_there() {
+        let with_control = format!("{CUT}[control]\nidle_in = [\"all\"]\n");
+        let (outcome, reason) = beside_others(CUT, &[found(None, 2.0)]);
+        assert_eq!(outcome, Outcome::Undecided, "{reason}");
+        assert!(reason.contains("others used 45 %") && reason.contains("without a control"), "{reason}");
+        assert_eq!(beside_others(&with_control, &[found(None, 2.0)]).0, Outcome::NotRecovered);
+        // Nobody takes all of the CPUs for so long.
+        let dead = EventRecovery { highest: 3.0, ..found(None, 2.0) };
+        assert_eq!(beside_others(CUT, &[dead]).0, Outcome::NotRecovered);
+        assert_eq!(beside_others(CUT, &[found(Some(0.4), 2.0)]).0, Outcome::Recovered);
     }
 
     #[test]
