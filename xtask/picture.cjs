@@ -1,4 +1,4 @@
-// Draws one chart of a report in Chromium, with its heading, and keeps it as a picture.
+// Draws one chart of a report in Chromium, and keeps it as a picture.
 //
 // node picture.cjs CHROMIUM REPORT.html FIGURE PICTURE.png [CHOICE]
 //

@@ -219,32 +219,66 @@ fn no_silence_is_missing(packets: &[Packet]) {
     }
 }
 
+/// A bare acknowledgement of the client, at once.
+const PLAIN: Step = Step {
+    wait_us: 0,
+    from_client: true,
+    flags: 0x10,
+    payload: 0,
+    back: 0,
+    unacked: 0,
+    window: 60_000,
+    sack: None,
+    id_step: 0,
+};
+const PLAIN_OF_SERVER: Step = Step { from_client: false, ..PLAIN };
+
 /// The client closes its window, opens it, and the server first acknowledges and only then sends. Its acknowledgement is the first to tell of a
 /// long way, by which the silence before it would be none.
 #[test]
 fn a_silence_before_an_acknowledgement_that_lengthens_the_way_is_kept() {
-    let plain = Step {
-        wait_us: 0,
-        from_client: true,
-        flags: 0x10,
-        payload: 0,
-        back: 0,
-        unacked: 0,
-        window: 60_000,
-        sack: None,
-        id_step: 0,
-    };
     let steps = [
-        Step { payload: FULL, ..plain.clone() },
-        Step { window: 0, ..plain.clone() },
-        Step { wait_us: 13_892, ..plain.clone() },
-        Step { wait_us: 9_970, from_client: false, ..plain.clone() },
-        Step { from_client: false, payload: FULL, ..plain },
+        Step { payload: FULL, ..PLAIN },
+        Step { window: 0, ..PLAIN },
+        Step { wait_us: 13_892, ..PLAIN },
+        Step { wait_us: 9_970, ..PLAIN_OF_SERVER },
+        Step { payload: FULL, ..PLAIN_OF_SERVER },
     ];
     // After two SYNs the answer to them says nothing of the round trip.
     let packets = packets(&steps, 2, false);
     adds_up(&analyzed(&packets));
     no_silence_is_missing(&packets);
+}
+
+/// The server repeats its last byte with a FIN, which nobody acknowledges, and acknowledges the client's data after a pause.
+#[test]
+fn a_silence_behind_a_retransmission_that_was_never_acknowledged_is_kept() {
+    let steps = [
+        PLAIN,
+        PLAIN_OF_SERVER,
+        Step { payload: 535, ..PLAIN_OF_SERVER },
+        Step { wait_us: 408_001, flags: 0x11, back: 1, ..PLAIN_OF_SERVER },
+        Step { payload: FULL, unacked: 535, ..PLAIN },
+        Step { wait_us: 204_000, ..PLAIN_OF_SERVER },
+    ];
+    let packets = packets(&steps, 0, false);
+    adds_up(&analyzed(&packets));
+    no_silence_is_missing(&packets);
+}
+
+/// The client pauses between two segments, and the server acknowledges what it did before: twice what is older still, or once more, without SACK.
+#[test]
+fn a_pause_before_a_duplicate_acknowledgement_is_no_loss() {
+    let old = Step { unacked: 5755, ..PLAIN_OF_SERVER };
+    let bare = Step { unacked: 2 * FULL, ..PLAIN_OF_SERVER };
+    for duplicates in [vec![old.clone(), old], vec![bare]] {
+        let mut steps =
+            vec![Step { payload: FULL, ..PLAIN }, Step { wait_us: 5_001, payload: FULL, ..PLAIN }];
+        steps.extend(duplicates);
+        let report = analyzed(&packets(&steps, 1, false));
+        let classes: Vec<Class> = report.connections[0].stalls.iter().map(|of| of.class).collect();
+        assert!(classes.len() == 1 && classes[0] != Class::TailLoss, "{classes:?}");
+    }
 }
 
 proptest! {

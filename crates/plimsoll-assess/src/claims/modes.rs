@@ -94,7 +94,7 @@ fn finding(plan: &Plan, cell: &Cell, claim: &ModesClaim, trials: &[TrialRecord])
     // What the experiment itself put beside the load may well take the CPUs from it; that is then what there is to know.
     let disturbed = || {
         let waits = found.waits_for_cpu(claim.metric).map(|waits| waits.sentence(claim.metric));
-        waits.or_else(|| found.goes_with_rest(claim.metric).map(|rest| rest.sentence(claim.metric)))
+        waits.or_else(|| found.goes_with_pauses(claim.metric).map(|pauses| pauses.sentence(claim.metric)))
     };
     if let Some(why) = guilty.is_empty().then(disturbed).flatten() {
         verdict.outcome = Outcome::Undecided;
@@ -228,25 +228,25 @@ impl Found<'_> {
         ((accounts || is_long) && waited.by_chance < ALPHA).then_some(WaitsForCpu { there, elsewhere })
     }
 
-    /// Whether the best mode is where there was a longer pause before the measurement. What is held to a rate by a bucket of tokens saves up while it rests:
+    /// Whether the best mode is where there was a longer pause before the measurement. A token bucket saves up during a pause:
     /// with a pause p before a measurement that takes t it delivers (t + p) / t of its rate. That must account for at least half of the ratio of the
     /// figures, and go with the mode by more than chance would have it.
-    fn goes_with_rest(&self, metric: Metric) -> Option<Rest> {
+    fn goes_with_pauses(&self, metric: Metric) -> Option<Pauses> {
         let best = best(self.modes.modes.len(), metric)?;
         let elapsed_s = |slice: &Slice| slice.result.elapsed_ns as f64 / 1e9;
         let paused_s = self.slices.windows(2).map(|pair| {
-            let end_ns = pair[0].at_ns + pair[0].result.elapsed_ns;
-            let follows = pair[1].number == pair[0].number + 1 && pair[1].at_ns >= end_ns;
-            if follows { (pair[1].at_ns - end_ns) as f64 / 1e9 } else { 0.0 }
+            let end_ns = pair[0].at_ns.saturating_add(pair[0].result.elapsed_ns);
+            let follows = pair[0].number.checked_add(1) == Some(pair[1].number);
+            if follows { pair[1].at_ns.saturating_sub(end_ns) as f64 / 1e9 } else { 0.0 }
         });
         let paused_s: Vec<f64> = std::iter::once(0.0).chain(paused_s).collect();
         let saved: Vec<f64> =
-            self.slices.iter().zip(&paused_s).map(|(of, rest)| 1.0 + rest / elapsed_s(of)).collect();
+            self.slices.iter().zip(&paused_s).map(|(of, pause)| 1.0 + pause / elapsed_s(of)).collect();
         let (paused, saved) = (self.by_mode(best, &paused_s)?, self.by_mode(best, &saved)?);
         let figures = self.by_mode(best, &self.values)?;
         let accounts = (saved.there / saved.elsewhere).ln() >= figures.ratio() / 2.0;
         (accounts && paused.by_chance < ALPHA)
-            .then_some(Rest { there_ms: 1e3 * paused.there, elsewhere_ms: 1e3 * paused.elsewhere })
+            .then_some(Pauses { there_ms: 1e3 * paused.there, elsewhere_ms: 1e3 * paused.elsewhere })
     }
 
     /// What the measurements of a mode have against all others.
@@ -289,6 +289,11 @@ fn worse(metric: Metric) -> &'static str {
     if metric.lower_is_better() { "higher" } else { "lower" }
 }
 
+/// Where the better of two modes stands.
+fn better(metric: Metric) -> &'static str {
+    if metric.lower_is_better() { "lower" } else { "higher" }
+}
+
 /// The share of its time that a load's threads were ready and had no CPU.
 fn waited(slice: &Slice) -> Option<f64> {
     let LoadResult { waited_us, elapsed_ns, threads, .. } = &slice.result;
@@ -313,21 +318,22 @@ impl ByMode {
     }
 }
 
-/// A mode that is there where the device had rested: what it had saved up is measured, and not what it goes on with.
-struct Rest {
+/// A mode that is there after longer pauses: what a token bucket had saved up is measured, and not the rate that it lets through at length.
+struct Pauses {
     /// How long the pause before a measurement of that mode was, ..
     there_ms: f64,
     /// .. and before the others.
     elsewhere_ms: f64,
 }
 
-impl Rest {
+impl Pauses {
     fn sentence(&self, metric: Metric) -> String {
-        let better = if metric.lower_is_better() { "lower" } else { "higher" };
         format!(
-            "the {better} one is where the pause before a measurement was longer ({:.0} ms, otherwise {:.0} ms): what is held to a rate saves up while it \
-             rests; measure again on a quieter machine, or for longer at a time",
-            self.there_ms, self.elsewhere_ms
+            "the {} one is where the pause before a measurement was longer ({:.0} ms, otherwise {:.0} ms): a rate limit with a token bucket saves up \
+             during pauses; measure again on a quieter machine, or for longer at a time",
+            better(metric),
+            self.there_ms,
+            self.elsewhere_ms
         )
     }
 }

@@ -17,8 +17,8 @@ pub(super) struct PendingAck {
     pub(super) waiter: usize,
     /// Since when the window was closed, where it is one that opened.
     pub(super) closed_since: Option<u64>,
-    /// Whether it was silent again behind it for long enough for a stall, when somebody last acknowledged something: what the round
-    /// trip is by then may be longer, as that acknowledgement tells of it.
+    /// Whether the silence behind it was longer than the threshold already when another acknowledgement came. That one may lengthen the
+    /// round trip, and the threshold with it.
     pub(super) silent_again: bool,
 }
 

@@ -182,7 +182,7 @@ impl Connection {
         self.take_in(&facts, segment, ip_id);
     }
 
-    /// Something was said that somebody could have waited for. What was said before the last such word ends no silence behind it.
+    /// Something was said that somebody could have waited for. Where `at` lies before the last such moment, the silence that follows that one goes on.
     #[inline]
     fn go_on(&mut self, at: u64, by: usize) {
         if at >= self.active {
