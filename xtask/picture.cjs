@@ -6,21 +6,13 @@
 "use strict";
 const { pathToFileURL } = require("node:url");
 const puppeteer = require("puppeteer-core");
+const { drawn } = require("../crates/plimsoll/tests/cli/drawn.cjs");
 
 // As wide as the text of the site.
 const WIDTH = 800;
 const HEIGHT = 900;
 
 const [chromium, report, figure, picture, choice] = process.argv.slice(2);
-
-// Waiting by a script of its own is what the policy of the page forbids.
-const drawn = async (page) => {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await page.evaluate(() => document.documentElement.dataset.drawn)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${report} has not drawn its charts after 20 seconds`);
-};
 
 const choose = async (page, wanted) => {
   const options = await page.$$eval("select[id] option", (all) => all.map((it) => [it.closest("select").id, it.value, it.textContent]));

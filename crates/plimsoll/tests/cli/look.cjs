@@ -6,6 +6,7 @@
 const path = require("node:path");
 const puppeteer = require("puppeteer-core");
 const axe = require("axe-core");
+const { drawn } = require("./drawn.cjs");
 
 const WIDTHS = [360, 800, 1440];
 const SCHEMES = ["light", "dark"];
@@ -74,15 +75,6 @@ const print = async (browser, address) => {
   }
   await page.close();
   return [...new Set(found)];
-};
-
-// Waiting by a script of its own is what the policy of the page forbids.
-const drawn = async (page) => {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await page.evaluate(() => document.documentElement.dataset.drawn)) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${page.url()} has not drawn its charts after 20 seconds`);
 };
 
 const look = async (browser, address, width, scheme) => {
