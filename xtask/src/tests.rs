@@ -45,6 +45,29 @@ const STORIES: &str = "cli";
 /// So many of them run at once. They mostly wait; and since a test looks only at what its own run made, each has to hold beside two others.
 const AT_ONCE: &str = "3";
 
+/// Crates that only compute: their tests measure nothing, change nothing of the machine's or the process's, and share the CPUs.
+const COMPUTING: [&str; 7] = [
+    "plimsoll-assess",
+    "plimsoll-explain",
+    "plimsoll-figures",
+    "plimsoll-import",
+    "plimsoll-judge",
+    "plimsoll-model",
+    "plimsoll-report",
+];
+/// The one of their binaries that measures: how long reading takes, and how much memory.
+const MEASURING: &str = "memory";
+
+/// How many tests of a binary run at once.
+fn at_once(name: &str, folder: &Path) -> String {
+    let computes = COMPUTING.iter().any(|of| folder.ends_with(of)) && name != MEASURING;
+    match (name, computes) {
+        (STORIES, _) => AT_ONCE.to_owned(),
+        (_, true) => std::thread::available_parallelism().map_or(1, usize::from).to_string(),
+        (_, false) => "1".to_owned(),
+    }
+}
+
 /// How many tests of a binary that failed are run again, each by itself, as other runners of tests do it: a neighbour on a shared machine can take both CPUs
 /// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
 const RUN_AGAIN: usize = 10;
@@ -59,10 +82,9 @@ fn run_tests() -> Result<(), String> {
     let mut printed = Vec::new();
     for (name, folder, program) in built.lines().filter_map(binary) {
         eprintln!("     Running {name}: {program}");
-        // Tests that are marked as ignored are those that need root or a program which was installed above. Others than stories may measure, or
-        // do something to the whole process.
-        let at_once = if name == STORIES { AT_ONCE } else { "1" };
-        let ran = test_binary::run(&program, &folder, &["--include-ignored", "--test-threads", at_once])?;
+        // Tests that are marked as ignored are those that need root or a program which was installed above.
+        let at_once = at_once(&name, &folder);
+        let ran = test_binary::run(&program, &folder, &["--include-ignored", "--test-threads", &at_once])?;
         if ran.status.success() {
             continue;
         }
