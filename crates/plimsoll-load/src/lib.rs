@@ -12,6 +12,7 @@ mod failure;
 pub mod fuzzed;
 mod generate;
 mod process;
+mod quick;
 mod rule;
 mod service;
 mod smtp;

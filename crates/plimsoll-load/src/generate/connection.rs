@@ -4,11 +4,12 @@ use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, recv, send, sendmsg, shutdown};
+use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, sendmsg, shutdown};
 
 use super::low_water::LowWater;
 use super::protocol::{Batch, Pieces, Protocol};
 use super::secure::Session;
+use crate::quick;
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
@@ -163,7 +164,7 @@ impl<P: Protocol> Connection<P> {
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
         match &mut self.session {
             Some(session) => session.receive(&self.fd, into),
-            None => repeat(|| recv(self.fd.as_raw_fd(), into, MsgFlags::empty())),
+            None => quick::receive(&self.fd, into),
         }
     }
 
@@ -184,18 +185,12 @@ fn transmit(fd: &OwnedFd, session: Option<&mut Session>, pieces: Pieces<'_>) -> 
     if let Some(session) = session {
         return session.send(fd, pieces);
     }
-    let fd = fd.as_raw_fd();
     if let Some(bytes) = pieces.single() {
-        return repeat(|| send(fd, bytes, MsgFlags::MSG_NOSIGNAL));
+        return quick::send(fd, bytes);
     }
     let slices = pieces.0.map(IoSlice::new);
-    repeat(|| sendmsg::<()>(fd, &slices, &[], MsgFlags::MSG_NOSIGNAL, None))
-}
-
-/// Does it again as long as a signal interrupts it.
-fn repeat(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
     loop {
-        match call() {
+        match sendmsg::<()>(fd.as_raw_fd(), &slices, &[], MsgFlags::MSG_NOSIGNAL, None) {
             Err(Errno::EINTR) => {}
             done => return done,
         }

@@ -4,11 +4,10 @@
 //! certificate of the server is checked against the authority that the run has made for itself, and for nothing else.
 
 use std::cell::RefCell;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv, send};
 use plimsoll_model::frame::{CERTIFIED_NAME, Failure};
 use rustls::client::{
     ClientConnectionData, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
@@ -23,6 +22,7 @@ use rustls::{ClientConfig, HandshakeKind, NamedGroup, RootCertStore};
 use super::protocol::Pieces;
 use crate::clock;
 use crate::failure::other;
+use crate::quick;
 
 /// How much is taken from a socket at a time, in bytes. What comes of it fits into the inbox of a generator, with what was left of a record.
 const SEALED: usize = 64 << 10;
@@ -144,12 +144,13 @@ impl Session {
         }
         if self.held == 0 {
             OUTBOX.with_borrow_mut(|sealed| {
-                match pieces.single() {
+                let length = match pieces.single() {
                     Some(bytes) => self.seal(bytes, sealed)?,
                     None => self.seal(&pieces.0.concat(), sealed)?,
-                }
+                };
+                let sealed = &sealed[..length];
                 let sent = if self.out.is_empty() {
-                    transmit(fd, sealed)
+                    quick::send(fd, sealed)
                         .or_else(|error| if error == Errno::EAGAIN { Ok(0) } else { Err(error) })?
                 } else {
                     0
@@ -163,16 +164,16 @@ impl Session {
         Ok(std::mem::take(&mut self.held))
     }
 
-    /// Seals bytes. What has to go out before them stands in `out` then.
-    fn seal(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> Result<(), Errno> {
-        into.resize(bytes.len() + (bytes.len() / RECORD + 1) * ADDED, 0);
+    /// Seals bytes; says how long they are then. What has to go out before them stands in `out`.
+    fn seal(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> Result<usize, Errno> {
+        let room = bytes.len() + (bytes.len() / RECORD + 1) * ADDED;
+        if into.len() < room {
+            into.resize(room, 0);
+        }
         loop {
             let why = match self.tls.process_tls_records(&mut []).state {
                 Ok(ConnectionState::WriteTraffic(mut ready)) => match ready.encrypt(bytes, into) {
-                    Ok(length) => {
-                        into.truncate(length);
-                        return Ok(());
-                    }
+                    Ok(length) => return Ok(length),
                     Err(error) => error.to_string(),
                 },
                 Ok(ConnectionState::EncodeTlsData(mut record)) => match encode(&mut record, &mut self.out) {
@@ -238,12 +239,7 @@ impl Session {
             }
             inbox[..before].copy_from_slice(&self.part);
             let room = &mut inbox[before..before + SEALED];
-            let came = loop {
-                match recv(fd.as_raw_fd(), room, MsgFlags::empty()) {
-                    Err(Errno::EINTR) => {}
-                    done => break done?,
-                }
-            };
+            let came = quick::receive(fd, room)?;
             self.part.clear();
             self.wire += came;
             self.drained = came < SEALED;
@@ -290,6 +286,8 @@ impl Session {
                         opened += fits;
                         self.opened.extend_from_slice(&record.payload[fits..]);
                     }
+                    // Of what is all taken nothing more can come, and what is to be said of it is said before the next that is sealed.
+                    over = used + discard == records.len();
                 }
                 Ok(ConnectionState::EncodeTlsData(mut record)) => {
                     encode(&mut record, &mut self.out).map_err(|error| self.broken(&error))?;
@@ -320,7 +318,7 @@ impl Session {
     /// Sends what was sealed.
     fn flush(&mut self, fd: &OwnedFd) -> Result<(), Errno> {
         while !self.out.is_empty() {
-            let sent = transmit(fd, &self.out)?;
+            let sent = quick::send(fd, &self.out)?;
             self.out.drain(..sent);
         }
         Ok(())
@@ -351,16 +349,6 @@ fn encode(record: &mut EncodeTlsData<'_, ClientConnectionData>, into: &mut Vec<u
             }
             Err(EncodeError::InsufficientSize(needed)) => into.resize(before + needed.required_size, 0),
             Err(error) => return Err(error.to_string()),
-        }
-    }
-}
-
-/// Sends as much as the kernel takes at once.
-fn transmit(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    loop {
-        match send(fd.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
-            Err(Errno::EINTR) => {}
-            done => return done,
         }
     }
 }

@@ -81,6 +81,7 @@ impl<P: Protocol> Engine<'_, P> {
                 self.protocol.end_of_stream(&connection.answer)
             } else {
                 let now = clock::now();
+                self.heard = now;
                 if self.protocol.moved(connection.asked).is_none() {
                     self.tally.bytes += length as u64;
                 }
@@ -103,7 +104,11 @@ impl<P: Protocol> Engine<'_, P> {
                 }
                 Ok(Turn::OursAgain | Turn::Theirs) => {
                     self.connections[key].phase = Phase::Sending(0);
-                    match self.send(key, clock::now()) {
+                    match self.send(key, self.heard) {
+                        // What did not go out yet would be lost for what else has to be said.
+                        Outcome::Waits if self.connections[key].phase != Phase::Receiving => {
+                            return self.watch(key);
+                        }
                         Outcome::Waits if self.has_drained(key, length) && !hung_up => {
                             return self.watch(key);
                         }
@@ -124,7 +129,7 @@ impl<P: Protocol> Engine<'_, P> {
         let under_way = u64::from(connection.unanswered);
         let left = self.requests_per_connection - connection.requests - under_way;
         let room = u64::from(self.pipeline).saturating_sub(under_way).min(left);
-        let now = clock::now();
+        let now = self.heard;
         if room == 0
             || !self.protocol.takes_more(&connection.answer)
             || pacing.afterwards(now) != Afterwards::AskAgain

@@ -17,7 +17,7 @@ use plimsoll_model::experiment::open_loop::OpenLoop;
 use plimsoll_model::frame::{Failure, LoadSpec};
 use plimsoll_model::observation::{ErrorKind, LoadResult};
 
-use self::answer::Answer;
+use self::answer::{Answer, LastHead};
 use self::http2::Http2;
 use self::mix::Mix;
 use super::course::Course;
@@ -80,6 +80,7 @@ struct Http {
     mix: Option<Mix>,
     /// The request for a document of the mix.
     written: Vec<u8>,
+    last_head: LastHead,
 }
 
 /// Requests for the path, to one target.
@@ -125,6 +126,7 @@ impl Http {
             close_first: load.close_first,
             mix,
             written: Vec::new(),
+            last_head: LastHead::default(),
         }
     }
 }
@@ -161,7 +163,7 @@ impl Protocol for Http {
         bytes: &[u8],
         _: u64,
     ) -> Result<(Turn, usize), ErrorKind> {
-        answer.receive(bytes)
+        answer.receive(bytes, &mut self.last_head)
     }
 
     fn end_of_stream(&self, answer: &Answer) -> Result<Turn, ErrorKind> {
