@@ -1,5 +1,7 @@
 //! Damaged samples: read or refused, never a panic, and never a value that does not stand in the line that it is said to stand in.
 
+use std::thread;
+
 use plimsoll_import::figures::{self, Options};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -97,28 +99,35 @@ fn damaged(text: &[u8], all: &[Damage]) -> Vec<u8> {
 fn damaged_samples_never_panic_and_never_yield_a_value_that_is_not_there() {
     let of = |folder| names(folder).into_iter().map(move |name| (name.clone(), text(folder, &name)));
     let all: Vec<(String, String)> = of("samples").chain(of("documented")).chain(of("pages")).collect();
-    for (name, sample) in &all {
-        let mut runner =
-            TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
-        let strategy = proptest::collection::vec(damage(), 1..6);
-        runner
-            .run(&strategy, |damage| {
-                let bytes = damaged(sample.as_bytes(), &damage);
-                let lossy = String::from_utf8_lossy(&bytes);
-                let lines: Vec<&str> = lossy.split('\n').collect();
-                let mut wrong = None;
-                let read = figures::stream(bytes.as_slice(), &Options::default(), &mut |figure| {
-                    let line = lines.get(usize::try_from(figure.line).unwrap_or(0).wrapping_sub(1)).copied();
-                    if !line.is_some_and(|line| stands_in(line, figure.value)) {
-                        wrong = Some(format!("{figure:?} in {line:?}"));
-                    }
-                });
-                prop_assert!(read.is_ok(), "{read:?}");
-                prop_assert!(wrong.is_none(), "{wrong:?}");
-                Ok(())
-            })
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for first in 0..threads {
+            let own = all.iter().skip(first).step_by(threads);
+            scope.spawn(move || own.for_each(|(name, sample)| holds_when_damaged(name, sample)));
+        }
+    });
+}
+
+fn holds_when_damaged(name: &str, sample: &str) {
+    let mut runner = TestRunner::new(Config { cases: 1000, failure_persistence: None, ..Config::default() });
+    let strategy = proptest::collection::vec(damage(), 1..6);
+    runner
+        .run(&strategy, |damage| {
+            let bytes = damaged(sample.as_bytes(), &damage);
+            let lossy = String::from_utf8_lossy(&bytes);
+            let lines: Vec<&str> = lossy.split('\n').collect();
+            let mut wrong = None;
+            let read = figures::stream(bytes.as_slice(), &Options::default(), &mut |figure| {
+                let line = lines.get(usize::try_from(figure.line).unwrap_or(0).wrapping_sub(1)).copied();
+                if !line.is_some_and(|line| stands_in(line, figure.value)) {
+                    wrong = Some(format!("{figure:?} in {line:?}"));
+                }
+            });
+            prop_assert!(read.is_ok(), "{read:?}");
+            prop_assert!(wrong.is_none(), "{wrong:?}");
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
 }
 
 proptest! {
