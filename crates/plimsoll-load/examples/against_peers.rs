@@ -1,11 +1,12 @@
 //! Measures the HTTP generator against its peers, in turns, on one server:
 //!
-//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [secure] [PEER...]`
+//! `against_peers [rounds=7] [seconds=3] [connections=50] [pipeline=16] [nginx=PATH] [before=PATH] [secure] [PEER...]`
 //!
-//! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. nginx with one worker serves on CPU 0, each generator runs on CPU
-//! 1, and what counts is how much it gets done in a second of its own CPU time (user and system, wait4(2)). A round runs each generator
-//! once, in an order that rotates. The table has the median over rounds of `ours / peer`, round by round, and the range. Kept connections are measured
-//! twice, with one request at a time on each and with `pipeline`; peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
+//! Peers are `wrk`, `ab`, `oha` and `h2load`; by default those that are installed. With `before`, the `generate` of another build of ours is one as
+//! well. nginx with one worker serves on CPU 0, each generator runs on CPU 1, and what counts is how much it gets done in a second of its own CPU
+//! time (user and system, wait4(2)). A round runs each generator once, in an order that rotates. The table has the median over rounds of
+//! `ours / peer`, round by round, and the range. Kept connections are measured twice, with one request at a time on each and with `pipeline`;
+//! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
 //! HTTP/1.1, and of HTTP/2 with one stream and with 10. The generator checks the server's certificate, the others do not.
 
 use std::error::Error;
@@ -45,6 +46,8 @@ enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Ours,
+    /// Another build of ours.
+    Before,
     Wrk,
     Ab,
     Oha,
@@ -55,6 +58,7 @@ impl Tool {
     fn name(self) -> &'static str {
         match self {
             Self::Ours => "ours",
+            Self::Before => "before",
             Self::Wrk => "wrk",
             Self::Ab => "ab",
             Self::Oha => "oha",
@@ -65,22 +69,28 @@ impl Tool {
     /// Whether it can send requests in this way.
     fn can(self, way: Way) -> bool {
         match self {
-            Self::Ours | Self::Oha => true,
+            Self::Ours | Self::Before | Self::Oha => true,
             Self::Wrk | Self::Ab => matches!(way, Way::Kept(_) | Way::Alone),
             Self::H2load => matches!(way, Way::Secure | Way::Streams(_)),
         }
     }
 
-    /// The command line for so many seconds with so many connections. What wrk sends at a time is written into `folder`.
-    fn command(self, way: Way, seconds: u64, connections: u32, folder: &Path) -> Result<Command, Failed> {
+    /// The command line. What wrk sends at a time is written into `folder`.
+    fn command(self, way: Way, settings: &Settings, folder: &Path) -> Result<Command, Failed> {
         let kept = way != Way::Alone;
         let scheme = if matches!(way, Way::Secure | Way::Streams(_)) { "https" } else { "http" };
-        let (url, c, s) =
-            (format!("{scheme}://127.0.0.1:{PORT}/"), connections.to_string(), seconds.to_string());
+        let (url, c, s) = (
+            format!("{scheme}://127.0.0.1:{PORT}/"),
+            settings.connections.to_string(),
+            settings.seconds.to_string(),
+        );
         let mut command = Command::new(self.name());
         match self {
-            Self::Ours => {
-                command = Command::new(std::env::current_exe()?.with_file_name("generate"));
+            Self::Ours | Self::Before => {
+                command = Command::new(match &settings.before {
+                    Some(before) if self == Self::Before => before.clone(),
+                    _ => std::env::current_exe()?.with_file_name("generate"),
+                });
                 command.arg(format!("127.0.0.1:{PORT}")).arg(format!("seconds={s}"));
                 command.arg(format!("concurrency={c}"));
                 match way {
@@ -135,7 +145,7 @@ impl Tool {
         let first_number = |line: &str| line.split_whitespace().find_map(|word| word.parse::<f64>().ok());
         let found = |has: &str| printed.lines().find(|line| line.contains(has)).and_then(first_number);
         match self {
-            Self::Ours => found("requests  "),
+            Self::Ours | Self::Before => found("requests  "),
             Self::Wrk => found("requests in"),
             Self::Ab => found("Complete requests:"),
             Self::Oha => found("[200]"),
@@ -180,7 +190,7 @@ fn several(pipeline: u32) -> String {
 
 /// What a generator gets done in a second of its own CPU time.
 fn measure(tool: Tool, way: Way, settings: &Settings, folder: &Path) -> Result<f64, Failed> {
-    let mut command = tool.command(way, settings.seconds, settings.connections, folder)?;
+    let mut command = tool.command(way, settings, folder)?;
     pin(&mut command, CLIENT_CPU);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut printed = String::new();
@@ -249,6 +259,7 @@ struct Settings {
     pipeline: u32,
     secure: bool,
     nginx: String,
+    before: Option<PathBuf>,
     peers: Vec<Tool>,
 }
 
@@ -260,6 +271,7 @@ fn settings() -> Result<Settings, Failed> {
         pipeline: 16,
         secure: false,
         nginx: "nginx".into(),
+        before: None,
         peers: Vec::new(),
     };
     let all = [Tool::Wrk, Tool::Ab, Tool::Oha, Tool::H2load];
@@ -270,6 +282,7 @@ fn settings() -> Result<Settings, Failed> {
             Some(("connections", value)) => settings.connections = value.parse()?,
             Some(("pipeline", value)) => settings.pipeline = value.parse()?,
             Some(("nginx", value)) => settings.nginx = value.into(),
+            Some(("before", value)) => settings.before = Some(value.into()),
             Some((name, _)) => return Err(format!("there is no flag `{name}`").into()),
             None if argument == "secure" => settings.secure = true,
             None => {
@@ -280,6 +293,9 @@ fn settings() -> Result<Settings, Failed> {
     }
     if settings.peers.is_empty() {
         settings.peers = all.into_iter().filter(|tool| tool.is_installed()).collect();
+    }
+    if settings.before.is_some() {
+        settings.peers.push(Tool::Before);
     }
     Ok(settings)
 }

@@ -12,10 +12,10 @@ mod failure;
 pub mod fuzzed;
 mod generate;
 mod process;
-mod quick;
 mod rule;
 mod service;
 mod smtp;
+mod socket_io;
 mod text;
 mod transfer;
 

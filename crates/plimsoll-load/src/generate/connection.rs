@@ -9,7 +9,7 @@ use nix::sys::socket::{MsgFlags, Shutdown, SockaddrStorage, getpeername, sendmsg
 use super::low_water::LowWater;
 use super::protocol::{Batch, Pieces, Protocol};
 use super::secure::Session;
-use crate::quick;
+use crate::socket_io;
 
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
@@ -164,7 +164,7 @@ impl<P: Protocol> Connection<P> {
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, Errno> {
         match &mut self.session {
             Some(session) => session.receive(&self.fd, into),
-            None => quick::receive(&self.fd, into),
+            None => socket_io::receive(&self.fd, into),
         }
     }
 
@@ -186,7 +186,7 @@ fn transmit(fd: &OwnedFd, session: Option<&mut Session>, pieces: Pieces<'_>) -> 
         return session.send(fd, pieces);
     }
     if let Some(bytes) = pieces.single() {
-        return quick::send(fd, bytes);
+        return socket_io::send(fd, bytes);
     }
     let slices = pieces.0.map(IoSlice::new);
     loop {

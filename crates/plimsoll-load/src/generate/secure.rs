@@ -22,7 +22,7 @@ use rustls::{ClientConfig, HandshakeKind, NamedGroup, RootCertStore};
 use super::protocol::Pieces;
 use crate::clock;
 use crate::failure::other;
-use crate::quick;
+use crate::socket_io;
 
 /// How much is taken from a socket at a time, in bytes. What comes of it fits into the inbox of a generator, with what was left of a record.
 const SEALED: usize = 64 << 10;
@@ -150,7 +150,7 @@ impl Session {
                 };
                 let sealed = &sealed[..length];
                 let sent = if self.out.is_empty() {
-                    quick::send(fd, sealed)
+                    socket_io::send(fd, sealed)
                         .or_else(|error| if error == Errno::EAGAIN { Ok(0) } else { Err(error) })?
                 } else {
                     0
@@ -239,7 +239,7 @@ impl Session {
             }
             inbox[..before].copy_from_slice(&self.part);
             let room = &mut inbox[before..before + SEALED];
-            let came = quick::receive(fd, room)?;
+            let came = socket_io::receive(fd, room)?;
             self.part.clear();
             self.wire += came;
             self.drained = came < SEALED;
@@ -318,7 +318,7 @@ impl Session {
     /// Sends what was sealed.
     fn flush(&mut self, fd: &OwnedFd) -> Result<(), Errno> {
         while !self.out.is_empty() {
-            let sent = quick::send(fd, &self.out)?;
+            let sent = socket_io::send(fd, &self.out)?;
             self.out.drain(..sent);
         }
         Ok(())

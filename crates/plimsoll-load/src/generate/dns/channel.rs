@@ -1,14 +1,15 @@
 //! A socket that questions are sent over: of UDP, or a kept connection of TCP.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use nix::sys::socket::{MsgFlags, recv, send, setsockopt, sockopt};
+use nix::sys::socket::{setsockopt, sockopt};
 use plimsoll_model::experiment::load::dns::DnsTransport;
 
 use super::super::dialer::Dialer;
 use crate::clock;
+use crate::socket_io;
 
 /// How much a socket of UDP may keep, in bytes: the replies to all that is under way come at once where a server has stood still.
 const KEPT: usize = 8 << 20;
@@ -70,11 +71,12 @@ impl Channel {
     /// Sends a message, or keeps it until [`Channel::flush`].
     pub(super) fn say(&mut self, message: &[u8]) -> nix::Result<()> {
         match (self.over, &self.fd) {
-            (DnsTransport::Udp, Some(fd)) => match datagram(fd, message) {
+            (DnsTransport::Udp, Some(fd)) => match socket_io::send(fd, message) {
                 // The news of an earlier datagram that nobody took: this one is still to be sent.
-                Err(Errno::ECONNREFUSED) => datagram(fd, message),
+                Err(Errno::ECONNREFUSED) => socket_io::send(fd, message),
                 said => said,
-            },
+            }
+            .map(drop),
             _ => {
                 self.out.extend_from_slice(&(message.len() as u16).to_be_bytes());
                 self.out.extend_from_slice(message);
@@ -87,9 +89,8 @@ impl Channel {
     pub(super) fn flush(&mut self) -> nix::Result<()> {
         let Some(fd) = &self.fd else { return Ok(()) };
         while self.gone < self.out.len() {
-            match send(fd.as_raw_fd(), &self.out[self.gone..], MsgFlags::MSG_NOSIGNAL) {
+            match socket_io::send(fd, &self.out[self.gone..]) {
                 Ok(taken) => self.gone += taken,
-                Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN | Errno::ENOTCONN) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -107,12 +108,7 @@ impl Channel {
     /// Receives once, and hands over each whole message. Gives how much came, nothing when that is the end; `EAGAIN` when there is no more.
     pub(super) fn receive(&mut self, inbox: &mut [u8], mut take: impl FnMut(&[u8])) -> nix::Result<usize> {
         let Some(fd) = &self.fd else { return Err(Errno::EAGAIN) };
-        let length = loop {
-            match recv(fd.as_raw_fd(), inbox, MsgFlags::empty()) {
-                Err(Errno::EINTR) => {}
-                received => break received?,
-            }
-        };
+        let length = socket_io::receive(fd, inbox)?;
         match self.over {
             DnsTransport::Udp => {
                 take(&inbox[..length]);
@@ -125,15 +121,6 @@ impl Channel {
                 self.part.drain(..gone);
                 Ok(length)
             }
-        }
-    }
-}
-
-fn datagram(fd: &OwnedFd, message: &[u8]) -> nix::Result<()> {
-    loop {
-        match send(fd.as_raw_fd(), message, MsgFlags::MSG_NOSIGNAL) {
-            Err(Errno::EINTR) => {}
-            sent => return sent.map(drop),
         }
     }
 }

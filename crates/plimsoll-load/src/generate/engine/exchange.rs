@@ -72,7 +72,11 @@ impl<P: Protocol> Engine<'_, P> {
         let hung_up = flags.intersects(HUNG_UP);
         loop {
             let connection = &mut self.connections[key];
-            let length = match connection.receive(&mut self.inbox) {
+            let received = connection.receive(&mut self.inbox);
+            // For an end and an error as well: several of them in one go are not all as old as the first.
+            let now = clock::now();
+            self.heard = now;
+            let length = match received {
                 Ok(length) => length,
                 Err(Errno::EAGAIN) => return Outcome::Waits,
                 Err(error) => return Outcome::Failed(kind_of(error, true)),
@@ -80,8 +84,6 @@ impl<P: Protocol> Engine<'_, P> {
             let turn = if length == 0 {
                 self.protocol.end_of_stream(&connection.answer)
             } else {
-                let now = clock::now();
-                self.heard = now;
                 if self.protocol.moved(connection.asked).is_none() {
                     self.tally.bytes += length as u64;
                 }

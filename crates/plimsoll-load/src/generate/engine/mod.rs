@@ -82,7 +82,7 @@ pub(super) struct Engine<'a, P: Protocol> {
     resting: Vec<usize>,
     /// Keys of connections that ask again once all that has come was taken.
     eager: Vec<usize>,
-    /// When bytes came last. The clock is read as seldom as it can be: that takes a tenth of what a request costs outside of the kernel.
+    /// When a connection was listened to last. The clock is read as seldom as it can be: that takes a tenth of what a request costs outside of the kernel.
     heard: u64,
 }
 
@@ -346,7 +346,7 @@ impl<'a, P: Protocol> Engine<'a, P> {
             matches!(outcome, Outcome::Waits) && self.connections[key].phase == Phase::Receiving && came;
         let now = if listens {
             outcome = self.receive(key, flags, pacing);
-            now.max(self.heard)
+            self.heard
         } else {
             clock::now()
         };
