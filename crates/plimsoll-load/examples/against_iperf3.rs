@@ -4,6 +4,9 @@
 //!
 //! CPU time is that of both processes, server and client, as the kernel counts it (wait4(2)).
 
+#[path = "shared/rounds.rs"]
+mod rounds;
+
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -11,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use rounds::ratio;
 use wait4::{ResUse, Wait4};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -41,7 +45,7 @@ struct Settings {
 fn main() -> Outcome<()> {
     let settings = settings(std::env::args().skip(1))?;
     let pair = Pair::make()?;
-    let mut figures = Vec::new();
+    let (mut rates, mut work) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 1..=settings.rounds {
         let (theirs, ours) = if round % 2 == 0 {
             let ours = ours(&pair, &settings)?;
@@ -53,10 +57,13 @@ fn main() -> Outcome<()> {
             "{round}: iperf3 {:.3e}/s, {:.3e} per CPU second; ours {:.3e}/s, {:.3e} per CPU second",
             theirs.rate, theirs.per_cpu_second, ours.rate, ours.per_cpu_second
         );
-        figures.push((ours.rate / theirs.rate, ours.per_cpu_second / theirs.per_cpu_second));
+        rates[0].push(ours.rate);
+        rates[1].push(theirs.rate);
+        work[0].push(ours.per_cpu_second);
+        work[1].push(theirs.per_cpu_second);
     }
-    println!("median of ours/iperf3: rate {:.2}", median(figures.iter().map(|f| f.0)));
-    println!("median of ours/iperf3: per CPU second {:.2}", median(figures.iter().map(|f| f.1)));
+    println!("median and range of ours/iperf3: rate {}", ratio(&rates[0], &rates[1]));
+    println!("median and range of ours/iperf3: per CPU second {}", ratio(&work[0], &work[1]));
     Ok(())
 }
 
@@ -81,12 +88,6 @@ fn settings(arguments: impl Iterator<Item = String>) -> Outcome<Settings> {
         }
     }
     Ok(settings)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Two namespaces and the link between them; both go when this is dropped.

@@ -9,6 +9,9 @@
 //! peers that can only do the first do it both times. With `secure` it is TLS 1.3 and HTTP/2, which `oha` and `h2load` speak: kept connections of
 //! HTTP/1.1, and of HTTP/2 with one stream and with 10. The generator checks the server's certificate, the others do not.
 
+#[path = "shared/rounds.rs"]
+mod rounds;
+
 use std::error::Error;
 use std::io::Read;
 use std::net::TcpStream;
@@ -21,6 +24,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use plimsoll_model::frame::CERTIFIED_NAME;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rounds::{median, ratio};
 use wait4::Wait4;
 
 type Failed = Box<dyn Error>;
@@ -330,22 +334,11 @@ fn main() -> Result<(), Failed> {
         }
         let ours = found.pop().unwrap_or_default();
         for (tool, theirs) in peers.iter().zip(&found) {
-            let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
-            let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let (theirs, ours, ratio) = (median(theirs.clone()), median(ours.clone()), median(ratios));
-            println!(
-                "| {what} | `{}` | {theirs:.0} | {ours:.0} | {ratio:.2} [{least:.2}, {most:.2}] |",
-                tool.name()
-            );
+            let (name, ratio) = (tool.name(), ratio(&ours, theirs));
+            println!("| {what} | `{name}` | {:.0} | {:.0} | {ratio} |", median(theirs), median(&ours));
         }
     }
     drop(server);
     std::fs::remove_dir_all(folder)?;
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

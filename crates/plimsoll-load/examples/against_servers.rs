@@ -3,8 +3,11 @@
 //! `against_servers [rounds=5] [seconds=3] [clients=8] [scale=10] [dns] [postgres]`
 //!
 //! unbound answers from names of its own; PostgreSQL has the tables of pgbench, and does not wait for its disk at a commit. Each pair asks the same, the
-//! same number at a time, one after the other, and who begins changes from round to round. The table has the median over rounds of `ours / theirs`:
+//! same number at a time, one after the other, and who begins changes from round to round. The table has median and range over the rounds of `ours / theirs`:
 //! of what was done, and of what was done in a second of the generator's own CPU time.
+
+#[path = "shared/rounds.rs"]
+mod rounds;
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,6 +19,7 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 use plimsoll_load::{Control, run};
 use plimsoll_model::frame::{LoadKind, LoadSpec};
+use rounds::{median, ratio};
 use serde_json::json;
 use wait4::Wait4;
 
@@ -63,7 +67,7 @@ struct Server {
 
 impl Server {
     fn start(mut command: Command, address: SocketAddr) -> Outcome<Self> {
-        let server = Self { process: command.stdout(Stdio::null()).spawn()?, address };
+        let server = Self { process: spawn(command.stdout(Stdio::null()))?, address };
         let end = Instant::now() + Duration::from_secs(30);
         while TcpStream::connect(address).is_err() {
             if Instant::now() > end {
@@ -82,6 +86,11 @@ impl Drop for Server {
         let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGINT);
         drop(self.process.wait());
     }
+}
+
+fn spawn(command: &mut Command) -> Outcome<Child> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.spawn().map_err(|error| format!("{name} cannot be started: {error}").into())
 }
 
 fn free() -> Outcome<SocketAddr> {
@@ -198,7 +207,7 @@ fn ours(kind: LoadKind, address: SocketAddr) -> Outcome<Done> {
 
 /// Runs a program to its end. Rate and number stand behind these words.
 fn theirs(mut command: Command, rate: &str, number: &str) -> Outcome<Done> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
     let mut printed = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut printed)?;
     let ended = child.wait4()?;
@@ -219,29 +228,24 @@ fn compare(
     ours: impl Fn() -> Outcome<Done>,
     theirs: impl Fn() -> Outcome<Done>,
 ) -> Outcome<()> {
-    let mut found = [Vec::new(), Vec::new()];
+    let (mut rates, mut work) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..rounds {
         for place in 0..2 {
-            let first = (round + place) % 2 == 1;
-            found[usize::from(first)].push(if first { ours()? } else { theirs()? });
+            let side = (round + place) % 2;
+            let (rate, per_cpu_second) = if side == 1 { ours()? } else { theirs()? };
+            rates[side].push(rate);
+            work[side].push(per_cpu_second);
         }
     }
-    let ratios =
-        |of: fn(&Done) -> f64| median(found[1].iter().zip(&found[0]).map(|(a, b)| of(a) / of(b)).collect());
-    let rate = |side: &[Done]| median(side.iter().map(|done| done.0).collect());
+    let [theirs, ours] = &rates;
     println!(
-        "| {what} | {:.0} | {:.0} | {:.3} | {:.2} |",
-        rate(&found[0]),
-        rate(&found[1]),
-        ratios(|done| done.0),
-        ratios(|done| done.1)
+        "| {what} | {:.0} | {:.0} | {} | {} |",
+        median(theirs),
+        median(ours),
+        ratio(ours, theirs),
+        ratio(&work[1], &work[0])
     );
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn main() -> Outcome<()> {

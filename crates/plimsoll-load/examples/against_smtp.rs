@@ -6,6 +6,9 @@
 //! `smtp-sink`; both sinks take from our source, and ours keeps its list. The sink runs on CPU 0, the source on CPU 1. A round runs each
 //! once, in an order that changes. The table has the median over rounds of `ours / theirs`, round by round, and the range.
 
+#[path = "shared/rounds.rs"]
+mod rounds;
+
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use rounds::{median, ratio};
 use wait4::Wait4;
 
 type Failed = Box<dyn Error>;
@@ -163,16 +167,8 @@ fn main() -> Result<(), Failed> {
                 found[usize::from(ours)].push(measure(what, ours, &settings)?);
             }
         }
-        let ratios: Vec<f64> = found[1].iter().zip(&found[0]).map(|(ours, theirs)| ours / theirs).collect();
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let [theirs, ours, ratio] = [found[0].clone(), found[1].clone(), ratios].map(median);
-        println!("| {what} | {theirs:.0} | {ours:.0} | {ratio:.2} [{least:.2}, {most:.2}] |");
+        let [theirs, ours] = &found;
+        println!("| {what} | {:.0} | {:.0} | {} |", median(theirs), median(ours), ratio(ours, theirs));
     }
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

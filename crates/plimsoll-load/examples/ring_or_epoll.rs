@@ -8,6 +8,9 @@
 //!
 //! The ring's loop hands the kernel a chain (connect, send and receive) in one entry of the queue each, and is told of its end alone.
 
+#[path = "shared/rounds.rs"]
+mod rounds;
+
 use std::error::Error;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
@@ -21,6 +24,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, connect, recv, send, socket,
 };
+use rounds::{median, ratio};
 
 type Failed = Box<dyn Error>;
 
@@ -63,26 +67,19 @@ fn main() -> Result<(), Failed> {
     let length = Duration::from_secs_f64(setting("seconds", 1.0)?);
     let (rounds, connections) = (setting("rounds", 7.0)? as usize, setting("connections", 50.0)? as usize);
     println!(
-        "| connections | epoll, per CPU second | io_uring | io_uring/epoll, median of {rounds} rounds |"
+        "| connections | epoll, per CPU second | io_uring | io_uring/epoll, median and range of {rounds} rounds |"
     );
     println!("| --- | --- | --- | --- |");
     for (name, kept) in [("kept", true), ("one for each request", false)] {
         let task = Task::new(target, kept, connections, length)?;
-        let (mut epoll, mut ring, mut ratio) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut epoll, mut ring) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            let pair = [per_cpu_second(&task, by_epoll)?, per_cpu_second(&task, by_ring)?];
-            epoll.push(pair[0]);
-            ring.push(pair[1]);
-            ratio.push(pair[1] / pair[0]);
+            epoll.push(per_cpu_second(&task, by_epoll)?);
+            ring.push(per_cpu_second(&task, by_ring)?);
         }
-        println!("| {name} | {:.0} | {:.0} | {:.2} |", median(epoll), median(ring), median(ratio));
+        println!("| {name} | {:.0} | {:.0} | {} |", median(&epoll), median(&ring), ratio(&ring, &epoll));
     }
     Ok(())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn per_cpu_second(task: &Task, by: fn(&Task) -> Result<u64, Failed>) -> Result<f64, Failed> {
