@@ -1,5 +1,6 @@
-//! send(2) and recv(2) as a generator calls them a hundred thousand times a second: the system call and nothing else. The C library makes each of its own a
-//! point at which a thread can be cancelled, which takes two atomic operations a call in a program with threads (`SYSCALL_CANCEL` in its `sysdeps/unix/sysdep.h`).
+//! send(2) and recv(2) as a generator calls them a hundred thousand times a second: the system call and nothing else. The C
+//! library makes each of its own a point at which a thread can be cancelled, which takes two atomic operations a call in a
+//! program with threads (`SYSCALL_CANCEL` in its `sysdeps/unix/sysdep.h`).
 
 use std::os::fd::AsFd;
 

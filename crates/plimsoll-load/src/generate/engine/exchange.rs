@@ -73,7 +73,7 @@ impl<P: Protocol> Engine<'_, P> {
         loop {
             let connection = &mut self.connections[key];
             let received = connection.receive(&mut self.inbox);
-            // For an end and an error as well: several of them in one go are not all as old as the first.
+            // After an end or an error as well: of several events that epoll gives at once, each has a time of its own.
             let now = clock::now();
             self.heard = now;
             let length = match received {

@@ -82,7 +82,8 @@ pub(super) struct Engine<'a, P: Protocol> {
     resting: Vec<usize>,
     /// Keys of connections that ask again once all that has come was taken.
     eager: Vec<usize>,
-    /// When a connection was listened to last. The clock is read as seldom as it can be: that takes a tenth of what a request costs outside of the kernel.
+    /// When recv(2) last returned for any connection. The clock is read as seldom as it can be: that takes a tenth of what a request costs outside of
+    /// the kernel.
     heard: u64,
 }
 
