@@ -206,7 +206,7 @@ fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
     let lab = Lab::of_root();
     let text = with_programs(&kernel(), "/bin/true")
         .replace("nginx = { document = \"3k\" }", "web = {}")
-        .replace("kernel = ", "memory = \"256M\"\nappend = \"init_on_alloc=1\"\nkernel = ")
+        .replace("kernel = ", "memory = \"384M\"\nappend = \"init_on_alloc=1\"\nkernel = ")
         .replace("[[phases]]\nname = \"looked\"\nmeasure = \"look\"\nslices = 1\n", "");
     let look = text.find("[loads.look]").expect("it is there")..text.find("[[phases]]").expect("it is there");
     let experiment = lab.file("alone.toml", &(text[..look.start].to_owned() + &text[look.end..]));
@@ -229,7 +229,7 @@ fn a_report_tells_of_a_guest_what_it_is_and_not_what_this_machine_is() {
     assert_eq!(guest["cpus"], 1);
     // Some of it is the kernel's own.
     let memory = guest["memory_bytes"].as_u64().expect("a number");
-    assert!((128 << 20..256 << 20).contains(&memory), "{memory}");
+    assert!((256 << 20..384 << 20).contains(&memory), "{memory}");
     lab.plimsoll(&["show", "latest"]).exits(0).prints("machine of server").prints(&release);
 }
 
