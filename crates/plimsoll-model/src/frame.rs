@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use here::Here;
-pub use stream::{LONGEST_FRAME, read, write};
+pub use stream::{Frame, LONGEST_FRAME, read, write};
 
 pub use crate::certificate::{CERTIFIED_NAME, Certificate, CertificateFile};
 use crate::experiment::template::{NoMeaning, fill};

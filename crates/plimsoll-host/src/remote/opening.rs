@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::Reach;
-use plimsoll_model::frame::{self, FromAgent, Here, PROTOCOL, ToAgent};
+use plimsoll_model::frame::{self, Frame as _, FromAgent, Here, PROTOCOL, ToAgent};
 
 use super::bring::{self, Program};
 use super::error::Why;
@@ -136,7 +136,7 @@ fn hear(from: &mut impl Read) -> Result<Here, Why> {
     }
     let mut body = vec![0; bytes as usize];
     from.read_exact(&mut body).map_err(|_| Why::Silent)?;
-    match serde_json::from_slice(&body) {
+    match FromAgent::from_json(&body) {
         Ok(FromAgent::Here(here)) => Ok(*here),
         _ => {
             let said = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();

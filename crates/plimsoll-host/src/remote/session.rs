@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plimsoll_model::frame::{self, Here, LONGEST_FRAME};
+use plimsoll_model::frame::{self, Frame as _, Here, LONGEST_FRAME};
 
 use super::clock::{Clock, Exchange};
 use super::error::Why;
@@ -195,7 +195,7 @@ impl Link {
                 frames.send(frame).ok();
                 continue;
             }
-            let Ok(pong) = serde_json::from_slice(&frame[4..]) else { continue };
+            let Ok(pong) = frame::FromAgent::from_json(&frame[4..]) else { continue };
             let frame::FromAgent::Pong { number, received_ns, answered_ns } = pong else { continue };
             if let Some(sent_ns) = lock(&self.pings).remove(&number) {
                 clock.add(Exchange { sent_ns, received_ns, answered_ns, heard_ns });

@@ -2,18 +2,53 @@
 
 use std::io::{self, Read, Write};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{FromAgent, ToAgent};
 
 /// The longest frame that is accepted, in bytes: a guard against reading something that is no frame.
 pub const LONGEST_FRAME: u32 = 256 << 20;
+
+/// What travels on such a stream, as JSON.
+///
+/// It is converted in this crate alone, not in each that sends or receives it: code for all that a frame may hold takes seconds to compile.
+pub trait Frame: Sized {
+    /// The text of a frame.
+    ///
+    /// # Errors
+    /// When it has a path that is no UTF-8.
+    fn to_json(&self) -> serde_json::Result<Vec<u8>>;
+
+    /// The frame of a text.
+    ///
+    /// # Errors
+    /// When the text is no such frame.
+    fn from_json(text: &[u8]) -> serde_json::Result<Self>;
+}
+
+macro_rules! frames {
+    ($($frame:ty),+) => {$(
+        impl Frame for $frame {
+            fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+                serde_json::to_vec(self)
+            }
+
+            fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+                serde_json::from_slice(text)
+            }
+        }
+    )+};
+}
+
+// The last is a frame of either side, for whoever hands it on without asking what it says.
+frames!(ToAgent, FromAgent, Value);
 
 /// Writes one frame and flushes it.
 ///
 /// # Errors
 /// When the stream cannot be written to, or the frame would be longer than [`LONGEST_FRAME`].
-pub fn write<F: Serialize>(out: &mut impl Write, frame: &F) -> io::Result<()> {
-    let body = serde_json::to_vec(frame)?;
+pub fn write(out: &mut impl Write, frame: &impl Frame) -> io::Result<()> {
+    let body = frame.to_json()?;
     let length = u32::try_from(body.len()).ok().filter(|&n| n <= LONGEST_FRAME);
     let length = length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a frame is too long"))?;
     out.write_all(&length.to_be_bytes())?;
@@ -25,7 +60,7 @@ pub fn write<F: Serialize>(out: &mut impl Write, frame: &F) -> io::Result<()> {
 ///
 /// # Errors
 /// When the stream cannot be read, ends inside a frame, or what comes is no frame of this kind.
-pub fn read<F: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<F>> {
+pub fn read<F: Frame>(input: &mut impl Read) -> io::Result<Option<F>> {
     let mut length = [0; 4];
     match input.read_exact(&mut length[..1]) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -42,13 +77,12 @@ pub fn read<F: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<F>>
     if body.len() < length as usize {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(Some(serde_json::from_slice(&body)?))
+    Ok(Some(F::from_json(&body)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{FromAgent, ToAgent};
 
     #[test]
     fn frames_come_out_as_they_went_in_and_the_stream_ends_between_two() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use plimsoll_model::frame::ToAgent;
+use plimsoll_model::frame::{Frame as _, ToAgent};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::ioctl_fionread;
 
@@ -200,7 +200,7 @@ impl Relay {
 
 /// Whether this frame, with its length before it, starts a load.
 fn is_load(frame: &[u8]) -> bool {
-    matches!(serde_json::from_slice(frame.get(4..).unwrap_or_default()), Ok(ToAgent::Run { .. }))
+    matches!(ToAgent::from_json(frame.get(4..).unwrap_or_default()), Ok(ToAgent::Run { .. }))
 }
 
 #[cfg(test)]
