@@ -3,7 +3,10 @@
 //! `against_iperf3_shaped EXAMPLES [ROUNDS] [SECONDS]`, where EXAMPLES is the folder with the examples `serve` and `bulk` of plimsoll-load.
 //!
 //! Each link is an emulator between two hosts. Both tools send over it from the same host to the same host; rates are of what arrived, without
-//! headers.
+//! headers. Ratios are medians over rounds, with their range.
+
+#[path = "../../plimsoll-load/examples/shared/rounds.rs"]
+mod rounds;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, ExitCode};
@@ -12,6 +15,7 @@ use std::time::Duration;
 
 use plimsoll_host::{AgentStderr, HostSpec, LinkShape, LinkSpec, Pipes, Queue, Rig, RigSpec};
 use plimsoll_model::experiment::HostKind;
+use rounds::{median, ratio};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -46,37 +50,30 @@ fn compare() -> Outcome<()> {
     for (megabits, delay_ms, loss) in [(10, 5, 0.0), (50, 10, 0.0), (100, 1, 0.0), (50, 10, 0.001)] {
         let mut pair = Pair::new(megabits, delay_ms, loss, examples)?;
         for udp in [false, true] {
-            let mut figures = Vec::new();
+            let mut rates = [const { Vec::new() }; 2];
             for round in 0..rounds {
-                let mut both = [0.0; 2];
                 for place in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
                     // Twice what the link carries, so that what arrives is what it carries.
                     let offered = udp.then_some(2_000_000 * megabits);
-                    both[place] = if place == 0 {
+                    rates[place].push(if place == 0 {
                         pair.ours(seconds, offered)?
                     } else {
                         pair.iperf3(seconds, offered)?
-                    };
+                    });
                 }
-                figures.push((both[0] / both[1], both[1]));
             }
+            let [ours, theirs] = &rates;
             println!(
-                "| {megabits} | {} | {} | {} | {:.3} | {:.2} |",
+                "| {megabits} | {} | {} | {} | {} | {:.2} |",
                 2 * delay_ms,
                 100.0 * loss,
                 if udp { "UDP" } else { "TCP" },
-                median(figures.iter().map(|figure| figure.0)),
-                median(figures.iter().map(|figure| figure.1)) / 1e6
+                ratio(ours, theirs),
+                median(theirs) / 1e6
             );
         }
     }
     Ok(())
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Two hosts with a shell in each, the servers of both tools on the second.
