@@ -27,7 +27,16 @@ const PATIENCE: u32 = 30;
 /// # Errors
 /// The input cannot be read, or is no text; there is no such format as `options` name.
 pub fn stream(
-    input: impl Read,
+    mut input: impl Read,
+    options: &Options,
+    sink: &mut dyn FnMut(&Figure<'_>),
+) -> Result<Coverage, ReadError> {
+    read_all(&mut input, options, sink)
+}
+
+/// Not generic, so that it is compiled here and with the optimisation of this crate, not with that of its caller's.
+fn read_all(
+    input: &mut dyn Read,
     options: &Options,
     sink: &mut dyn FnMut(&Figure<'_>),
 ) -> Result<Coverage, ReadError> {

@@ -69,6 +69,7 @@ pub struct Segment {
 impl Segment {
     /// The sequence number after this segment; SYN and FIN count for one each.
     #[must_use]
+    #[inline]
     pub fn end(&self) -> u32 {
         let controls = u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN));
         self.seq.wrapping_add(self.payload).wrapping_add(controls)
@@ -93,18 +94,21 @@ impl Flags {
 
     /// Whether every flag of `other` is set.
     #[must_use]
+    #[inline]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Whether any flag of `other` is set.
     #[must_use]
+    #[inline]
     pub const fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Both sets together.
     #[must_use]
+    #[inline]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -134,6 +138,7 @@ pub struct SackBlocks {
 
 impl SackBlocks {
     /// Adds a range from its left edge to the byte after its right edge. A fifth range has no room in a header and is left out.
+    #[inline]
     pub fn push(&mut self, left: u32, right: u32) {
         if let Some(slot) = self.ranges.get_mut(usize::from(self.count)) {
             *slot = (left, right);
@@ -143,12 +148,14 @@ impl SackBlocks {
 
     /// The ranges.
     #[must_use]
+    #[inline]
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.ranges[..usize::from(self.count)]
     }
 
     /// Whether there are none.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -69,7 +69,12 @@ pub enum ReadError {
 ///
 /// # Errors
 /// [`ReadError`] if the input cannot be read or holds no packet format that is known here.
-pub fn read<R: Read, V: FnMut(&Packet)>(input: R, visit: V) -> Result<CaptureSummary, ReadError> {
+pub fn read<R: Read, V: FnMut(&Packet)>(mut input: R, mut visit: V) -> Result<CaptureSummary, ReadError> {
+    read_all(&mut input, &mut visit)
+}
+
+/// Not generic, so that it is compiled here and with the optimisation of this crate, not with that of its caller's.
+fn read_all(input: &mut dyn Read, visit: &mut dyn FnMut(&Packet)) -> Result<CaptureSummary, ReadError> {
     let mut window = Window::new(input);
     let mut sink = Sink::new(visit);
     match Format::of(window.fill_to(4096)?)? {

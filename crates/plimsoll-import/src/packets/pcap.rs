@@ -1,9 +1,5 @@
 //! The classic capture file: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html>.
 
-use std::io::Read;
-
-use plimsoll_model::packet::Packet;
-
 use super::link::LinkType;
 use super::sink::Sink;
 use super::window::Window;
@@ -23,10 +19,7 @@ struct Header {
     unit_ns: u64,
 }
 
-pub(super) fn read<R: Read, V: FnMut(&Packet)>(
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
-) -> Result<(), ReadError> {
+pub(super) fn read(window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
     let Some(header) = Header::of(window.fill_to(FILE_HEADER)?) else {
         sink.format("pcap");
         sink.missing("the file ends within its header");
@@ -40,11 +33,7 @@ pub(super) fn read<R: Read, V: FnMut(&Packet)>(
 
 /// Reads one record; false at the end, or where it makes no sense to go on.
 #[inline]
-fn record<R: Read, V: FnMut(&Packet)>(
-    header: &Header,
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
-) -> Result<bool, ReadError> {
+fn record(header: &Header, window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<bool, ReadError> {
     let bytes = window.fill_to(RECORD_HEADER)?;
     let Some(fixed) = bytes.first_chunk::<RECORD_HEADER>() else {
         if !bytes.is_empty() {

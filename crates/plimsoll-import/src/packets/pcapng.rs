@@ -1,9 +1,5 @@
 //! pcapng: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>.
 
-use std::io::Read;
-
-use plimsoll_model::packet::Packet;
-
 use super::link::LinkType;
 use super::pcap::MAX_KEPT;
 use super::sink::Sink;
@@ -66,10 +62,7 @@ struct Section {
     simple: u64,
 }
 
-pub(super) fn read<R: Read, V: FnMut(&Packet)>(
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
-) -> Result<(), ReadError> {
+pub(super) fn read(window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
     sink.format("pcapng");
     let mut section = Section::new(ByteOrder::Little);
     while block(&mut section, window, sink)? {}
@@ -79,11 +72,7 @@ pub(super) fn read<R: Read, V: FnMut(&Packet)>(
 
 /// Reads one block; false at the end, or where it makes no sense to go on.
 #[inline]
-fn block<R: Read, V: FnMut(&Packet)>(
-    section: &mut Section,
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
-) -> Result<bool, ReadError> {
+fn block(section: &mut Section, window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<bool, ReadError> {
     let bytes = window.fill_to(SHORTEST)?;
     if bytes.len() < SHORTEST {
         if !bytes.is_empty() {
@@ -133,11 +122,11 @@ fn block<R: Read, V: FnMut(&Packet)>(
 
 /// A block too large for a packet (decryption secrets, somebody's own kind) is stepped over without being kept.
 #[cold]
-fn skip_large<R: Read, V: FnMut(&Packet)>(
+fn skip_large(
     kind: u32,
     length: usize,
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
+    window: &mut Window<'_>,
+    sink: &mut Sink<'_>,
 ) -> Result<bool, ReadError> {
     let at = window.offset();
     if matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET | INTERFACE | SECTION_HEADER) {
@@ -158,7 +147,7 @@ impl Section {
 
     /// Reads what is between a block's header and its trailing length. False if that makes no sense.
     #[inline]
-    fn body<V: FnMut(&Packet)>(&mut self, kind: u32, body: &[u8], sink: &mut Sink<V>) -> bool {
+    fn body(&mut self, kind: u32, body: &[u8], sink: &mut Sink<'_>) -> bool {
         match kind {
             ENHANCED_PACKET => self.enhanced(body, sink),
             INTERFACE => self.interface(body),
@@ -190,7 +179,7 @@ impl Section {
     }
 
     #[inline]
-    fn enhanced<V: FnMut(&Packet)>(&mut self, body: &[u8], sink: &mut Sink<V>) -> Option<()> {
+    fn enhanced(&mut self, body: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let fixed: &[u8; 20] = body.first_chunk()?;
         let word = |at: usize| self.order.u32([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
         let time = u64::from(word(4)) << 32 | u64::from(word(8));
@@ -198,7 +187,7 @@ impl Section {
     }
 
     /// The packet block of the first pcapng files, which says itself how many packets were lost before it.
-    fn obsolete<V: FnMut(&Packet)>(&mut self, body: &[u8], sink: &mut Sink<V>) -> Option<()> {
+    fn obsolete(&mut self, body: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let word = |at| self.order.u32_at(body, at);
         let interface = u32::from(self.order.u16_at(body, 0)?);
         let dropped = self.order.u16_at(body, 2)?;
@@ -209,7 +198,7 @@ impl Section {
         self.packet(interface, time, word(12)?, word(16)?, body.get(20..)?, sink)
     }
 
-    fn simple<V: FnMut(&Packet)>(&mut self, body: &[u8], sink: &mut Sink<V>) -> Option<()> {
+    fn simple(&mut self, body: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let wire_bytes = self.order.u32_at(body, 0)?;
         let Some(interface) = self.interfaces.first() else {
             self.unknown_interface += 1;
@@ -225,14 +214,14 @@ impl Section {
 
     /// Hands on a packet. `rest` is the data, its padding, and options; the data may have lost its end.
     #[inline]
-    fn packet<V: FnMut(&Packet)>(
+    fn packet(
         &mut self,
         interface: u32,
         time: u64,
         kept: u32,
         wire_bytes: u32,
         rest: &[u8],
-        sink: &mut Sink<V>,
+        sink: &mut Sink<'_>,
     ) -> Option<()> {
         let Some(interface) = self.interfaces.get(interface as usize) else {
             self.unknown_interface += 1;
@@ -273,7 +262,7 @@ impl Section {
     }
 
     /// States what was missing in this section.
-    fn close<V: FnMut(&Packet)>(&self, sink: &mut Sink<V>) {
+    fn close(&self, sink: &mut Sink<'_>) {
         for dropped in self.interfaces.iter().filter_map(|interface| interface.dropped) {
             sink.dropped(dropped);
         }

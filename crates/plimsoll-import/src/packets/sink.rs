@@ -9,8 +9,8 @@ use super::headers;
 use super::link::{self, LinkType};
 
 /// Hands packets on and counts the rest.
-pub(super) struct Sink<V> {
-    visit: V,
+pub(super) struct Sink<'v> {
+    visit: &'v mut dyn FnMut(&Packet),
     summary: CaptureSummary,
     last_time: u64,
     backwards: u64,
@@ -21,8 +21,8 @@ pub(super) struct Sink<V> {
     unknown_link: Option<(u32, u64)>,
 }
 
-impl<V: FnMut(&Packet)> Sink<V> {
-    pub(super) fn new(visit: V) -> Self {
+impl<'v> Sink<'v> {
+    pub(super) fn new(visit: &'v mut dyn FnMut(&Packet)) -> Self {
         Self {
             visit,
             summary: CaptureSummary::default(),

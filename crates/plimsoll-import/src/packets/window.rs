@@ -8,8 +8,8 @@ use super::ReadError;
 const STEP: usize = 1 << 20;
 
 /// A sliding window over an input. Its buffer is as long as the longest piece asked for, and at least [`STEP`].
-pub(super) struct Window<R> {
-    input: R,
+pub(super) struct Window<'r> {
+    input: &'r mut dyn Read,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -18,8 +18,8 @@ pub(super) struct Window<R> {
     at_end: bool,
 }
 
-impl<R: Read> Window<R> {
-    pub(super) fn new(input: R) -> Self {
+impl<'r> Window<'r> {
+    pub(super) fn new(input: &'r mut dyn Read) -> Self {
         Self { input, buffer: vec![0; STEP], start: 0, end: 0, passed: 0, at_end: false }
     }
 
@@ -105,7 +105,8 @@ mod tests {
                 Ok(1)
             }
         }
-        let mut window = Window::new(OneByOne(0));
+        let mut input = OneByOne(0);
+        let mut window = Window::new(&mut input);
         assert_eq!(window.fill_to(3).unwrap(), [0, 1, 2]);
         window.advance(2);
         assert_eq!(window.fill_to(4).unwrap(), [2, 3, 4, 5]);

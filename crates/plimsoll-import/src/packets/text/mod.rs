@@ -13,8 +13,6 @@ mod line;
 mod names;
 mod sequence;
 
-use std::io::Read;
-
 use plimsoll_model::packet::{Endpoint, Packet, Segment, Transport};
 
 use super::ReadError;
@@ -29,10 +27,7 @@ use sequence::Conversations;
 /// A line longer than this is no line of tcpdump's.
 const MAX_LINE: usize = 64 << 10;
 
-pub(super) fn read<R: Read, V: FnMut(&Packet)>(
-    window: &mut Window<R>,
-    sink: &mut Sink<V>,
-) -> Result<(), ReadError> {
+pub(super) fn read(window: &mut Window<'_>, sink: &mut Sink<'_>) -> Result<(), ReadError> {
     sink.format("tcpdump's text");
     let mut reader = Reader::new(Clock::for_text(window.fill_to(MAX_LINE)?));
     loop {
@@ -91,7 +86,7 @@ impl Reader {
         }
     }
 
-    fn line<V: FnMut(&Packet)>(&mut self, bytes: &[u8], sink: &mut Sink<V>) {
+    fn line(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         self.number += 1;
         let Ok(text) = std::str::from_utf8(bytes.trim_ascii_end()) else { return self.strange(bytes) };
         match Line::of(text) {
@@ -111,7 +106,7 @@ impl Reader {
     }
 
     /// The part of a line behind its time.
-    fn body<V: FnMut(&Packet)>(&mut self, time_ns: u64, rest: &str, bytes: &[u8], sink: &mut Sink<V>) {
+    fn body(&mut self, time_ns: u64, rest: &str, bytes: &[u8], sink: &mut Sink<'_>) {
         match line::body(rest, &mut self.names) {
             Body::Tcp { source, destination, segment } => {
                 let segment = self.conversations.absolute(source, destination, segment);
@@ -138,13 +133,13 @@ impl Reader {
         }
     }
 
-    fn packet<V: FnMut(&Packet)>(
+    fn packet(
         &mut self,
         time_ns: u64,
         source: Endpoint,
         destination: Endpoint,
         transport: Transport,
-        sink: &mut Sink<V>,
+        sink: &mut Sink<'_>,
     ) {
         self.packets += 1;
         self.pending = None;
@@ -160,7 +155,7 @@ impl Reader {
         }
     }
 
-    fn finish<V: FnMut(&Packet)>(self, sink: &mut Sink<V>) -> Result<(), ReadError> {
+    fn finish(self, sink: &mut Sink<'_>) -> Result<(), ReadError> {
         if self.packets + self.without_sequence == 0 && sink.packets() == 0 {
             let (line, found) = self.first_not_understood.unwrap_or((1, String::new()));
             return Err(ReadError::NotPackets { line, found });
