@@ -1,6 +1,6 @@
 //! Runs a binary of tests and learns which of them failed.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -23,8 +23,8 @@ pub(crate) struct Failure {
     pub(crate) printed: Vec<String>,
 }
 
-/// Runs a binary of tests, prints what it prints, and tells which tests failed with what they printed.
-pub(crate) fn run(program: &str, folder: &Path, args: &[&str]) -> Result<Ran, String> {
+/// Runs a binary of tests, writes to `out` what it prints, and tells which tests failed with what they printed.
+pub(crate) fn run(program: &str, folder: &Path, args: &[&str], out: &mut dyn Write) -> Result<Ran, String> {
     let problem = |error| format!("{program}: {error}");
     let mut tests = Command::new(program);
     tests.args(args).current_dir(folder).stdout(Stdio::piped());
@@ -34,7 +34,7 @@ pub(crate) fn run(program: &str, folder: &Path, args: &[&str]) -> Result<Ran, St
     for line in BufReader::new(printed).split(b'\n') {
         let line = line.map_err(problem)?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
+        writeln!(out, "{line}").map_err(problem)?;
         failures.read(&line);
     }
     let status = child.wait().map_err(problem)?;
@@ -92,7 +92,7 @@ mod tests {
             printf 'stack backtrace:\n   0: main\nnote: Some details are omitted\n'
             printf -- '---- three::worse stdout ----\nleft: 1\n\nfailures:\n    two::bad\n    three::worse\n'
             exit 101"#;
-        let ran = run("sh", Path::new("."), &["-c", script]).expect("a shell");
+        let ran = run("sh", Path::new("."), &["-c", script], &mut Vec::new()).expect("a shell");
         assert_eq!(ran.status.code(), Some(101));
         let named: Vec<_> = ran.failures.iter().map(|failure| failure.name.as_str()).collect();
         assert_eq!(named, ["two::bad", "three::worse"]);
@@ -109,7 +109,9 @@ mod tests {
             echo 'test one           ... FAILED'; echo 'test another::two ... ok'
             printf '\nfailures:\n\n---- one           ----\ntest panicked: why\n\nfailures:\n    one\n'
             exit 101"#;
-        let ran = run("sh", Path::new("."), &["-c", script]).expect("a shell");
+        let mut out = Vec::new();
+        let ran = run("sh", Path::new("."), &["-c", script], &mut out).expect("a shell");
+        assert!(out.starts_with(b"test one           ... FAILED\n"));
         let printed = vec!["test panicked: why".to_owned(), String::new()];
         assert_eq!(ran.failures, [Failure { name: "one".into(), printed }]);
         assert_eq!(ran.passed, 1);

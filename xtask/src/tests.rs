@@ -1,15 +1,15 @@
 //! Everything that must hold before a change lands.
 
 use std::fs;
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
 use crate::sources::{check_lengths, sources};
-use crate::{
-    browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell,
-    test_binary,
-};
+use crate::test_binary::{self, Ran};
+use crate::{browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -43,7 +43,7 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
 /// The black-box stories, most of which measure.
 const STORIES: &str = "cli";
 /// So many of them run at once. They mostly wait; and since a test looks only at what its own run made, each has to hold beside two others.
-const AT_ONCE: &str = "3";
+const AT_ONCE: usize = 3;
 
 /// Crates that only compute: their tests measure nothing, change nothing of the machine's or the process's, and share the CPUs.
 const COMPUTING: [&str; 7] = [
@@ -58,13 +58,30 @@ const COMPUTING: [&str; 7] = [
 /// The one of their binaries that measures: how long reading takes, and how much memory.
 const MEASURING: &str = "memory";
 
-/// How many tests of a binary run at once.
-fn at_once(name: &str, folder: &Path) -> String {
-    let computes = COMPUTING.iter().any(|of| folder.ends_with(of)) && name != MEASURING;
-    match (name, computes) {
-        (STORIES, _) => AT_ONCE.to_owned(),
-        (_, true) => std::thread::available_parallelism().map_or(1, usize::from).to_string(),
-        (_, false) => "1".to_owned(),
+/// A binary with tests.
+struct Binary {
+    name: String,
+    /// The folder of its package, which its tests start in.
+    folder: PathBuf,
+    program: String,
+}
+
+impl Binary {
+    fn only_computes(&self) -> bool {
+        COMPUTING.iter().any(|of| self.folder.ends_with(of)) && self.name != MEASURING
+    }
+
+    /// Runs all its tests, `at_once` of them at a time, and writes to `out` what they print.
+    fn run_all(&self, at_once: usize, out: &mut dyn Write) -> Result<Ran, String> {
+        eprintln!("     Running {}: {}", self.name, self.program);
+        // Tests that are marked as ignored are those that need root or a program which was installed above.
+        let args = ["--include-ignored", "--test-threads", &at_once.to_string()];
+        test_binary::run(&self.program, &self.folder, &args, out)
+    }
+
+    fn run_one(&self, test: &str) -> Result<Ran, String> {
+        eprintln!("     Running {test} again, by itself");
+        test_binary::run(&self.program, &self.folder, &["--include-ignored", "--exact", test], &mut stdout())
     }
 }
 
@@ -72,25 +89,28 @@ fn at_once(name: &str, folder: &Path) -> String {
 /// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
 const RUN_AGAIN: usize = 10;
 
-/// Builds all tests, and runs one binary of them after the other.
+/// Builds all tests and runs them: first what only computes, as many binaries at once as there are CPUs, then one binary after the other.
 fn run_tests() -> Result<(), String> {
     let of_all = ["--workspace", "--locked"];
     let build = ["test", "--no-run", "--message-format=json-render-diagnostics"];
     let built = shell::output("cargo", &[&build[..], &of_all].concat())?;
+    let (computing, measuring): (Vec<_>, Vec<_>) =
+        built.lines().filter_map(binary).partition(Binary::only_computes);
+    let mut results = run_side_by_side(&computing)?;
+    for binary in &measuring {
+        let at_once = if binary.name == STORIES { AT_ONCE } else { 1 };
+        results.push((binary, binary.run_all(at_once, &mut stdout())?));
+    }
     let mut failed = Vec::new();
     let mut only_once = Vec::new();
     let mut printed = Vec::new();
-    for (name, folder, program) in built.lines().filter_map(binary) {
-        eprintln!("     Running {name}: {program}");
-        // Tests that are marked as ignored are those that need root or a program which was installed above.
-        let at_once = at_once(&name, &folder);
-        let ran = test_binary::run(&program, &folder, &["--include-ignored", "--test-threads", &at_once])?;
+    for (binary, ran) in results {
         if ran.status.success() {
             continue;
         }
         let again = (1..=RUN_AGAIN).contains(&ran.failures.len());
         if !again {
-            failed.push(format!("{name}: {}", ran.status));
+            failed.push(format!("{}: {}", binary.name, ran.status));
         }
         for failure in ran.failures {
             let test = failure.name.clone();
@@ -98,12 +118,11 @@ fn run_tests() -> Result<(), String> {
             if !again {
                 continue;
             }
-            eprintln!("     Running {test} again, by itself");
-            let alone = test_binary::run(&program, &folder, &["--include-ignored", "--exact", &test])?;
+            let alone = binary.run_one(&test)?;
             if alone.status.success() && alone.passed == 1 {
-                only_once.push(format!("{name}: {test}"));
+                only_once.push(format!("{}: {test}", binary.name));
             } else {
-                failed.push(format!("{name}: {test}, twice"));
+                failed.push(format!("{}: {test}, twice", binary.name));
                 printed.extend(alone.failures);
             }
         }
@@ -119,13 +138,36 @@ fn run_tests() -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
 }
 
-/// The name of a binary with tests, the folder of its package, and its file, from what cargo says of what it has built.
-fn binary(line: &str) -> Option<(String, PathBuf, String)> {
+/// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. What a binary prints is
+/// told when it has ended.
+fn run_side_by_side(binaries: &[Binary]) -> Result<Vec<(&Binary, Ran)>, String> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut results = Vec::new();
+        while let Some(binary) = binaries.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut printed = Vec::new();
+            results.push((binary, binary.run_all(cpus, &mut printed)?));
+            stdout().lock().write_all(&printed).map_err(|error| format!("the standard output: {error}"))?;
+        }
+        Ok(results)
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().expect("a worker does not panic"));
+        Ok(results.collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
+    })
+}
+
+/// A binary with tests, from what cargo says of what it has built.
+fn binary(line: &str) -> Option<Binary> {
     let built: Value = serde_json::from_str(line).ok()?;
     let is_test = built["profile"]["test"] == true;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let manifest = PathBuf::from(text(&built["manifest_path"])?);
-    let found = (text(&built["target"]["name"])?, manifest.parent()?.to_owned(), text(&built["executable"])?);
+    let folder = manifest.parent()?.to_owned();
+    let found =
+        Binary { name: text(&built["target"]["name"])?, folder, program: text(&built["executable"])? };
     is_test.then_some(found)
 }
 
