@@ -169,6 +169,15 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_many_values_is_small_and_says_which_of_them_are_drawn() {
+        let values = |n: u32| (0..n).map(|x| Some(f64::from(x % 1000) + 0.123_456_789)).collect();
+        let of = |n| page(Numbers::Series { values: values(n), levels: Vec::new() });
+        assert!(of(100_000).len() < 200_000, "{}", of(100_000).len());
+        assert!(of(100_000).contains("Of more than 2000 values"));
+        assert!(!of(2000).contains("Of more than 2000 values"));
+    }
+
+    #[test]
     fn nothing_to_draw_is_a_page_too() {
         let told = Told {
             title: "a.txt",

@@ -16,6 +16,8 @@ use crate::section::{Row, Section, left, right};
 const HEIGHT: usize = 400;
 /// So many rows of numbers stand in a table.
 const LISTED: usize = 500;
+/// So many points of one name are drawn: a screen has room for no more, and a page of a hundred thousand would be megabytes.
+const DRAWN: usize = 2000;
 
 const SERIES: &str = "Each value at its place in the series. The line is the level between the changes that were found; without changes there is none.";
 const SIDES: &str = "Each value, in the order of the input, one side after the other; the line is the side's median. Open: the control.";
@@ -57,14 +59,14 @@ fn one(
     id: &str,
     number: usize,
     name: &str,
-    (caption, description): (&str, String),
+    (caption, description): (String, String),
     (traces, layout): (Vec<Box<dyn Trace>>, Layout),
 ) -> Figure {
     Figure {
         id: format!("{id}-{number}"),
         title: name.to_owned(),
         description,
-        caption: caption.to_owned(),
+        caption,
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     }
@@ -83,14 +85,43 @@ fn of_many(section: Section, number: usize) -> Section {
     if number <= LISTED { section } else { section.say(format!("The first {LISTED} of {number}.")) }
 }
 
+/// The points to draw, from the left to the right. Of more than are drawn the lowest and the highest of each stretch, so that nothing that stands out is lost.
+fn thinned(mut points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    if points.len() <= DRAWN {
+        return points;
+    }
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let mut kept = Vec::with_capacity(DRAWN);
+    for stretch in points.chunks(points.len().div_ceil(DRAWN / 2)) {
+        let places = 0..stretch.len();
+        let lowest = places.clone().min_by(|a, b| stretch[*a][1].total_cmp(&stretch[*b][1]));
+        let highest = places.max_by(|a, b| stretch[*a][1].total_cmp(&stretch[*b][1]));
+        let (Some(lowest), Some(highest)) = (lowest, highest) else { continue };
+        kept.push(stretch[lowest.min(highest)]);
+        if stretch[lowest][1] < stretch[highest][1] {
+            kept.push(stretch[lowest.max(highest)]);
+        }
+    }
+    kept
+}
+
+/// What stands below a chart of so many points.
+fn caption(text: &str, points: usize) -> String {
+    if points <= DRAWN {
+        return text.to_owned();
+    }
+    format!("{text} Of more than {DRAWN} values, the lowest and the highest of each stretch are drawn.")
+}
+
 fn points(
     name: &str,
-    xs: Vec<f64>,
-    ys: &[f64],
+    points: Vec<[f64; 2]>,
     (color, symbol): (&'static str, MarkerSymbol),
 ) -> Box<dyn Trace> {
-    let text = ys.iter().map(|y| figure(*y)).collect();
-    Scatter::new(xs, ys.iter().copied().map(drawn).collect())
+    let points = thinned(points);
+    let text = points.iter().map(|[_, y]| figure(*y)).collect();
+    let (xs, ys): (Vec<f64>, Vec<f64>) = points.into_iter().map(|[x, y]| (x, drawn(y))).unzip();
+    Scatter::new(xs, ys)
         .name(name)
         .mode(Mode::Markers)
         .marker(Marker::new().color(color).symbol(symbol).size(7))
@@ -99,13 +130,10 @@ fn points(
 }
 
 fn series(number: usize, name: &str, metric: &str, values: &[Option<f64>], levels: &[Level]) -> Figure {
-    let there = || values.iter().enumerate().filter_map(|(at, value)| Some(((at + 1) as f64, (*value)?)));
-    let measured = points(
-        "values",
-        there().map(|(at, _)| at).collect(),
-        &there().map(|(_, value)| value).collect::<Vec<_>>(),
-        (CONTROL, MarkerSymbol::Circle),
-    );
+    let there = values.iter().enumerate().filter_map(|(at, value)| Some([(at + 1) as f64, (*value)?]));
+    let there: Vec<_> = there.collect();
+    let caption = caption(SERIES, there.len());
+    let measured = points("values", there, (CONTROL, MarkerSymbol::Circle));
     let ends = |level: &Level| [level.from as f64 + 0.5, level.to as f64 + 0.5];
     let steps = Scatter::new(
         levels.iter().flat_map(ends).collect(),
@@ -125,7 +153,7 @@ fn series(number: usize, name: &str, metric: &str, values: &[Option<f64>], level
         description.push_str(&format!(" From {} to {to}: {}.", from + 1, figure(height)));
     }
     let layout = layout(HEIGHT).x_axis(axis("place in the series")).y_axis(axis(metric));
-    one("series", number, name, (SERIES, description), (traces, layout))
+    one("series", number, name, (caption, description), (traces, layout))
 }
 
 fn side_by_side(number: usize, name: &str, metric: &str, sides: &[Side]) -> Figure {
@@ -137,8 +165,8 @@ fn side_by_side(number: usize, name: &str, metric: &str, sides: &[Side]) -> Figu
         let symbol = if side.beside { MarkerSymbol::CircleOpen } else { MarkerSymbol::Circle };
         let from = place + 1;
         place += side.values.len();
-        let xs: Vec<f64> = (from..=place).map(|x| x as f64).collect();
-        traces.push(points(&side.name, xs, &side.values, (color, symbol)));
+        let values = (from..=place).zip(&side.values).map(|(x, y)| [x as f64, *y]).collect();
+        traces.push(points(&side.name, values, (color, symbol)));
         let Some(middle) = median(&sorted(side.values.iter().copied())) else { continue };
         traces.push(
             Scatter::new(vec![from as f64 - 0.4, place as f64 + 0.4], vec![drawn(middle); 2])
@@ -150,8 +178,9 @@ fn side_by_side(number: usize, name: &str, metric: &str, sides: &[Side]) -> Figu
         let n = side.values.len();
         description.push_str(&format!(" {}: {n} values, median {}.", side.name, figure(middle)));
     }
+    let most = sides.iter().map(|side| side.values.len()).max().unwrap_or(0);
     let layout = layout(HEIGHT).x_axis(axis("measurement")).y_axis(axis(metric));
-    one("sides", number, name, (SIDES, description), (traces, layout))
+    one("sides", number, name, (caption(SIDES, most), description), (traces, layout))
 }
 
 fn of_sides(section: Section, sides: &[Side]) -> Section {
@@ -183,15 +212,16 @@ fn fitted(number: usize, name: &str, curve: &Curve) -> Figure {
             .line(Line::new().color(color).width(1.5).dash(dash))
             .hover_info(HoverInfo::Skip)
     });
-    let (xs, ys) = columns(&curve.points);
-    let measured = points(curve.told, xs, &ys, (TREATMENT, MarkerSymbol::Circle));
+    let shown: Vec<[f64; 2]> = curve.points.iter().filter(is_shown).map(|[x, y]| [drawn(*x), *y]).collect();
+    let caption = caption(CURVE, shown.len());
+    let measured = points(curve.told, shown, (TREATMENT, MarkerSymbol::Circle));
     let mut description = format!("{} over {}.", curve.y, curve.x);
     for [x, y] in curve.points.iter().take(LISTED) {
         description.push_str(&format!(" At {}: {}.", figure(*x), figure(*y)));
     }
     let [x, y] = curve.logarithmic;
     let layout = layout(HEIGHT).x_axis(scaled(&curve.x, x)).y_axis(scaled(&curve.y, y));
-    one("curve", number, name, (CURVE, description), (lines.chain([measured]).collect(), layout))
+    one("curve", number, name, (caption, description), (lines.chain([measured]).collect(), layout))
 }
 
 fn of_curve(section: Section, curve: &Curve) -> Section {
@@ -288,7 +318,7 @@ fn interaction(
     let first = factors.first().map_or("", String::as_str);
     let layout =
         layout(HEIGHT).x_axis(axis(first).type_(AxisType::Category)).y_axis(scaled(metric, positive));
-    one("interaction", number, name, (FACTORS, description), (traces, layout))
+    one("interaction", number, name, (FACTORS.to_owned(), description), (traces, layout))
 }
 
 fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -> Section {
@@ -296,4 +326,25 @@ fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -
     let shown = rows.iter().take(LISTED);
     let shown = shown.map(|(levels, value)| Row::of([levels.join(", "), value.to_string()]));
     of_many(section.table([left("levels"), right("value")], shown), rows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_points_those_that_stand_out_are_drawn_at_their_places() {
+        let few: Vec<[f64; 2]> = (0..DRAWN).map(|x| [x as f64, (x % 7) as f64]).collect();
+        assert_eq!(thinned(few.clone()), few);
+        // From the right to the left, as a curve's points may come.
+        let mut many: Vec<[f64; 2]> = (0..100_000).rev().map(|x| [f64::from(x), f64::from(x % 7)]).collect();
+        many[45_678][1] = 1e6;
+        many[45_679][1] = -1e6;
+        let drawn = thinned(many);
+        assert!(drawn.len() <= DRAWN, "{}", drawn.len());
+        assert!(drawn.is_sorted_by(|a, b| a[0] < b[0]));
+        assert!(drawn.contains(&[54_321.0, 1e6]) && drawn.contains(&[54_320.0, -1e6]));
+        assert_eq!((drawn[0][0], drawn[DRAWN - 1][0] > 99_900.0), (0.0, true));
+        assert_eq!(thinned(vec![[1.0, 2.0]; 3 * DRAWN]).len(), DRAWN / 2);
+    }
 }
