@@ -21,7 +21,7 @@ struct Case {
 const CASES: [Case; 34] = [
     Case {
         format: "ab",
-        script: "python3 -m http.server 8943 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; sleep 1; \
+        script: "python3 -m http.server 8943 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; up 8943; \
                  ab -n 100 -c 2 http://127.0.0.1:8943/ 2>/dev/null; kill $server",
         wanted: "requests_per_second",
         awk: "/Requests per second:/ {print $4}",
@@ -34,7 +34,7 @@ const CASES: [Case; 34] = [
     },
     Case {
         format: "flent",
-        script: "netserver -p 12865 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; sleep 0.5; \
+        script: "netserver -p 12865 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; up 12865; \
                  flent -H 127.0.0.1 -l 2 ping -D . >/dev/null 2>&1; kill $server; gzip -dc ping-*.flent.gz",
         wanted: "value,series=Ping (ms) ICMP",
         awk: "/\"results\":/ {r = 1} r && /\"Ping \\(ms\\) ICMP\": \\[/ {d = 1; next} d && /\\]/ {exit} \
@@ -51,7 +51,7 @@ const CASES: [Case; 34] = [
     },
     Case {
         format: "h2load",
-        script: "python3 -m http.server --protocol HTTP/1.1 8945 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; sleep 1; \
+        script: "python3 -m http.server --protocol HTTP/1.1 8945 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; up 8945; \
                  h2load --h1 -n 50 -c 2 http://127.0.0.1:8945/; kill $server",
         wanted: "requests_per_second",
         awk: "/^finished in/ {print $4}",
@@ -65,7 +65,7 @@ const CASES: [Case; 34] = [
     },
     Case {
         format: "hey",
-        script: "python3 -m http.server 8946 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; sleep 1; \
+        script: "python3 -m http.server 8946 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; up 8946; \
                  hey -n 50 -c 2 http://127.0.0.1:8946/; kill $server",
         wanted: "requests_per_second",
         awk: "/Requests\\/sec/ {print $2}",
@@ -79,19 +79,19 @@ const CASES: [Case; 34] = [
     Case { format: "iostat", script: "iostat -c", wanted: "%system", awk: "/avg-cpu/ {getline; print $3}" },
     Case {
         format: "iperf3",
-        script: "iperf3 -s -1 -p 8941 >/dev/null & sleep 0.3; iperf3 -c 127.0.0.1 -p 8941 -t 1 -f m; wait",
+        script: "iperf3 -s -1 -p 8941 >/dev/null & up 8941; iperf3 -c 127.0.0.1 -p 8941 -t 1 -f m; wait",
         wanted: "bits_per_second,side=receiver",
         awk: "/receiver/ {print $7}",
     },
     Case {
         format: "iperf3",
-        script: "iperf3 -s -1 -p 8942 >/dev/null & sleep 0.3; iperf3 -c 127.0.0.1 -p 8942 -t 1 -J; wait",
+        script: "iperf3 -s -1 -p 8942 >/dev/null & up 8942; iperf3 -c 127.0.0.1 -p 8942 -t 1 -J; wait",
         wanted: "bits_per_second,side=receiver",
         awk: "/\"sum_received\"/ {s = 1} s && /\"bits_per_second\"/ {gsub(/,/, \"\", $2); print $2; exit}",
     },
     Case {
         format: "iperf",
-        script: "iperf -s -p 8951 >/dev/null 2>&1 & server=$!; sleep 0.3; iperf -c 127.0.0.1 -p 8951 -t 1 -f m; kill $server",
+        script: "iperf -s -p 8951 >/dev/null 2>&1 & server=$!; up 8951; iperf -c 127.0.0.1 -p 8951 -t 1 -f m; kill $server",
         wanted: "bits_per_second",
         awk: "/Mbits\\/sec/ {print $(NF - 1)}",
     },
@@ -109,21 +109,21 @@ const CASES: [Case; 34] = [
     },
     Case {
         format: "netperf",
-        script: "netserver -p 8952 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; sleep 0.5; \
+        script: "netserver -p 8952 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; up 8952; \
                  netperf -p 8952 -H 127.0.0.1 -l 1 -t TCP_STREAM; kill $server",
         wanted: "bits_per_second",
         awk: "/^ *[0-9]/ {print $5}",
     },
     Case {
         format: "netperf",
-        script: "netserver -p 8953 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; sleep 0.5; \
+        script: "netserver -p 8953 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; up 8953; \
                  netperf -p 8953 -H 127.0.0.1 -l 1 -t TCP_CRR; kill $server",
         wanted: "transactions_per_second",
         awk: "/^ *[0-9]/ && NF == 6 {print $6}",
     },
     Case {
         format: "netperf",
-        script: "netserver -p 8954 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; sleep 0.5; \
+        script: "netserver -p 8954 -L 127.0.0.1 -D >/dev/null 2>&1 & server=$!; up 8954; \
                  netperf -p 8954 -H 127.0.0.1 -l 1 -t TCP_RR -- -k THROUGHPUT,THROUGHPUT_UNITS,P99_LATENCY; kill $server",
         wanted: "latency,percentile=99",
         awk: "/^P99_LATENCY=/ {sub(/.*=/, \"\"); print}",
@@ -167,7 +167,7 @@ const CASES: [Case; 34] = [
         format: "postal",
         script: "python3 -W ignore -c 'import smtpd, asyncore\n\
                  class Sink(smtpd.SMTPServer):\n    def process_message(self, *args, **kwargs): pass\n\
-                 sink = Sink((\"127.0.0.1\", 8948), None)\nasyncore.loop()' & server=$!; echo user@localhost >users; sleep 1; \
+                 sink = Sink((\"127.0.0.1\", 8948), None)\nasyncore.loop()' & server=$!; echo user@localhost >users; up 8948; \
                  timeout 4 env LD_PRELOAD=$(ls /usr/lib/*/faketime/libfaketime.so.1) FAKETIME='+0 x60' DONT_FAKE_MONOTONIC=1 \
                  postal -t 1 -r 600 -p 8948 127.0.0.1 users; kill $server",
         wanted: "messages_per_minute",
@@ -183,7 +183,7 @@ const CASES: [Case; 34] = [
     },
     Case {
         format: "redis-benchmark",
-        script: "redis-server --port 8949 --bind 127.0.0.1 --save '' >/dev/null & server=$!; sleep 1; \
+        script: "redis-server --port 8949 --bind 127.0.0.1 --save '' >/dev/null & server=$!; up 8949; \
                  redis-benchmark -p 8949 -n 2000 -t set --csv; kill $server",
         wanted: "requests_per_second",
         awk: "/^\"SET\"/ {gsub(/\"/, \"\"); split($0, cells, \",\"); print cells[2]}",
@@ -223,14 +223,14 @@ const CASES: [Case; 34] = [
     Case { format: "vmstat", script: "vmstat 1 2", wanted: "sy", awk: "NR == 4 {print $14}" },
     Case {
         format: "wrk",
-        script: "python3 -m http.server 8944 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; sleep 1; \
+        script: "python3 -m http.server 8944 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; up 8944; \
                  wrk -t 1 -c 2 -d 1 http://127.0.0.1:8944/; kill $server",
         wanted: "requests_per_second",
         awk: "/Requests\\/sec:/ {print $2}",
     },
     Case {
         format: "wrk",
-        script: "python3 -m http.server 8955 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; sleep 1; \
+        script: "python3 -m http.server 8955 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!; up 8955; \
                  wrk -t 1 -c 2 -d 1 http://127.0.0.1:8955/; kill $server",
         wanted: "requests",
         awk: "/requests in/ {print $1}",
@@ -267,10 +267,14 @@ fn run(folder: &Path, words: &[&str], input: &str) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
+/// Waits until something listens at a port.
+const UP: &str =
+    r#"up() { for _ in $(seq 200); do [ -n "$(ss -Hltn "sport = :$1")" ] && return; sleep 0.1; done; }; "#;
+
 /// Calls the tool in a folder of its own.
 fn output(script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), &["bash", "-c", script], "")
+    run(folder.path(), &["bash", "-c", &format!("{UP}{script}")], "")
 }
 
 /// What is wrong with how the output of a tool is read.
