@@ -6,11 +6,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-use crate::shell;
+use crate::{shell, workers};
 
 /// What libFuzzer needs to know of the code that runs: <https://clang.llvm.org/docs/SanitizerCoverage.html>.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -57,21 +54,8 @@ pub(crate) fn run(only: Option<&str>, seconds: &str) -> Result<(), String> {
     let host = host()?;
     build(&host)?;
     let programs = format!("fuzz/target/{host}/release");
-    let at_once = thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..at_once.min(wanted.len()) {
-            scope.spawn(|| {
-                while let Some(reader) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(what) = fuzz(&programs, reader, seconds) {
-                        found.lock().unwrap_or_else(PoisonError::into_inner).push(what);
-                    }
-                }
-            });
-        }
-    });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let results = workers::each(&wanted, |reader| fuzz(&programs, reader, seconds));
+    let found: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     if found.is_empty() {
         eprintln!("{} readers, {seconds} s each: nothing found", wanted.len());
         return Ok(());

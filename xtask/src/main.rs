@@ -28,6 +28,7 @@ mod sources;
 mod test_binary;
 mod tests;
 mod tool;
+mod workers;
 
 use std::process::ExitCode;
 

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
 use crate::sources::{check_lengths, sources};
 use crate::test_binary::{self, Ran};
-use crate::{browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell};
+use crate::{
+    browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell, workers,
+};
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
 /// of these is missing: no test is skipped.
@@ -141,22 +142,14 @@ fn run_tests() -> Result<(), String> {
 /// Runs all of the binaries, as many at once as there are CPUs, and each with as many tests: one long test leaves no CPU idle. What a binary prints is
 /// told when it has ended.
 fn run_side_by_side(binaries: &[Binary]) -> Result<Vec<(&Binary, Ran)>, String> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut results = Vec::new();
-        while let Some(binary) = binaries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut printed = Vec::new();
-            results.push((binary, binary.run_all(cpus, &mut printed)?));
-            stdout().lock().write_all(&printed).map_err(|error| format!("the standard output: {error}"))?;
-        }
-        Ok(results)
+    let run = |binary: &Binary| -> Result<Ran, String> {
+        let mut printed = Vec::new();
+        let ran = binary.run_all(workers::cpus(), &mut printed)?;
+        stdout().lock().write_all(&printed).map_err(|error| format!("the standard output: {error}"))?;
+        Ok(ran)
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
-        let results = workers.into_iter().map(|worker| worker.join().expect("a worker does not panic"));
-        Ok(results.collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
-    })
+    let results = binaries.iter().zip(workers::each(binaries, run));
+    results.map(|(binary, ran)| Ok((binary, ran?))).collect()
 }
 
 /// A binary with tests, from what cargo says of what it has built.

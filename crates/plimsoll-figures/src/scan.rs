@@ -34,7 +34,7 @@ pub fn stream(
     read_all(&mut input, options, sink)
 }
 
-/// Not generic, so that it is compiled here and with the optimisation of this crate, not with that of its caller's.
+/// Not generic, so that it is compiled here and as this crate is optimised, not as its caller is.
 fn read_all(
     input: &mut dyn Read,
     options: &Options,

@@ -73,7 +73,7 @@ pub fn read<R: Read, V: FnMut(&Packet)>(mut input: R, mut visit: V) -> Result<Ca
     read_all(&mut input, &mut visit)
 }
 
-/// Not generic, so that it is compiled here and with the optimisation of this crate, not with that of its caller's.
+/// Not generic, so that it is compiled here and as this crate is optimised, not as its caller is.
 fn read_all(input: &mut dyn Read, visit: &mut dyn FnMut(&Packet)) -> Result<CaptureSummary, ReadError> {
     let mut window = Window::new(input);
     let mut sink = Sink::new(visit);
