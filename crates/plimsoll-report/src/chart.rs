@@ -4,6 +4,8 @@
 //! draws. [`Figure::markup`] puts it into a page; the page's script draws it. Colours are the style sheet's variables
 //! (`"var(--treatment)"`), which the script resolves, so that one figure serves light, dark and paper.
 
+pub(crate) mod thinned;
+
 use maud::{Markup, PreEscaped, html};
 use plotly::Layout;
 use plotly::common::{Anchor, Font, Label, Orientation, Title};

@@ -6,6 +6,7 @@ use plotly::layout::RangeMode;
 use plotly::{Bar, Scatter, Trace};
 
 use super::{Found, Shown};
+use crate::chart::thinned::{caption, thinned};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::section::Section;
@@ -41,11 +42,11 @@ pub(crate) fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
     }
     let titled = |what: &str| wording::titled(&format!("{what}, {}", facts.phase), &facts.cell);
     let (bars, highest) = bars(facts);
-    let figure = |id: &str, what: &str, caption: &str, traces, layout| Figure {
+    let figure = |id: &str, what: &str, caption: String, traces, layout| Figure {
         id: format!("{id}-{number}"),
         title: titled(what),
         description: description(facts),
-        caption: caption.into(),
+        caption,
         height: HEIGHT,
         drawing: Drawing::One(Plot::new(traces, layout)),
     };
@@ -56,10 +57,11 @@ pub(crate) fn charts(number: usize, facts: &ModesDetails) -> Vec<Figure> {
         .bar_gap(0.05);
     let order =
         layout(HEIGHT).x_axis(axis("measurement")).y_axis(axis(&metric).range_mode(RangeMode::ToZero));
+    let (traces, most) = points(facts);
     let histogram = std::iter::once(bars).chain(places(facts, highest)).collect();
     vec![
-        figure("modes-histogram", "How often each figure came", HISTOGRAM, histogram, count),
-        figure("modes-order", "In the order of measuring", ORDER, points(facts), order),
+        figure("modes-histogram", "How often each figure came", HISTOGRAM.into(), histogram, count),
+        figure("modes-order", "In the order of measuring", caption(ORDER, most), traces, order),
     ]
 }
 
@@ -99,33 +101,34 @@ fn places(facts: &ModesDetails, highest: f64) -> Vec<Box<dyn Trace>> {
     facts.modes.iter().map(|mode| line((mode.center, mode.weight))).collect()
 }
 
-fn points(facts: &ModesDetails) -> Vec<Box<dyn Trace>> {
+/// Each measurement at its place, and how many the name with most of them has.
+fn points(facts: &ModesDetails) -> (Vec<Box<dyn Trace>>, usize) {
     let beside = |n: usize| facts.background.values().any(|there| there.get(n).copied().unwrap_or(false));
-    let side = |wanted: bool, name: &str, color, symbol| -> Option<Box<dyn Trace>> {
-        let of: Vec<(usize, f64)> =
-            facts.values.iter().copied().enumerate().filter(|(n, _)| beside(*n) == wanted).collect();
-        if of.is_empty() {
-            return None;
-        }
-        let text = of.iter().map(|(n, value)| format!("{}: {}, {name}", n + 1, figure(*value)));
-        let trace = Scatter::new(
-            of.iter().map(|(n, _)| n + 1).collect(),
-            of.iter().map(|(_, value)| drawn(*value)).collect(),
-        )
-        .name(name)
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(color).symbol(symbol).size(7))
-        .hover_text_array(text.collect())
-        .hover_info(HoverInfo::Text);
-        Some(trace)
+    let of = |wanted: bool| -> Vec<[f64; 2]> {
+        let numbered = facts.values.iter().enumerate().filter(|(n, _)| beside(*n) == wanted);
+        numbered.map(|(n, value)| [(n + 1) as f64, *value]).collect()
+    };
+    let side = |of: Vec<[f64; 2]>, name: &str, color, symbol| -> Box<dyn Trace> {
+        let of = thinned(of);
+        let text = of.iter().map(|[n, value]| format!("{n}: {}, {name}", figure(*value))).collect();
+        let (xs, ys): (Vec<f64>, Vec<f64>) = of.into_iter().map(|[n, value]| (n, drawn(value))).unzip();
+        Scatter::new(xs, ys)
+            .name(name)
+            .mode(Mode::Markers)
+            .marker(Marker::new().color(color).symbol(symbol).size(7))
+            .hover_text_array(text)
+            .hover_info(HoverInfo::Text)
     };
     let alone = if facts.background.is_empty() { "measurements" } else { "alone" };
     let names: Vec<&str> = facts.background.keys().map(String::as_str).collect();
     let with = format!("beside {}", names.join(", "));
-    [side(false, alone, CONTROL, MarkerSymbol::Circle), side(true, &with, TREATMENT, MarkerSymbol::Square)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let sides = [
+        (of(false), alone, CONTROL, MarkerSymbol::Circle),
+        (of(true), &*with, TREATMENT, MarkerSymbol::Square),
+    ];
+    let most = sides.iter().map(|(of, ..)| of.len()).max().unwrap_or(0);
+    let there = sides.into_iter().filter(|(of, ..)| !of.is_empty());
+    (there.map(|(of, name, color, symbol)| side(of, name, color, symbol)).collect(), most)
 }
 
 fn description(facts: &ModesDetails) -> String {

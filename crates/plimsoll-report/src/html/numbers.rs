@@ -170,11 +170,21 @@ mod tests {
 
     #[test]
     fn a_page_of_many_values_is_small_and_says_which_of_them_are_drawn() {
-        let values = |n: u32| (0..n).map(|x| Some(f64::from(x % 1000) + 0.123_456_789)).collect();
-        let of = |n| page(Numbers::Series { values: values(n), levels: Vec::new() });
-        assert!(of(100_000).len() < 200_000, "{}", of(100_000).len());
-        assert!(of(100_000).contains("Of more than 2000 values"));
-        assert!(!of(2000).contains("Of more than 2000 values"));
+        let values = |n: u32| (0..n).map(|x| f64::from(x % 1000) + 0.123_456_789);
+        let series = |n| Numbers::Series { values: values(n).map(Some).collect(), levels: Vec::new() };
+        let gathered = |n| Numbers::Gathered { values: values(n).collect(), modes: Vec::new() };
+        let cells = |n| {
+            let rows = values(n).map(|value| (vec![((value as u32) % 3).to_string()], value)).collect();
+            Numbers::Factors { factors: vec!["level".to_owned()], rows }
+        };
+        let pages = |n| [series(n), gathered(n), cells(n)].map(page);
+        for many in pages(100_000) {
+            assert!(many.len() < 200_000, "{}", many.len());
+            assert!(many.contains("Of more than 2000 values"));
+        }
+        for few in pages(2000) {
+            assert!(!few.contains("Of more than 2000 values"));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use plotly::layout::{Axis, AxisType};
 use plotly::{Layout, Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
+use crate::chart::thinned::{caption, thinned};
 use crate::claims::modes_charts;
 use crate::number::{count, figure, median, sorted};
 use crate::section::{Row, Section, left, right};
@@ -16,8 +17,6 @@ use crate::section::{Row, Section, left, right};
 const HEIGHT: usize = 400;
 /// So many rows of numbers stand in a table.
 const LISTED: usize = 500;
-/// So many points of one name are drawn: a screen has room for no more, and a page of a hundred thousand would be megabytes.
-const DRAWN: usize = 2000;
 
 const SERIES: &str = "Each value at its place in the series. The line is the level between the changes that were found; without changes there is none.";
 const SIDES: &str = "Each value, in the order of the input, one side after the other; the line is the side's median. Open: the control.";
@@ -83,34 +82,6 @@ fn listed(section: Section, values: impl ExactSizeIterator<Item = Option<f64>>) 
 
 fn of_many(section: Section, number: usize) -> Section {
     if number <= LISTED { section } else { section.say(format!("The first {LISTED} of {number}.")) }
-}
-
-/// The points to draw, from the left to the right. Of more than are drawn the lowest and the highest of each stretch, so that nothing that stands out is lost.
-fn thinned(mut points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
-    if points.len() <= DRAWN {
-        return points;
-    }
-    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let mut kept = Vec::with_capacity(DRAWN);
-    for stretch in points.chunks(points.len().div_ceil(DRAWN / 2)) {
-        let places = 0..stretch.len();
-        let lowest = places.clone().min_by(|a, b| stretch[*a][1].total_cmp(&stretch[*b][1]));
-        let highest = places.max_by(|a, b| stretch[*a][1].total_cmp(&stretch[*b][1]));
-        let (Some(lowest), Some(highest)) = (lowest, highest) else { continue };
-        kept.push(stretch[lowest.min(highest)]);
-        if stretch[lowest][1] < stretch[highest][1] {
-            kept.push(stretch[lowest.max(highest)]);
-        }
-    }
-    kept
-}
-
-/// What stands below a chart of so many points.
-fn caption(text: &str, points: usize) -> String {
-    if points <= DRAWN {
-        return text.to_owned();
-    }
-    format!("{text} Of more than {DRAWN} values, the lowest and the highest of each stretch are drawn.")
 }
 
 fn points(
@@ -281,6 +252,7 @@ fn interaction(
     let title = factors.get(1..).unwrap_or_default().join(", ");
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     let mut description = format!("Means of {metric}.");
+    let mut most = 0;
     for ((other, by_level), (color, symbol, dash)) in found.others.iter().zip(CELLS.iter().cycle()) {
         let told = if other.is_empty() { metric.to_owned() } else { format!("{title} = {other}") };
         let means =
@@ -300,10 +272,15 @@ fn interaction(
                 .hover_text_array(text)
                 .hover_info(HoverInfo::Text),
         );
-        let single = || by_level.iter().zip(&found.levels).filter(|(values, _)| values.len() > 1);
-        let xs: Vec<String> =
-            single().flat_map(|(values, level)| vec![(*level).to_owned(); values.len()]).collect();
-        let ys = single().flat_map(|(values, _)| values.iter().copied().map(drawn)).collect();
+        let single = by_level.iter().enumerate().filter(|(_, values)| values.len() > 1);
+        let single =
+            single.flat_map(|(level, values)| values.iter().map(move |value| [level as f64, *value]));
+        let single: Vec<_> = single.collect();
+        most = most.max(single.len());
+        let (xs, ys): (Vec<String>, Vec<f64>) = thinned(single)
+            .into_iter()
+            .map(|[level, value]| (found.levels[level as usize].to_owned(), drawn(value)))
+            .unzip();
         if !xs.is_empty() {
             traces.push(
                 Scatter::new(xs, ys)
@@ -318,7 +295,7 @@ fn interaction(
     let first = factors.first().map_or("", String::as_str);
     let layout =
         layout(HEIGHT).x_axis(axis(first).type_(AxisType::Category)).y_axis(scaled(metric, positive));
-    one("interaction", number, name, (FACTORS.to_owned(), description), (traces, layout))
+    one("interaction", number, name, (caption(FACTORS, most), description), (traces, layout))
 }
 
 fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -> Section {
@@ -326,25 +303,4 @@ fn of_cells(section: Section, factors: &[String], rows: &[(Vec<String>, f64)]) -
     let shown = rows.iter().take(LISTED);
     let shown = shown.map(|(levels, value)| Row::of([levels.join(", "), value.to_string()]));
     of_many(section.table([left("levels"), right("value")], shown), rows.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_many_points_those_that_stand_out_are_drawn_at_their_places() {
-        let few: Vec<[f64; 2]> = (0..DRAWN).map(|x| [x as f64, (x % 7) as f64]).collect();
-        assert_eq!(thinned(few.clone()), few);
-        // From the right to the left, as a curve's points may come.
-        let mut many: Vec<[f64; 2]> = (0..100_000).rev().map(|x| [f64::from(x), f64::from(x % 7)]).collect();
-        many[45_678][1] = 1e6;
-        many[45_679][1] = -1e6;
-        let drawn = thinned(many);
-        assert!(drawn.len() <= DRAWN, "{}", drawn.len());
-        assert!(drawn.is_sorted_by(|a, b| a[0] < b[0]));
-        assert!(drawn.contains(&[54_321.0, 1e6]) && drawn.contains(&[54_320.0, -1e6]));
-        assert_eq!((drawn[0][0], drawn[DRAWN - 1][0] > 99_900.0), (0.0, true));
-        assert_eq!(thinned(vec![[1.0, 2.0]; 3 * DRAWN]).len(), DRAWN / 2);
-    }
 }
