@@ -27,11 +27,10 @@ pub(super) struct IoLimits {
 }
 
 impl IoLimits {
-    /// A process of a host was seen: its group is watched from now on.
-    pub(super) fn watch(&mut self, namespace: u64, pid: u32) {
-        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return };
+    /// A process of a host was seen in these groups: that with the controller of block devices is watched from now on.
+    pub(super) fn watch(&mut self, namespace: u64, of_process: &str) {
         let has_limits = |folder: &Path| folder.join(IO_MAX).exists() || folder.join(FILES[0].1).exists();
-        if let Some((group, folder)) = group_of(Path::new(MOUNTED), &text, "blkio", has_limits) {
+        if let Some((group, folder)) = group_of(Path::new(MOUNTED), of_process, "blkio", has_limits) {
             self.watched.insert((namespace, group), folder);
         }
     }

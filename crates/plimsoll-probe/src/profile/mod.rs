@@ -11,6 +11,7 @@ mod blocks;
 mod calls;
 mod failures;
 mod files;
+mod groups;
 mod io_limits;
 mod jit;
 mod kept;

@@ -3,7 +3,7 @@
 //! The groups are those of the processes of the run's hosts, whoever made them. Of the root group of a hierarchy nothing is told: it has no limits.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -37,10 +37,9 @@ struct Group {
 }
 
 impl Quotas {
-    /// A process of a host was seen: its group is watched from now on.
-    pub(super) fn watch(&mut self, namespace: u64, pid: u32) {
-        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return };
-        let Some((name, folder)) = group_of_cpu(Path::new(MOUNTED), &text) else { return };
+    /// A process of a host was seen in these groups: that with the controller of CPU time is watched from now on.
+    pub(super) fn watch(&mut self, namespace: u64, of_process: &str) {
+        let Some((name, folder)) = group_of_cpu(Path::new(MOUNTED), of_process) else { return };
         let key = (namespace, name);
         if self.watched.contains_key(&key) {
             return;
@@ -110,6 +109,8 @@ fn parse(text: &str) -> Option<Throttled> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -17,10 +17,11 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 
 use super::HostNamespaces;
-use super::io_limits::{IoLimits, Limits};
+use super::groups::{self, ControlGroups};
+use super::io_limits::Limits;
 use super::kept::{self, KeptFile};
 use super::processes::{Identity, ProcessKind};
-use super::quotas::{Groups, Quotas};
+use super::quotas::Groups;
 
 /// How often threads are looked at, at most and at least.
 const EVERY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -30,9 +31,15 @@ const MOST_COST: f64 = 0.01;
 const FRAMES: usize = 6;
 /// So many threads are looked at, by up to three files each.
 const MOST_THREADS: usize = 2_000;
+/// So many processes are asked for their control groups again when looking begins; the others in turn the next times. One that moves from group to
+/// group while it runs is rare, and asking costs some 50 µs.
+const MOST_ASKED_FOR_GROUPS: usize = 32;
 /// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
 const CALLS: [&str; 6] =
     ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
+
+/// The name of a process before it is looked at.
+const UNNAMED: &str = "unknown";
 
 /// Where a thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,8 +99,9 @@ impl Waiting {
 pub(super) struct Looker {
     processes: HashMap<u32, Seen>,
     names: HashMap<String, Arc<str>>,
-    quotas: Quotas,
-    io_limits: IoLimits,
+    groups: ControlGroups,
+    /// The process that was asked last for its groups, of those that are asked in turn.
+    last_asked: u32,
     /// How many files are kept open at the most.
     most_kept: usize,
     last: Instant,
@@ -113,6 +121,8 @@ enum Seen {
 struct Process {
     identity: Identity,
     comm: KeptFile,
+    /// What the kernel says of its control groups. Nothing where it runs another program than when that was asked: many are put into their group on the way.
+    groups: Option<Arc<str>>,
     threads: HashMap<u32, Thread>,
     look: u64,
 }
@@ -134,8 +144,8 @@ impl Looker {
         Self {
             processes: HashMap::new(),
             names: HashMap::new(),
-            quotas: Quotas::default(),
-            io_limits: IoLimits::default(),
+            groups: ControlGroups::default(),
+            last_asked: 0,
             most_kept: kept::room(),
             last: now,
             due: now,
@@ -151,14 +161,7 @@ impl Looker {
             Seen::Other => false,
             Seen::Host(process) => process.comm.is_kept() && process.is_alive(),
         });
-        self.quotas = Quotas::default();
-        self.io_limits = IoLimits::default();
-        for (pid, seen) in &self.processes {
-            if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = seen {
-                self.quotas.watch(*host, *pid);
-                self.io_limits.watch(*host, *pid);
-            }
-        }
+        self.find_groups();
         // What happened meanwhile is of no slice.
         let processes = self.processes.values_mut().filter_map(|seen| match seen {
             Seen::Host(process) => Some(process),
@@ -171,11 +174,36 @@ impl Looker {
 
     /// Ends it, with a last look where the one before is some time ago.
     pub(super) fn end(&mut self, hosts: &HostNamespaces, waiting: &mut Waiting) {
-        self.io_limits.look(|host| hosts.contains_key(&host), &mut waiting.io_limits);
+        self.groups.look_at_limits(|host| hosts.contains_key(&host), &mut waiting.io_limits);
         if self.last.elapsed() >= EVERY.0 {
             self.look(hosts, waiting);
         } else {
-            self.quotas.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+            self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        }
+    }
+
+    /// Finds the groups of all processes anew.
+    fn find_groups(&mut self) {
+        self.groups = ControlGroups::default();
+        let mut hosts: Vec<(u32, &mut Process)> = Vec::new();
+        for (pid, seen) in &mut self.processes {
+            if let Seen::Host(process) = seen {
+                hosts.push((*pid, process));
+            }
+        }
+        // Those that were never asked first, then in turn.
+        let last = self.last_asked;
+        hosts.sort_unstable_by_key(|(pid, process)| (process.groups.is_some(), *pid <= last, *pid));
+        for (at, (pid, process)) in hosts.into_iter().enumerate() {
+            if at < MOST_ASKED_FOR_GROUPS {
+                if process.groups.is_some() {
+                    self.last_asked = pid;
+                }
+                process.ask_for_groups(pid, &mut self.names);
+            }
+            if let (Some(host), Some(groups)) = (process.identity.namespace, &process.groups) {
+                self.groups.watch(host, groups);
+            }
         }
     }
 
@@ -229,7 +257,7 @@ impl Looker {
                 }
             }
         }
-        self.quotas.look(|host| hosts.contains_key(&host), &mut waiting.groups);
+        self.groups.look(|host| hosts.contains_key(&host), &mut waiting.groups);
         let cost = cpu_time().saturating_sub(cpu_before);
         self.due = now + cost.div_f64(MOST_COST).clamp(EVERY.0, EVERY.1);
     }
@@ -253,11 +281,12 @@ impl Looker {
             let seen = match known.remove(&pid) {
                 Some(seen) => seen,
                 None => {
-                    let new = seen(pid, hosts, room).unwrap_or(Seen::Other);
-                    if let Seen::Host(Process { identity: Identity { namespace: Some(host), .. }, .. }) = &new
-                    {
-                        self.quotas.watch(*host, pid);
-                        self.io_limits.watch(*host, pid);
+                    let mut new = seen(pid, hosts, room).unwrap_or(Seen::Other);
+                    if let Seen::Host(process) = &mut new {
+                        process.ask_for_groups(pid, &mut self.names);
+                        if let (Some(host), Some(groups)) = (process.identity.namespace, &process.groups) {
+                            self.groups.watch(host, groups);
+                        }
                     }
                     new
                 }
@@ -278,10 +307,9 @@ fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
     if !hosts.contains_key(&namespace) {
         return Some(Seen::Other);
     }
-    let identity =
-        Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
+    let identity = Identity { name: UNNAMED.into(), namespace: Some(namespace), kind: ProcessKind::Program };
     let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
-    Some(Seen::Host(Process { identity, comm, threads: HashMap::new(), look: 0 }))
+    Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), look: 0 }))
 }
 
 impl Process {
@@ -291,6 +319,11 @@ impl Process {
 
     fn files(&self) -> impl Iterator<Item = &KeptFile> {
         std::iter::once(&self.comm).chain(self.threads.values().flat_map(Thread::files))
+    }
+
+    /// Asks which control groups it is in.
+    fn ask_for_groups(&mut self, pid: u32, names: &mut HashMap<String, Arc<str>>) {
+        self.groups = groups::of_process(pid).map(|text| kept_once(&text, names));
     }
 
     /// Whether it still runs: the file of one that has ended can no longer be read.
@@ -304,7 +337,11 @@ impl Process {
         let Ok(length) = self.comm.read(&mut buffer) else { return false };
         let name = String::from_utf8_lossy(&buffer[..length]);
         if *self.identity.name != *name.trim_end() {
+            let is_new = &*self.identity.name == UNNAMED;
             self.identity.name = name.trim_end().into();
+            if !is_new {
+                self.groups = None;
+            }
         }
         let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
         for tid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
@@ -343,10 +380,7 @@ impl Thread {
 
     /// Where it sleeps; nothing where it runs, or could.
     fn asleep(&mut self, buffer: &mut [u8], names: &mut HashMap<String, Arc<str>>) -> Option<WaitSite> {
-        let mut name = |text: &str| match names.get(text) {
-            Some(known) => Arc::clone(known),
-            None => Arc::clone(names.entry(text.to_owned()).or_insert_with(|| text.into())),
-        };
+        let mut name = |text: &str| kept_once(text, names);
         let text = read(&self.wchan, buffer).ok()?;
         if text == "0" || text.is_empty() {
             return None;
@@ -366,6 +400,14 @@ impl Thread {
                 Some(alone)
             }
         }
+    }
+}
+
+/// A text of which there are few, and which many have.
+fn kept_once(text: &str, names: &mut HashMap<String, Arc<str>>) -> Arc<str> {
+    match names.get(text) {
+        Some(known) => Arc::clone(known),
+        None => Arc::clone(names.entry(text.to_owned()).or_insert_with(|| text.into())),
     }
 }
 
@@ -481,6 +523,33 @@ mod tests {
         drop(child);
         looker.begin();
         assert!(!looker.processes.contains_key(&pid));
+    }
+
+    #[test]
+    fn processes_that_may_have_moved_are_asked_for_their_groups_in_turn() {
+        let number = MOST_ASKED_FOR_GROUPS + 8;
+        let sleep = || Command::new("/bin/sleep").arg("30").stdout(Stdio::null()).spawn().unwrap();
+        let children: Vec<Ended> = (0..number).map(|_| Ended(sleep())).collect();
+        let here = fs::metadata("/proc/self/ns/net").unwrap().ino();
+        let mut looker = Looker { most_kept: usize::MAX, ..Looker::new() };
+        looker.look(&HostNamespaces::from([(here, "here".to_owned())]), &mut Waiting::default());
+        // Other tests run beside this one.
+        looker.processes.retain(|pid, _| children.iter().any(|child| child.0.id() == *pid));
+        let elsewhere: Arc<str> = "0::/elsewhere".into();
+        for seen in looker.processes.values_mut() {
+            let Seen::Host(process) = seen else { panic!("its network is that of this test") };
+            assert_eq!(process.groups.as_deref(), groups::of_process(std::process::id()).as_deref());
+            process.groups = Some(Arc::clone(&elsewhere));
+        }
+        let stale = |looker: &Looker| {
+            let is_stale = |seen: &&Seen| matches!(seen, Seen::Host(process) if process.groups.as_ref() == Some(&elsewhere));
+            looker.processes.values().filter(is_stale).count()
+        };
+        assert_eq!(stale(&looker), number);
+        looker.begin();
+        assert_eq!(stale(&looker), 8);
+        looker.begin();
+        assert_eq!(stale(&looker), 0);
     }
 
     #[test]
