@@ -287,5 +287,6 @@ fn sampling(trials: &[TrialRecord]) -> SamplingCost {
         samples: sum.samples + trial.sampling.samples,
         cpu_us: sum.cpu_us + trial.sampling.cpu_us,
         elapsed_us: sum.elapsed_us + trial.sampling.elapsed_us,
+        controller_us: sum.controller_us + trial.sampling.controller_us,
     })
 }

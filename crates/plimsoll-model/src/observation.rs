@@ -414,6 +414,9 @@ pub struct SamplingCost {
     pub cpu_us: u64,
     /// How long it sampled, in microseconds.
     pub elapsed_us: u64,
+    /// CPU time of the controller meanwhile, with that of its profiler, in microseconds. 0 in runs of before it was noted.
+    #[serde(default)]
+    pub controller_us: u64,
 }
 
 /// Which of the two rigs.

@@ -187,14 +187,20 @@ pub(crate) fn longest_stalls(report: &RunReport) -> Vec<(String, String)> {
 
 /// What sampling cost, in a sentence; absent when nothing was sampled.
 pub(crate) fn sampling(cost: &SamplingCost) -> Option<String> {
+    let share = |cpu_us: u64| figure(cpu_us as f64 / cost.elapsed_us as f64 * 100.0);
     (cost.samples > 0 && cost.elapsed_us > 0).then(|| {
-        format!(
+        let mut sentence = format!(
             "Sampling took {} samples and {} of CPU in {}: {} % of one CPU.",
             count(cost.samples),
             seconds(cost.cpu_us as f64 / 1e6),
             seconds(cost.elapsed_us as f64 / 1e6),
-            figure(cost.cpu_us as f64 / cost.elapsed_us as f64 * 100.0),
-        )
+            share(cost.cpu_us),
+        );
+        if cost.controller_us > 0 {
+            let (took, share) = (seconds(cost.controller_us as f64 / 1e6), share(cost.controller_us));
+            sentence.push_str(&format!(" The controller, with its profiler, took {took}: {share} %."));
+        }
+        sentence
     })
 }
 

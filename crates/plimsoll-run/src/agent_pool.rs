@@ -10,6 +10,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use plimsoll_host::remote::{Clock, Offset};
 use plimsoll_model::experiment::{GuestClock, Host, sysctl};
 use plimsoll_model::frame::{self, Failure, FromAgent, Id, LoadSpec, PROTOCOL, ToAgent};
@@ -113,6 +115,8 @@ pub(crate) struct AgentPool<'i> {
     /// Samples that came while something else was waited for: those who wait hear of them before they are kept.
     fresh: Vec<(Key, Vec<Sample>)>,
     pub(crate) cost: SamplingCost,
+    /// The CPU time of this process when sampling began, in microseconds.
+    cpu_before_us: Option<u64>,
     /// Counters that cannot be read, each with the reason; those of the first host that cannot read them.
     pub(crate) absent: Vec<String>,
 }
@@ -136,6 +140,7 @@ impl<'i> AgentPool<'i> {
             series: BTreeMap::new(),
             fresh: Vec::new(),
             cost: SamplingCost::default(),
+            cpu_before_us: None,
             absent: Vec::new(),
         }
     }
@@ -388,6 +393,7 @@ impl<'i> AgentPool<'i> {
         if hz == 0 {
             return Ok(());
         }
+        self.cpu_before_us.get_or_insert_with(process_cpu_us);
         keys.iter().try_for_each(|key| self.send(key, &ToAgent::Sample { hz }))
     }
 
@@ -396,6 +402,8 @@ impl<'i> AgentPool<'i> {
         let keys: Vec<Key> = self.agents.keys().cloned().collect();
         let mut waiting: Vec<Key> =
             keys.into_iter().filter(|key| self.send(key, &ToAgent::Sample { hz: 0 }).is_ok()).collect();
+        self.cost.controller_us =
+            self.cpu_before_us.map_or(0, |before| process_cpu_us().saturating_sub(before));
         let deadline = Instant::now() + Duration::from_secs(2);
         while !waiting.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -542,4 +550,10 @@ pub(crate) fn too_long(silent: &[String]) -> TrialStop {
     let silent = silent.first().map_or("", String::as_str);
     let what = format!("`{silent}` had not answered when the time for it was over");
     TrialStop::Fault(Fault { phase: String::new(), kind: FaultKind::Deadline, what })
+}
+
+/// CPU time of this process, in microseconds.
+fn process_cpu_us() -> u64 {
+    getrusage(UsageWho::RUSAGE_SELF)
+        .map_or(0, |usage| (usage.user_time() + usage.system_time()).num_microseconds().unsigned_abs())
 }

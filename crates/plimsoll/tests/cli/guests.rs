@@ -261,6 +261,11 @@ fn a_clock_that_jumps_in_a_guest_moves_nothing_that_is_measured_there() {
     assert_eq!(work["errors"].to_string(), "{}", "{work}");
     let sampled_s = number(&report["sampling"]["elapsed_us"]) / 1e6;
     assert!(sampled_s < number(&report["elapsed_s"]), "{sampled_s} s of {}", report["elapsed_s"]);
+    let controller_s = number(&report["sampling"]["controller_us"]) / 1e6;
+    assert!(
+        (0.001..10.0 * sampled_s).contains(&controller_s),
+        "{controller_s} s of CPU time in {sampled_s} s"
+    );
 }
 
 #[test]
