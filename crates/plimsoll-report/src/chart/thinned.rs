@@ -1,5 +1,10 @@
 //! Of many points, those that a chart draws.
 
+use plotly::common::{HoverInfo, Marker, MarkerSymbol, Mode};
+use plotly::{Scatter, Trace};
+
+use super::drawn;
+
 /// So many points of one name are drawn: a screen has room for no more, and a page of a hundred thousand would be megabytes.
 const DRAWN: usize = 2000;
 
@@ -26,6 +31,24 @@ pub(crate) fn thinned(mut points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
     kept.sort_unstable();
     kept.dedup();
     kept.into_iter().map(|at| points[at]).collect()
+}
+
+/// The points as a trace of markers, as many as are drawn, each of which tells this when it is pointed at.
+pub(crate) fn markers(
+    name: &str,
+    points: Vec<[f64; 2]>,
+    (color, symbol): (&'static str, MarkerSymbol),
+    told: impl Fn([f64; 2]) -> String,
+) -> Box<dyn Trace> {
+    let points = thinned(points);
+    let text = points.iter().copied().map(told).collect();
+    let (xs, ys): (Vec<f64>, Vec<f64>) = points.into_iter().map(|[x, y]| (x, drawn(y))).unzip();
+    Scatter::new(xs, ys)
+        .name(name)
+        .mode(Mode::Markers)
+        .marker(Marker::new().color(color).symbol(symbol).size(7))
+        .hover_text_array(text)
+        .hover_info(HoverInfo::Text)
 }
 
 /// What stands below a chart of so many points.

@@ -6,7 +6,7 @@ use plotly::layout::RangeMode;
 use plotly::{Bar, Scatter, Trace};
 
 use super::{Found, Shown};
-use crate::chart::thinned::{caption, thinned};
+use crate::chart::thinned::{caption, markers};
 use crate::chart::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
 use crate::number::figure;
 use crate::section::Section;
@@ -108,17 +108,6 @@ fn points(facts: &ModesDetails) -> (Vec<Box<dyn Trace>>, usize) {
         let numbered = facts.values.iter().enumerate().filter(|(n, _)| beside(*n) == wanted);
         numbered.map(|(n, value)| [(n + 1) as f64, *value]).collect()
     };
-    let side = |of: Vec<[f64; 2]>, name: &str, color, symbol| -> Box<dyn Trace> {
-        let of = thinned(of);
-        let text = of.iter().map(|[n, value]| format!("{n}: {}, {name}", figure(*value))).collect();
-        let (xs, ys): (Vec<f64>, Vec<f64>) = of.into_iter().map(|[n, value]| (n, drawn(value))).unzip();
-        Scatter::new(xs, ys)
-            .name(name)
-            .mode(Mode::Markers)
-            .marker(Marker::new().color(color).symbol(symbol).size(7))
-            .hover_text_array(text)
-            .hover_info(HoverInfo::Text)
-    };
     let alone = if facts.background.is_empty() { "measurements" } else { "alone" };
     let names: Vec<&str> = facts.background.keys().map(String::as_str).collect();
     let with = format!("beside {}", names.join(", "));
@@ -128,7 +117,10 @@ fn points(facts: &ModesDetails) -> (Vec<Box<dyn Trace>>, usize) {
     ];
     let most = sides.iter().map(|(of, ..)| of.len()).max().unwrap_or(0);
     let there = sides.into_iter().filter(|(of, ..)| !of.is_empty());
-    (there.map(|(of, name, color, symbol)| side(of, name, color, symbol)).collect(), most)
+    let traces = there.map(|(of, name, color, symbol)| {
+        markers(name, of, (color, symbol), |[n, value]| format!("{n}: {}, {name}", figure(value)))
+    });
+    (traces.collect(), most)
 }
 
 fn description(facts: &ModesDetails) -> String {

@@ -9,7 +9,7 @@ use plotly::layout::{Axis, AxisType};
 use plotly::{Layout, Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, SOFT, TREATMENT, axis, drawn, layout};
-use crate::chart::thinned::{caption, thinned};
+use crate::chart::thinned::{caption, markers, thinned};
 use crate::claims::modes_charts;
 use crate::number::{count, figure, median, sorted};
 use crate::section::{Row, Section, left, right};
@@ -84,20 +84,8 @@ fn of_many(section: Section, number: usize) -> Section {
     if number <= LISTED { section } else { section.say(format!("The first {LISTED} of {number}.")) }
 }
 
-fn points(
-    name: &str,
-    points: Vec<[f64; 2]>,
-    (color, symbol): (&'static str, MarkerSymbol),
-) -> Box<dyn Trace> {
-    let points = thinned(points);
-    let text = points.iter().map(|[_, y]| figure(*y)).collect();
-    let (xs, ys): (Vec<f64>, Vec<f64>) = points.into_iter().map(|[x, y]| (x, drawn(y))).unzip();
-    Scatter::new(xs, ys)
-        .name(name)
-        .mode(Mode::Markers)
-        .marker(Marker::new().color(color).symbol(symbol).size(7))
-        .hover_text_array(text)
-        .hover_info(HoverInfo::Text)
+fn points(name: &str, points: Vec<[f64; 2]>, look: (&'static str, MarkerSymbol)) -> Box<dyn Trace> {
+    markers(name, points, look, |[_, y]| figure(y))
 }
 
 fn series(number: usize, name: &str, metric: &str, values: &[Option<f64>], levels: &[Level]) -> Figure {
