@@ -38,7 +38,8 @@ impl ControlGroups {
 
 /// The groups that a process is in, as the kernel tells them (cgroups(7)); nothing where it has ended.
 ///
-/// The kernel holds the lock of all groups meanwhile, which forks wait for: it is not to be asked for each of hundreds of processes again and again.
+/// The kernel holds `css_set_lock` meanwhile, which each fork takes (kernel/cgroup/cgroup.c): it is not to be asked for each of hundreds of processes again and
+/// again.
 pub(super) fn of_process(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()
 }

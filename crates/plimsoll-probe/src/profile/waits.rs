@@ -32,14 +32,11 @@ const FRAMES: usize = 6;
 /// So many threads are looked at, by up to three files each.
 const MOST_THREADS: usize = 2_000;
 /// So many processes are asked for their control groups again when looking begins; the others in turn the next times. One that moves from group to
-/// group while it runs is rare, and asking costs some 50 µs.
+/// group while it runs is rare, and forks wait while the kernel answers.
 const MOST_ASKED_FOR_GROUPS: usize = 32;
 /// What the functions that system calls enter by begin with (include/linux/syscalls.h, arch/x86/include/asm/syscall_wrapper.h).
 const CALLS: [&str; 6] =
     ["__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__se_sys_", "__do_sys_"];
-
-/// The name of a process before it is looked at.
-const UNNAMED: &str = "unknown";
 
 /// Where a thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,7 +118,8 @@ enum Seen {
 struct Process {
     identity: Identity,
     comm: KeptFile,
-    /// What the kernel says of its control groups. Nothing where it runs another program than when that was asked: many are put into their group on the way.
+    /// What the kernel says of its control groups. Nothing until that is asked: when it is new, and when it runs another program, for which many are put into
+    /// a group.
     groups: Option<Arc<str>>,
     threads: HashMap<u32, Thread>,
     look: u64,
@@ -185,25 +183,19 @@ impl Looker {
     /// Finds the groups of all processes anew.
     fn find_groups(&mut self) {
         self.groups = ControlGroups::default();
-        let mut hosts: Vec<(u32, &mut Process)> = Vec::new();
-        for (pid, seen) in &mut self.processes {
-            if let Seen::Host(process) = seen {
-                hosts.push((*pid, process));
-            }
-        }
-        // Those that were never asked first, then in turn.
+        let hosts = self.processes.iter_mut().filter_map(|(pid, seen)| match seen {
+            Seen::Host(process) => Some((*pid, process)),
+            Seen::Other => None,
+        });
+        let mut hosts: Vec<(u32, &mut Process)> = hosts.collect();
         let last = self.last_asked;
-        hosts.sort_unstable_by_key(|(pid, process)| (process.groups.is_some(), *pid <= last, *pid));
+        hosts.sort_unstable_by_key(|(pid, _)| (*pid <= last, *pid));
         for (at, (pid, process)) in hosts.into_iter().enumerate() {
             if at < MOST_ASKED_FOR_GROUPS {
-                if process.groups.is_some() {
-                    self.last_asked = pid;
-                }
-                process.ask_for_groups(pid, &mut self.names);
+                self.last_asked = pid;
+                process.groups = None;
             }
-            if let (Some(host), Some(groups)) = (process.identity.namespace, &process.groups) {
-                self.groups.watch(host, groups);
-            }
+            process.watch_groups(pid, &mut self.groups, &mut self.names);
         }
     }
 
@@ -238,10 +230,13 @@ impl Looker {
             Seen::Host(process) if !process.is_of(hosts) => process.look == look,
             Seen::Host(process) => process.look == look && process.renew(*pid, look, &mut threads, &mut room),
         });
-        for seen in self.processes.values_mut() {
+        for (pid, seen) in &mut self.processes {
             let Seen::Host(process) = seen else { continue };
             if !process.is_of(hosts) {
                 continue;
+            }
+            if process.groups.is_none() {
+                process.watch_groups(*pid, &mut self.groups, &mut self.names);
             }
             for thread in process.threads.values_mut() {
                 let mut found = |site, us| {
@@ -280,16 +275,7 @@ impl Looker {
         for pid in pids {
             let seen = match known.remove(&pid) {
                 Some(seen) => seen,
-                None => {
-                    let mut new = seen(pid, hosts, room).unwrap_or(Seen::Other);
-                    if let Seen::Host(process) = &mut new {
-                        process.ask_for_groups(pid, &mut self.names);
-                        if let (Some(host), Some(groups)) = (process.identity.namespace, &process.groups) {
-                            self.groups.watch(host, groups);
-                        }
-                    }
-                    new
-                }
+                None => seen(pid, hosts, room).unwrap_or(Seen::Other),
             };
             self.processes.insert(pid, seen);
         }
@@ -307,7 +293,8 @@ fn seen(pid: u32, hosts: &HostNamespaces, room: &mut usize) -> Option<Seen> {
     if !hosts.contains_key(&namespace) {
         return Some(Seen::Other);
     }
-    let identity = Identity { name: UNNAMED.into(), namespace: Some(namespace), kind: ProcessKind::Program };
+    let identity =
+        Identity { name: "unknown".into(), namespace: Some(namespace), kind: ProcessKind::Program };
     let comm = KeptFile::open(format!("/proc/{pid}/comm"), room).ok()?;
     Some(Seen::Host(Process { identity, comm, groups: None, threads: HashMap::new(), look: 0 }))
 }
@@ -321,9 +308,14 @@ impl Process {
         std::iter::once(&self.comm).chain(self.threads.values().flat_map(Thread::files))
     }
 
-    /// Asks which control groups it is in.
-    fn ask_for_groups(&mut self, pid: u32, names: &mut HashMap<String, Arc<str>>) {
-        self.groups = groups::of_process(pid).map(|text| kept_once(&text, names));
+    /// Has its control groups watched, which it is asked for where they are not known.
+    fn watch_groups(&mut self, pid: u32, watched: &mut ControlGroups, names: &mut HashMap<String, Arc<str>>) {
+        if self.groups.is_none() {
+            self.groups = groups::of_process(pid).map(|text| kept_once(&text, names));
+        }
+        if let (Some(host), Some(groups)) = (self.identity.namespace, &self.groups) {
+            watched.watch(host, groups);
+        }
     }
 
     /// Whether it still runs: the file of one that has ended can no longer be read.
@@ -337,11 +329,8 @@ impl Process {
         let Ok(length) = self.comm.read(&mut buffer) else { return false };
         let name = String::from_utf8_lossy(&buffer[..length]);
         if *self.identity.name != *name.trim_end() {
-            let is_new = &*self.identity.name == UNNAMED;
             self.identity.name = name.trim_end().into();
-            if !is_new {
-                self.groups = None;
-            }
+            self.groups = None;
         }
         let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
         for tid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
