@@ -136,7 +136,18 @@ impl Agent {
                 self.loads.end(id);
                 Ok(())
             }
-            ToAgent::Snapshot { id, deep } => self.snapshot(id, deep),
+            ToAgent::Snapshot { id } => self.answer_from_counters(id, |counters| FromAgent::Counters {
+                id,
+                snapshot: counters.read(Depth::Deep),
+            }),
+            ToAgent::Mark { id } => self.answer_from_counters(id, |counters| {
+                counters.mark();
+                FromAgent::Done { id }
+            }),
+            ToAgent::Changes { id } => self.answer_from_counters(id, |counters| FromAgent::Changed {
+                id,
+                changes: counters.changes_since_mark(),
+            }),
             ToAgent::Sample { hz } => self.sample(hz),
             ToAgent::Drain { id, time_wait, give_up_ms } => {
                 let waiting = self.drain(id, time_wait, Duration::from_millis(give_up_ms));
@@ -204,11 +215,15 @@ impl Agent {
         Ok(self.counters.as_mut().expect("they were opened in the line before"))
     }
 
-    fn snapshot(&mut self, id: Id, deep: bool) -> io::Result<()> {
+    fn answer_from_counters(
+        &mut self,
+        id: Id,
+        answer: impl FnOnce(&mut Counters) -> FromAgent,
+    ) -> io::Result<()> {
         match self.counters() {
             Ok(counters) => {
-                let snapshot = counters.read(if deep { Depth::Deep } else { Depth::Light });
-                self.outbox.send(&FromAgent::Counters { id, snapshot })
+                let answer = answer(counters);
+                self.outbox.send(&answer)
             }
             Err(why) => self.outbox.fail(Some(id), why),
         }

@@ -2,6 +2,7 @@
 //!
 //! A frame is a length (4 bytes, big endian, of the rest) and a JSON object. The agent ends when its stdin does.
 
+mod failure;
 mod here;
 mod stream;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use failure::{Between, Failure};
 pub use here::Here;
 pub use stream::{Frame, LONGEST_FRAME, read, write};
 
@@ -23,7 +25,7 @@ use crate::observation::{
 };
 
 /// Rises whenever a frame changes; controller and agent must agree on it.
-pub const PROTOCOL: u32 = 12;
+pub const PROTOCOL: u32 = 13;
 
 /// Names a service or a load within one agent's life.
 pub type Id = u32;
@@ -100,12 +102,21 @@ pub enum ToAgent {
         /// The load's id.
         id: Id,
     },
-    /// Read all counters once; answered by `Counters`.
+    /// Read all counters once, those of expensive files (slabinfo, processes) as well; answered by `Counters`.
     Snapshot {
         /// Repeated in the answer.
         id: Id,
-        /// Whether to read the expensive files as well (slabinfo, processes).
-        deep: bool,
+    },
+    /// Read the counters, without the expensive files, and remember them for `Changes`; answered by `Done` or `Failed`.
+    Mark {
+        /// Repeated in the answer.
+        id: Id,
+    },
+    /// Read the counters, without the expensive files, and tell what they differ by from those of the last `Mark`; answered by `Changed` or
+    /// `Failed`.
+    Changes {
+        /// Repeated in the answer.
+        id: Id,
     },
     /// Sample the counters from now on, so many times a second; 0 ends it, answered by `Sampled`.
     Sample {
@@ -270,6 +281,13 @@ pub enum FromAgent {
         /// The counters.
         snapshot: Snapshot,
     },
+    /// What the counters changed by since the last `Mark`.
+    Changed {
+        /// From the request.
+        id: Id,
+        /// By name, without those that did not change, and those that were not there both times; empty when nothing was ever marked.
+        changes: BTreeMap<String, f64>,
+    },
     /// Samples taken since the last such frame.
     Samples {
         /// In order of time.
@@ -346,102 +364,6 @@ impl FromAgent {
     pub fn answers(&self) -> bool {
         !matches!(self, Self::Pong { .. } | Self::Died { .. } | Self::Progress { .. } | Self::Samples { .. })
     }
-}
-
-/// Why an agent could not do what it was asked to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum Failure {
-    /// A port is in use already.
-    #[error("{address} is in use by another program")]
-    AddressInUse {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// A service did not get ready in time.
-    #[error("not ready after {waited_ms} ms: {last}{}", quoted(stderr))]
-    NotReady {
-        /// How long it was waited for.
-        waited_ms: u64,
-        /// What the last attempt to reach it met.
-        last: String,
-        /// The last that it wrote to its standard error.
-        stderr: String,
-    },
-    /// A service listens, but not where it is reached.
-    #[error(
-        "not ready after {waited_ms} ms: it runs, and listens on {} only; the load comes from {} to {}{}",
-        listed(listens),
-        between.from,
-        between.at,
-        quoted(stderr)
-    )]
-    OutOfReach {
-        /// How long it was waited for.
-        waited_ms: u64,
-        /// Where it listens.
-        listens: Vec<SocketAddr>,
-        /// Where the load comes from and goes to; boxed, so that errors stay small.
-        between: Box<Between>,
-        /// The last that it wrote to its standard error.
-        stderr: String,
-    },
-    /// A service ended before it was ready.
-    #[error("ended before it was ready: {how}{}", quoted(stderr))]
-    Exited {
-        /// How it ended, in words.
-        how: String,
-        /// The last that it wrote to its standard error.
-        stderr: String,
-        /// Whether it was a program of the user's own that may do less than the user.
-        confined: bool,
-    },
-    /// The program of a service is not there.
-    #[error("there is no program `{program}`{}", package.as_ref().map(|p| format!("; it comes with the Debian package `{p}`")).unwrap_or_default())]
-    NoProgram {
-        /// Its name.
-        program: String,
-        /// The Debian package that has it, where known.
-        package: Option<String>,
-    },
-    /// Permission is missing.
-    #[error("{what}: permission denied{}", needs.as_ref().map(|needs| format!("; it takes {needs}")).unwrap_or_default())]
-    Permission {
-        /// What was tried.
-        what: String,
-        /// The capability or namespace that it takes, where known.
-        needs: Option<String>,
-    },
-    /// Anything else.
-    #[error("{what}: {error}")]
-    Other {
-        /// What was tried.
-        what: String,
-        /// What the system said.
-        error: String,
-    },
-}
-
-/// The two ends of a load's way to a service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Between {
-    /// Where the load comes from.
-    pub from: IpAddr,
-    /// Where it goes.
-    pub at: SocketAddr,
-}
-
-/// What a program wrote to its standard error, for the end of a message.
-fn quoted(stderr: &str) -> String {
-    match stderr.trim() {
-        "" => String::new(),
-        text => format!("; on stderr it wrote: {text}"),
-    }
-}
-
-/// Addresses in a row.
-fn listed(addresses: &[SocketAddr]) -> String {
-    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 /// A service, with every name resolved.

@@ -503,6 +503,7 @@ fn answers_to(what: &FromAgent) -> Option<Id> {
         | FromAgent::Finished { id, .. }
         | FromAgent::Profiled { id, .. }
         | FromAgent::Counters { id, .. }
+        | FromAgent::Changed { id, .. }
         | FromAgent::Drained { id, .. }
         | FromAgent::Captured { id, .. }
         | FromAgent::Ledger { id, .. }

@@ -203,6 +203,18 @@ impl Counters {
         Snapshot { at_ns, values: self.table.all() }
     }
 
+    /// Reads the counters lightly, and remembers them for [`Self::changes_since_mark`].
+    pub fn mark(&mut self) {
+        self.refresh(Tier::Slow);
+        self.table.mark();
+    }
+
+    /// Reads the counters lightly: what differs from when they were last marked, and by how much. What was not there both times is left out.
+    pub fn changes_since_mark(&mut self) -> BTreeMap<String, f64> {
+        self.refresh(Tier::Slow);
+        self.table.changes_since_mark()
+    }
+
     /// Reads for a series: the fast files, and the slow ones too when told.
     pub(crate) fn read_series(&mut self, series: Series, slow_too: bool) -> Snapshot {
         let at_ns = raw_now_ns();

@@ -11,6 +11,8 @@ pub(super) struct Table {
     written: Vec<u64>,
     /// What the series was last told of a slot; NaN before it was told anything.
     told: Vec<f64>,
+    /// What a slot held when all were marked last; NaN when it was not part of that reading.
+    marked: Vec<f64>,
     /// Slots in the order of their names, so that a map is built from sorted input.
     sorted: Vec<usize>,
     reading: u64,
@@ -56,6 +58,7 @@ impl Table {
         self.values.resize(self.names.len(), 0.0);
         self.written.resize(self.names.len(), 0);
         self.told.resize(self.names.len(), f64::NAN);
+        self.marked.resize(self.names.len(), f64::NAN);
         first
     }
 
@@ -86,6 +89,21 @@ impl Table {
             }
         }
         changes.into_iter().collect()
+    }
+
+    /// Remembers this reading.
+    pub(super) fn mark(&mut self) {
+        for (slot, marked) in self.marked.iter_mut().enumerate() {
+            *marked = if self.written[slot] == self.reading { self.values[slot] } else { f64::NAN };
+        }
+    }
+
+    /// By how much this reading differs from the one that was marked last, of what was written in both.
+    pub(super) fn changes_since_mark(&self) -> BTreeMap<String, f64> {
+        let written = (0..self.names.len()).filter(|&slot| self.written[slot] == self.reading);
+        let changes = written.map(|slot| (slot, self.values[slot] - self.marked[slot]));
+        let changed = changes.filter(|(_, change)| !change.is_nan() && *change != 0.0);
+        changed.map(|(slot, change)| (self.names[slot].clone(), change)).collect()
     }
 
     /// Everything written since the series began.
@@ -195,6 +213,25 @@ mod tests {
         assert_eq!(table.all().len(), 2);
         table.begin_series();
         assert_eq!(table.changes().len(), 2);
+    }
+
+    #[test]
+    fn what_changed_since_it_was_marked_leaves_out_what_came_and_what_went() {
+        fn read(table: &mut Table, values: &[(&str, f64)]) -> BTreeMap<String, f64> {
+            table.begin();
+            values.iter().for_each(|(name, value)| table.set_named(name, *value));
+            table.changes_since_mark()
+        }
+        let mut table = Table::default();
+        assert!(read(&mut table, &[("still", 5.0)]).is_empty(), "nothing was marked");
+        table.mark();
+        assert!(read(&mut table, &[("still", 5.0), ("comes", 1.0)]).is_empty());
+        let fell = BTreeMap::from([("still".to_owned(), -2.0)]);
+        assert_eq!(read(&mut table, &[("still", 3.0), ("comes", 9.0)]), fell);
+        assert!(read(&mut table, &[("comes", 9.0)]).is_empty());
+        table.mark();
+        let rose = BTreeMap::from([("comes".to_owned(), 3.0)]);
+        assert_eq!(read(&mut table, &[("still", 7.0), ("comes", 12.0)]), rose);
     }
 
     #[test]

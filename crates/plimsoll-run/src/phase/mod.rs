@@ -4,21 +4,22 @@ mod search;
 mod settle;
 mod watch;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use plimsoll_model::experiment::{
-    Claim, Experiment, HookMoment, Load, LoadKind, ModesClaim, Phase, PhaseWork,
+    Claim, Experiment, HookMoment, Load, LoadKind, ModesClaim, Phase, PhaseWork, recorded_as,
 };
 use plimsoll_model::frame::{FromAgent, Id, ToAgent};
-use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, Slice, Snapshot};
+use plimsoll_model::observation::{Arm, DeepSnapshot, LoadResult, PhaseKind, Slice};
 use rand::seq::SliceRandom;
 
 use crate::agent_pool::{Key, off_the_mark};
 use crate::deployment::{Deployment, machine_host};
 use crate::error::{RunError, TrialStop};
 use crate::event::Event;
-use crate::recorded::split;
+use crate::recorded::loads_of;
 use crate::trial::Trial;
 
 /// How long a phase may take that does not say so itself.
@@ -109,11 +110,11 @@ impl<'t> Trial<'t> {
                 }
             }
             if place > 0 && place.is_multiple_of(SLICES_BETWEEN_LOOKS) {
-                for (name, known) in self.by_load() {
-                    if let Some(what) = self.judge.so_far(self.plan, &name, &known) {
-                        self.observer.on(&Event::SoFar { what: &what });
-                    }
-                }
+                let known = self.by_load();
+                let told =
+                    known.iter().filter_map(|(name, slices)| self.judge.so_far(self.plan, name, slices));
+                let told: Vec<String> = told.collect();
+                told.iter().for_each(|what| self.observer.on(&Event::SoFar { what }));
             }
             let part = |whole: &LoadKind| whole.part(place % slices, slices);
             let parts: Vec<_> = loads.iter().cloned().zip(whole.iter().map(part)).collect();
@@ -128,8 +129,15 @@ impl<'t> Trial<'t> {
     }
 
     /// The slices of the latest phase, by the name under which those of each load are recorded.
-    fn by_load(&self) -> Vec<(String, Vec<Slice>)> {
-        split(self.latest().clone()).into_iter().map(|record| (record.name, record.slices)).collect()
+    fn by_load(&self) -> Vec<(String, Cow<'_, [Slice]>)> {
+        let latest = self.latest();
+        let loads = loads_of(latest);
+        if loads.is_empty() {
+            return vec![(latest.name.clone(), Cow::Borrowed(&latest.slices))];
+        }
+        let slices = |load: &str| latest.slices.iter().filter(|slice| slice.load == load).cloned().collect();
+        let named = |load: &String| (recorded_as(&latest.name, load), slices(load));
+        loads.iter().map(named).collect()
     }
 
     /// The same slice on every rig, in random order.
@@ -174,7 +182,11 @@ impl<'t> Trial<'t> {
         // What was flushed until now is of no slice.
         let (of_arm, agents) = self.deployment_and_agents(arm);
         of_arm.flushes(agents)?;
-        let before = self.snapshots(&hosts, false)?;
+        self.ask_counters(
+            &hosts,
+            |id| ToAgent::Mark { id },
+            |answer| matches!(answer, FromAgent::Done { .. }).then_some(()),
+        )?;
         self.begin_together(&mut requests)?;
         let at_ns = self.now_ns();
         if let Some((profiler, namespaces)) = profiled {
@@ -200,8 +212,15 @@ impl<'t> Trial<'t> {
                 delivered?;
             }
         }
-        let after = self.snapshots(&hosts, false)?;
-        let counters = changes(arm, &machine_host(experiment), &hosts, &before, &after);
+        let changes = self.ask_counters(
+            &hosts,
+            |id| ToAgent::Changes { id },
+            |answer| match answer {
+                FromAgent::Changed { changes, .. } => Some(changes),
+                _ => None,
+            },
+        )?;
+        let counters = counters_of(arm, &machine_host(experiment), &hosts, changes);
         let (of_arm, agents) = self.deployment_and_agents(arm);
         let flushes = of_arm.flushes(agents)?;
         if let Some(phase) = phase {
@@ -246,26 +265,37 @@ impl<'t> Trial<'t> {
         Ok(requests)
     }
 
-    /// Reads the counters of several hosts at once.
-    fn snapshots(&mut self, hosts: &[Key], deep: bool) -> Result<Vec<Snapshot>, TrialStop> {
+    /// Asks several hosts at once to read their counters, and takes from each what it is to answer with.
+    fn ask_counters<A>(
+        &mut self,
+        hosts: &[Key],
+        request: impl Fn(Id) -> ToAgent,
+        answer: impl Fn(FromAgent) -> Option<A>,
+    ) -> Result<Vec<A>, TrialStop> {
         let mut requests = Vec::new();
         for host in hosts {
             let id = self.agents.id();
-            requests.push((host.clone(), id, ToAgent::Snapshot { id, deep }));
+            requests.push((host.clone(), id, request(id)));
         }
         let answers = self.agents.ask_all(&requests, Instant::now() + PHASE_LIMIT, &mut |_, _| {})?;
-        let snapshots = answers.into_iter().zip(hosts).map(|(answer, host)| match answer {
-            FromAgent::Counters { snapshot, .. } => Ok(snapshot),
+        let each = answers.into_iter().zip(hosts).map(|(answered, host)| match answered {
             FromAgent::Failed { why, .. } => Err(RunError::Agent { host: host.host.clone(), why }.into()),
-            _ => Err(off_the_mark(&host.host)),
+            answered => answer(answered).ok_or_else(|| off_the_mark(&host.host)),
         });
-        snapshots.collect()
+        each.collect()
     }
 
     /// Reads the expensive files of every host, too.
     fn deep(&mut self, phase: &str) -> Result<(), TrialStop> {
         let hosts: Vec<Key> = self.deployments.iter().flat_map(Deployment::keys).collect();
-        let snapshots = self.snapshots(&hosts, true)?;
+        let snapshots = self.ask_counters(
+            &hosts,
+            |id| ToAgent::Snapshot { id },
+            |answer| match answer {
+                FromAgent::Counters { snapshot, .. } => Some(snapshot),
+                _ => None,
+            },
+        )?;
         let cycle = self.cycle;
         let named = hosts.into_iter().zip(snapshots).map(|(key, snapshot)| DeepSnapshot {
             phase: phase.to_owned(),
@@ -341,26 +371,25 @@ pub(crate) fn deadline(phase: &Phase) -> Instant {
     Instant::now() + phase.at_most.map_or(PHASE_LIMIT, |most| most.0)
 }
 
-/// What the counters of a rig changed by, without those that did not change; the machine's own, as one of its hosts has read them, under a name
-/// of their own. A guest's machine is its own, so what it reads of it is the guest's.
-fn changes(
+/// What the counters of a rig changed by, as each host told; the machine's own, as one of its hosts has read them, under a name of their own. A
+/// guest's machine is its own, so what it reads of it is the guest's.
+fn counters_of(
     arm: Arm,
     of_machine: &Key,
     hosts: &[Key],
-    before: &[Snapshot],
-    after: &[Snapshot],
+    changes: Vec<BTreeMap<String, f64>>,
 ) -> BTreeMap<String, BTreeMap<String, f64>> {
     let mut all: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    for ((key, before), after) in hosts.iter().zip(before).zip(after) {
-        for (name, change) in before.change(after) {
-            let of_all = key == of_machine && name.starts_with("machine.");
-            if change == 0.0 || !of_all && key.arm != arm {
-                continue;
-            }
-            let host = if of_all { MACHINE } else { &key.host };
-            all.entry(host.to_owned()).or_default().insert(name, change);
+    for (key, mut own) in hosts.iter().zip(changes) {
+        if key == of_machine {
+            let machine = own.extract_if(.., |name, _| name.starts_with("machine."));
+            all.entry(MACHINE.to_owned()).or_default().extend(machine);
+        }
+        if key.arm == arm {
+            all.entry(key.host.clone()).or_default().extend(own);
         }
     }
+    all.retain(|_, changes| !changes.is_empty());
     all
 }
 
@@ -370,22 +399,13 @@ mod tests {
 
     #[test]
     fn the_machines_counters_are_kept_once_and_the_other_rigs_not_at_all() {
-        let snapshot = |value| Snapshot {
-            at_ns: 0,
-            values: [("machine.stat.ctxt", value), ("snmp.Tcp.ActiveOpens", value), ("sockstat.TCP.tw", 1.0)]
-                .map(|(name, value)| (name.to_owned(), value))
-                .into(),
+        let changes = |change| {
+            [("machine.stat.ctxt", change), ("snmp.Tcp.ActiveOpens", change)]
+                .map(|(name, change)| (name.to_owned(), change))
+                .into()
         };
         let hosts = [Key::new(Arm::Control, "client"), Key::new(Arm::Treatment, "client")];
-        let of = |reader: &Key| {
-            changes(
-                Arm::Control,
-                reader,
-                &hosts,
-                &[snapshot(1.0), snapshot(2.0)],
-                &[snapshot(4.0), snapshot(7.0)],
-            )
-        };
+        let of = |reader: &Key| counters_of(Arm::Control, reader, &hosts, vec![changes(3.0), changes(5.0)]);
         let opened = ("snmp.Tcp.ActiveOpens".to_owned(), 3.0);
         let all = of(&hosts[1]);
         assert_eq!(all["client"], BTreeMap::from([opened.clone(), ("machine.stat.ctxt".to_owned(), 3.0)]));

@@ -176,7 +176,9 @@ fn answer_all(rig: usize, provider: &FakeProvider, mut stream: UnixStream) {
                 let profile = Profile::new(Arm::Treatment, ProfileClock::CpuClock, 1000);
                 FromAgent::Profiled { id, profile: Box::new(profile) }
             }
-            ToAgent::Snapshot { id, .. } => FromAgent::Counters { id, snapshot: Snapshot::default() },
+            ToAgent::Snapshot { id } => FromAgent::Counters { id, snapshot: Snapshot::default() },
+            ToAgent::Mark { id } => FromAgent::Done { id },
+            ToAgent::Changes { id } => FromAgent::Changed { id, changes: BTreeMap::new() },
             ToAgent::Sample { hz: 0 } => FromAgent::Sampled { cost: SamplingCost::default() },
             ToAgent::Sample { .. } => continue,
             ToAgent::Drain { id, .. } => FromAgent::Drained { id, waited_ms: 1, left: 0 },

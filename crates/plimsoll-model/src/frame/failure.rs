@@ -1,0 +1,101 @@
+//! Why something that an agent was asked for could not be done.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+/// Why an agent could not do what it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// A port is in use already.
+    #[error("{address} is in use by another program")]
+    AddressInUse {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// A service did not get ready in time.
+    #[error("not ready after {waited_ms} ms: {last}{}", quoted(stderr))]
+    NotReady {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// What the last attempt to reach it met.
+        last: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// A service listens, but not where it is reached.
+    #[error(
+        "not ready after {waited_ms} ms: it runs, and listens on {} only; the load comes from {} to {}{}",
+        listed(listens),
+        between.from,
+        between.at,
+        quoted(stderr)
+    )]
+    OutOfReach {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// Where it listens.
+        listens: Vec<SocketAddr>,
+        /// Where the load comes from and goes to; boxed, so that errors stay small.
+        between: Box<Between>,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+    },
+    /// A service ended before it was ready.
+    #[error("ended before it was ready: {how}{}", quoted(stderr))]
+    Exited {
+        /// How it ended, in words.
+        how: String,
+        /// The last that it wrote to its standard error.
+        stderr: String,
+        /// Whether it was a program of the user's own that may do less than the user.
+        confined: bool,
+    },
+    /// The program of a service is not there.
+    #[error("there is no program `{program}`{}", package.as_ref().map(|p| format!("; it comes with the Debian package `{p}`")).unwrap_or_default())]
+    NoProgram {
+        /// Its name.
+        program: String,
+        /// The Debian package that has it, where known.
+        package: Option<String>,
+    },
+    /// Permission is missing.
+    #[error("{what}: permission denied{}", needs.as_ref().map(|needs| format!("; it takes {needs}")).unwrap_or_default())]
+    Permission {
+        /// What was tried.
+        what: String,
+        /// The capability or namespace that it takes, where known.
+        needs: Option<String>,
+    },
+    /// Anything else.
+    #[error("{what}: {error}")]
+    Other {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: String,
+    },
+}
+
+/// The two ends of a load's way to a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Between {
+    /// Where the load comes from.
+    pub from: IpAddr,
+    /// Where it goes.
+    pub at: SocketAddr,
+}
+
+/// What a program wrote to its standard error, for the end of a message.
+fn quoted(stderr: &str) -> String {
+    match stderr.trim() {
+        "" => String::new(),
+        text => format!("; on stderr it wrote: {text}"),
+    }
+}
+
+/// Addresses in a row.
+fn listed(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
