@@ -1,5 +1,6 @@
 //! Counters read from folders that hold what real machines showed, and what broken ones might.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -118,7 +119,9 @@ fn light_counters_come_with_their_names_and_in_their_units() {
 fn a_second_reading_follows_files_that_changed() {
     let root = healthy();
     let mut counters = Counters::open(root.path()).expect("counters");
+    let mut marked = Counters::open(root.path()).expect("counters");
     let before = counters.read(Depth::Light);
+    marked.mark();
     write(root.path(), "proc/stat", STAT.replace("ctxt 663836", "ctxt 663900").as_bytes());
     let more = "sockets: used 20\nUDP: inuse 4 mem 1\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 139\n";
     write(root.path(), "proc/net/sockstat", more.as_bytes());
@@ -127,6 +130,8 @@ fn a_second_reading_follows_files_that_changed() {
     let change = before.change(&after);
     assert_eq!((change["machine.stat.ctxt"], change["sockstat.TCP.inuse"]), (64.0, 3.0));
     assert_values(&after, &[("sockstat.UDP.inuse", 4.0), ("machine.sockstat.UDP.mem", 1.0)]);
+    let moved: BTreeMap<String, f64> = change.into_iter().filter(|(_, change)| *change != 0.0).collect();
+    assert_eq!(marked.changes_since_mark(), moved);
 }
 
 #[test]
