@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask layers | test | docs | charts | kinds | faults | dist | deb | sbom | site | pictures | fuzz | soak`.
+//! Chores of the project: `cargo xtask layers | test | wording | docs | charts | kinds | faults | dist | deb | sbom | site | pictures | fuzz | soak`.
 //!
 //! Few dependencies and no library of the project's own, so that it builds quickly on a machine that has nothing yet.
 
@@ -28,6 +28,7 @@ mod sources;
 mod test_binary;
 mod tests;
 mod tool;
+mod wording;
 mod workers;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ const USAGE: &str = "\
 cargo xtask layers            check that crates import only what they may, that no sibling modules use each other,
                               and that no file is too long
 cargo xtask test [--yes]      install what the tests need, then run everything: format, lints, layers, all tests
+cargo xtask test --quick      format, lints, layers, wording, and the tests that only compute; installs nothing
+cargo xtask wording           check doc comments and type names, and lower the limits in xtask/wording.tsv
 cargo xtask docs [--check]    write docs/reference from the program itself, or check that it is up to date
 cargo xtask charts            make the program that draws the charts of pages anew (needs npm)
 cargo xtask kinds [--check]   write into CONTRIBUTING.md how many files a kind of something touches, or check that
@@ -62,6 +65,8 @@ fn main() -> ExitCode {
         ["layers"] => layers::check().and_then(|()| circles::check()).and_then(|()| sources::check_lengths()),
         ["test"] => tests::run(false),
         ["test", "--yes"] => tests::run(true),
+        ["test", "--quick"] => tests::quick(),
+        ["wording"] => wording::check(true),
         ["docs"] => shell::cargo(&[
             "run",
             "--quiet",

@@ -41,25 +41,28 @@ const LONGEST: usize = 600;
 /// Fails on a file that is too long.
 pub(crate) fn check_lengths() -> Result<(), String> {
     let mut wrong = Vec::new();
+    each_file(&mut |path, text| {
+        let lines = before_tests(text).lines().count();
+        if lines > LONGEST {
+            wrong.push(format!("{} has {lines} lines without tests, {LONGEST} at most", path.display()));
+        }
+    })?;
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
+}
+
+/// Hands on every Rust file of the project with its text: products, tests, examples and chores.
+pub(crate) fn each_file(take: &mut dyn FnMut(&Path, &str)) -> Result<(), String> {
     for folder in
         entries(Path::new("crates"))?.into_iter().chain([PathBuf::from("xtask"), PathBuf::from("fuzz")])
     {
         for part in ["src", "tests", "benches", "examples", "fuzz_targets"] {
             let folder = folder.join(part);
             if folder.is_dir() {
-                collect(&folder, &mut |path, text| {
-                    let lines = before_tests(text).lines().count();
-                    if lines > LONGEST {
-                        wrong.push(format!(
-                            "{} has {lines} lines without tests, {LONGEST} at most",
-                            path.display()
-                        ));
-                    }
-                })?;
+                collect(&folder, &mut |path, text| take(&path, text))?;
             }
         }
     }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
+    Ok(())
 }
 
 /// What stands before a file's tests.

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::sources::{check_lengths, sources};
 use crate::test_binary::{self, Ran};
 use crate::{
-    browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell, workers,
+    browser, circles, deny, guest_kernel, h2spec, kinds, layers, netperf, packages, python, shell, wording,
+    workers,
 };
 
 /// Installs what is needed and runs every check and every test, with those that need root or another program. Fails loudly where one
@@ -26,19 +27,36 @@ pub(crate) fn run(yes: bool) -> Result<(), String> {
     browser::fetch(&target)?;
     h2spec::build(&target)?;
     deny::build(&target)?;
-    format()?;
-    layers::check()?;
-    circles::check()?;
-    check_lengths()?;
-    kinds::run(true)?;
+    check_sources()?;
     deny::check(&target)?;
-    shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     shell::run("env", &["RUSTDOCFLAGS=-D warnings", "cargo", "doc", "--workspace", "--no-deps", "--locked"])?;
     run_tests()?;
     // The tests have built the example with the features of the whole workspace; `cargo run` would build it once more.
     let write = target.join("debug/examples/reference");
     shell::run(&write.display().to_string(), &[FRESH])?;
     compare_docs()
+}
+
+/// What takes minutes, needs no package and no root: format, lints, layers, wording, and tests that only compute.
+pub(crate) fn quick() -> Result<(), String> {
+    check_sources()?;
+    let packages = COMPUTING.iter().flat_map(|name| ["--package", name]);
+    let computing: Vec<Binary> = build(packages)?.into_iter().filter(Binary::only_computes).collect();
+    let ran = run_side_by_side(&computing)?;
+    let failed = ran.iter().filter(|(_, ran)| !ran.status.success());
+    let failed: Vec<_> = failed.map(|(binary, _)| binary.name.as_str()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("tests failed: {}", failed.join(", "))) }
+}
+
+/// Checks that need no test binary.
+fn check_sources() -> Result<(), String> {
+    format()?;
+    layers::check()?;
+    circles::check()?;
+    check_lengths()?;
+    wording::check(false)?;
+    kinds::run(true)?;
+    shell::cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
 }
 
 /// The black-box stories, most of which measure.
@@ -90,13 +108,17 @@ impl Binary {
 /// for as long as a measurement lasts. What failed so is told at the end, and fails if it fails again. If more failed, that is no accident.
 const RUN_AGAIN: usize = 10;
 
+/// Builds the tests of these packages.
+fn build<'a>(packages: impl IntoIterator<Item = &'a str>) -> Result<Vec<Binary>, String> {
+    let options = ["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"];
+    let words: Vec<&str> = options.into_iter().chain(packages).collect();
+    Ok(shell::output("cargo", &words)?.lines().filter_map(binary).collect())
+}
+
 /// Builds all tests and runs them: first what only computes, as many binaries at once as there are CPUs, then one binary after the other.
 fn run_tests() -> Result<(), String> {
-    let of_all = ["--workspace", "--locked"];
-    let build = ["test", "--no-run", "--message-format=json-render-diagnostics"];
-    let built = shell::output("cargo", &[&build[..], &of_all].concat())?;
     let (computing, measuring): (Vec<_>, Vec<_>) =
-        built.lines().filter_map(binary).partition(Binary::only_computes);
+        build(["--workspace"])?.into_iter().partition(Binary::only_computes);
     let mut results = run_side_by_side(&computing)?;
     for binary in &measuring {
         let at_once = if binary.name == STORIES { AT_ONCE } else { 1 };
@@ -128,7 +150,7 @@ fn run_tests() -> Result<(), String> {
             }
         }
     }
-    shell::cargo(&[&["test", "--doc"][..], &of_all].concat())?;
+    shell::cargo(&["test", "--doc", "--workspace", "--locked"])?;
     // Once more at the end, where also a log that is cut short has it.
     for failure in &printed {
         eprintln!("---- {}\n{}", failure.name, failure.printed.join("\n"));

@@ -1,0 +1,110 @@
+//! Doc comments that name no subject, and type names that say nothing.
+//!
+//! The tree has old ones. `xtask/wording.tsv` holds how many each folder may still have; a count never rises, and a lower one is written back.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sources;
+
+/// Beginnings of a doc comment that leave its subject out.
+const BEGINNINGS: [&str; 5] = ["The same", "It ", "What is ", "What was ", "What has "];
+/// Names that say nothing of the type's content.
+const NAMES: [&str; 7] = ["Found", "Told", "Place", "Way", "Asked", "Running", "Answer"];
+const KINDS: [&str; 4] = ["struct ", "enum ", "type ", "trait "];
+/// Remaining findings per folder.
+const LIMITS: &str = "xtask/wording.tsv";
+
+/// A finding: file, line and text.
+struct Finding {
+    file: PathBuf,
+    line: usize,
+    text: String,
+}
+
+/// Fails where a folder has more findings than its limit. Lowers the limit where `write` is set and the folder has fewer.
+pub(crate) fn check(write: bool) -> Result<(), String> {
+    let mut findings: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
+    sources::each_file(&mut |file, text| {
+        for (line, text) in text.lines().enumerate().filter(|(_, line)| is_vague(line)) {
+            let finding = Finding { file: file.to_owned(), line: line + 1, text: text.trim().to_owned() };
+            findings.entry(folder(file)).or_default().push(finding);
+        }
+    })?;
+    let limits = limits(&fs::read_to_string(LIMITS).map_err(|error| format!("{LIMITS}: {error}"))?)?;
+    let limit = |folder: &str| limits.get(folder).copied().unwrap_or_default();
+    let mut report = String::new();
+    for (folder, found) in findings.iter().filter(|(folder, found)| found.len() > limit(folder)) {
+        let (count, limit) = (found.len(), limit(folder));
+        writeln!(report, "{folder} has {count} vague doc comments or type names, {limit} at most:").ok();
+        for Finding { file, line, text } in found {
+            writeln!(report, "  {}:{line}: {text}", file.display()).ok();
+        }
+    }
+    if !report.is_empty() {
+        return Err(format!("{report}name the subject: \"Span of the enclosing item\""));
+    }
+    let counts: String =
+        findings.iter().map(|(folder, found)| format!("{folder}\t{}\n", found.len())).collect();
+    if write {
+        fs::write(LIMITS, counts).map_err(|error| format!("{LIMITS}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn is_vague(line: &str) -> bool {
+    let line = line.trim_start();
+    if let Some(doc) = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! ")) {
+        return BEGINNINGS.iter().any(|beginning| doc.starts_with(beginning));
+    }
+    let declared =
+        KINDS.iter().find_map(|kind| line.split_once(kind).filter(|(before, _)| is_visibility(before)));
+    declared.is_some_and(|(_, rest)| {
+        let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        NAMES.contains(&name)
+    })
+}
+
+fn is_visibility(text: &str) -> bool {
+    text.is_empty() || (text.starts_with("pub") && text.ends_with(' ') && !text.contains('='))
+}
+
+/// `crates/NAME` or `xtask`.
+fn folder(file: &Path) -> String {
+    let parts = if file.starts_with("crates") { 2 } else { 1 };
+    file.components().take(parts).collect::<PathBuf>().display().to_string()
+}
+
+fn limits(text: &str) -> Result<BTreeMap<String, usize>, String> {
+    let row = |line: &str| {
+        let (folder, count) = line.split_once('\t')?;
+        Some((folder.to_owned(), count.parse().ok()?))
+    };
+    let rows = text.lines().map(|line| row(line).ok_or(format!("{LIMITS}: not FOLDER<tab>COUNT: {line}")));
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_wanted() {
+        assert!(is_vague("    /// The same of what it is in."));
+        assert!(is_vague("//! It waits."));
+        assert!(is_vague("/// What is read of it."));
+        assert!(!is_vague("/// Span of the enclosing item."));
+        assert!(!is_vague("/// Items of the list."));
+        assert!(!is_vague("// It waits: code comments may continue a thought."));
+    }
+
+    #[test]
+    fn type_names_say_something() {
+        assert!(is_vague("pub(crate) struct Found {"));
+        assert!(is_vague("enum Way<'a> {"));
+        assert!(!is_vague("struct FoundRun {"));
+        assert!(!is_vague("let told = \"a struct Found\";"));
+    }
+}
