@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::experiment::{LoadFacts, Metric};
+use plimsoll_model::experiment::{Experiment, LoadFacts, LoadKind};
 use plimsoll_model::observation::{
     self, Arm, Generator, LoadResult, Offer, PhaseRecord, Slice, Step, TrialRecord,
 };
@@ -10,14 +10,14 @@ use plimsoll_model::report::{GeneratorReport, OfferReport, PhaseReport, StepRepo
 
 use super::pooled;
 
-pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
+pub(super) fn trial(experiment: &Experiment, trial: &TrialRecord) -> TrialReport {
     let measured = trial.phases.iter().filter(|phase| phase.kind.has_figures());
     TrialReport {
         number: trial.number,
         block: trial.block,
         cell: trial.cell.clone(),
         phases: measured
-            .flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| of_phase(phase, arm)))
+            .flat_map(|phase| [Arm::Treatment, Arm::Control].map(|arm| of_phase(experiment, phase, arm)))
             .flatten()
             .collect(),
         events: super::events::of_trial(trial),
@@ -31,16 +31,11 @@ pub(super) fn trial(trial: &TrialRecord) -> TrialReport {
     }
 }
 
-/// What a phase measured on one rig; nothing where it ran no load there.
-fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
+/// Figures that a phase measured on one rig; absent where the rig ran no load.
+fn of_phase(experiment: &Experiment, phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
     let slices: Vec<&Slice> = phase.slices.iter().filter(|slice| slice.arm == arm).collect();
-    if slices.is_empty() {
-        return None;
-    }
+    let load = &experiment.recorded_load(&phase.name)?.kind;
     let all = observation::pooled(slices.iter().map(|slice| &slice.result))?;
-    let figure = |metric: Metric| metric.of(&all);
-    let rate = all.facts.as_ref().and_then(LoadFacts::rate);
-    let of_bytes = matches!(rate, Some(Metric::BitsPerSecond | Metric::PacketsPerSecond));
     Some(PhaseReport {
         name: phase.name.clone(),
         kind: phase.kind,
@@ -48,15 +43,8 @@ fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
         arm,
         rung: phase.rung,
         connections: all.connections,
-        connections_per_second: figure(Metric::ConnectionsPerSecond).unwrap_or(0.0),
-        requests_per_second: figure(Metric::RequestsPerSecond).unwrap_or(0.0),
-        bits_per_second: figure(Metric::BitsPerSecond).filter(|_| of_bytes).unwrap_or(0.0),
-        packets_per_second: figure(Metric::PacketsPerSecond),
-        loss_share: figure(Metric::LossShare),
-        megabytes_per_second: figure(Metric::MegabytesPerSecond).unwrap_or(0.0),
-        figures: rate.into_iter().filter_map(|rate| Some((rate.name().to_owned(), rate.of(&all)?))).collect(),
-        rate,
-        latency_us: all.latency.percentiles,
+        figures: load.figures(&all),
+        rate: all.facts.as_ref().and_then(LoadFacts::rate),
         commands_us: super::mail::commands(&slices),
         disks: super::mail::disks(&slices),
         io_pressure_us: super::mail::io_pressure(&slices),
@@ -65,7 +53,7 @@ fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
         offer: all.offer.as_ref().map(offer),
         errors: all.errors,
         facts: all.facts,
-        generators: generators(&slices),
+        generators: generators(load, &slices),
         cpu: pooled::cpu(&slices),
         start_s: phase.start_ns as f64 / 1e9,
         end_s: phase.end_ns as f64 / 1e9,
@@ -73,7 +61,7 @@ fn of_phase(phase: &PhaseRecord, arm: Arm) -> Option<PhaseReport> {
 }
 
 /// What each of several machines did, over all slices.
-fn generators(slices: &[&Slice]) -> Vec<GeneratorReport> {
+fn generators(load: &LoadKind, slices: &[&Slice]) -> Vec<GeneratorReport> {
     let mut hosts: BTreeMap<&str, Vec<&Generator>> = BTreeMap::new();
     for generator in slices.iter().flat_map(|slice| &slice.result.generators) {
         hosts.entry(&generator.host).or_default().push(generator);
@@ -83,8 +71,7 @@ fn generators(slices: &[&Slice]) -> Vec<GeneratorReport> {
         let latest = each.iter().max_by_key(|it| it.after_ns)?;
         Some(GeneratorReport {
             host: host.to_owned(),
-            requests_per_second: Metric::RequestsPerSecond.of(&all).unwrap_or(0.0),
-            connections_per_second: Metric::ConnectionsPerSecond.of(&all).unwrap_or(0.0),
+            figures: load.figures(&all),
             errors: all.failed(),
             busy_share: LoadResult::busy_share([&all]),
             after_ms: latest.after_ns as f64 / 1e6,
@@ -110,6 +97,6 @@ fn step(step: &Step) -> StepReport {
         offered_per_second: step.rate,
         answered_per_second: step.answered().unwrap_or(0.0),
         errors: step.errors,
-        latency_us: step.latency_us,
+        latency_us: (step.requests > 0).then_some(step.latency_us),
     }
 }

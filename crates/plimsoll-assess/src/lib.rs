@@ -171,7 +171,7 @@ pub fn report(plan: &Plan, run: &Run<'_>, all: &[TrialRecord]) -> RunReport {
         profile,
         profiles: if plan.intervention.is_none() { profile::each(trials, &judged) } else { Vec::new() },
         hosts: hosts(plan),
-        trials: shown.iter().map(figures::trial).collect(),
+        trials: shown.iter().map(|trial| figures::trial(&plan.experiment, trial)).collect(),
         sampling: sampling(all),
     }
 }

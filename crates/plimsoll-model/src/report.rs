@@ -359,19 +359,6 @@ pub struct PhaseReport {
     pub rung: Option<Rung>,
     /// Connections completed without error.
     pub connections: u64,
-    /// Connections completed without error, per second of load (pauses between slices not counted).
-    pub connections_per_second: f64,
-    /// Requests answered without error, per second of load.
-    pub requests_per_second: f64,
-    /// Bits that arrived, without headers, per second of load; 0 for loads that do not count them.
-    #[serde(default)]
-    pub bits_per_second: f64,
-    /// Datagrams that arrived per second of load; null for loads that send none.
-    #[serde(default)]
-    pub packets_per_second: Option<f64>,
-    /// The share of datagrams that did not arrive; null for loads that send none.
-    #[serde(default)]
-    pub loss_share: Option<f64>,
     /// How long servers of mail took to answer each command, in microseconds: the greatest of each percentile over slices.
     #[serde(default)]
     pub commands_us: BTreeMap<String, Percentiles>,
@@ -387,11 +374,8 @@ pub struct PhaseReport {
     /// What each built-in relay for mail flushed, by the service's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flushes: BTreeMap<String, FlushReport>,
-    /// Millions of bytes read, written or received, per second of load.
-    #[serde(default)]
-    pub megabytes_per_second: f64,
-    /// Every rate that the load has, and the metrics that its program names, by name, over all slices.
-    #[serde(default)]
+    /// Every figure that the load has, by the metric's name, over all slices (pauses between slices not counted). A figure that the load does not
+    /// have, or that has no value, is absent.
     pub figures: BTreeMap<String, f64>,
     /// The rate that the load is about; null where it is that of connections or requests.
     #[serde(default)]
@@ -400,8 +384,6 @@ pub struct PhaseReport {
     /// themselves.
     #[serde(flatten, skip_serializing_if = "are_not_told")]
     pub facts: Option<LoadFacts>,
-    /// Time of a request in microseconds, over all slices.
-    pub latency_us: Percentiles,
     /// Failures, by kind.
     pub errors: BTreeMap<ErrorKind, u64>,
     /// What open loops offered; null in closed loop.
@@ -424,17 +406,10 @@ fn are_not_told(facts: &Option<LoadFacts>) -> bool {
 }
 
 impl PhaseReport {
-    /// The figure of a rate; absent where the load does not have it.
+    /// A figure of the phase; absent where its load does not have it.
     #[must_use]
-    pub fn rate_of(&self, metric: Metric) -> Option<f64> {
-        match metric {
-            Metric::ConnectionsPerSecond => Some(self.connections_per_second),
-            Metric::RequestsPerSecond => Some(self.requests_per_second),
-            Metric::BitsPerSecond => Some(self.bits_per_second),
-            Metric::PacketsPerSecond => self.packets_per_second,
-            Metric::MegabytesPerSecond => Some(self.megabytes_per_second),
-            _ => self.figures.get(metric.name()).copied(),
-        }
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        self.figures.get(metric.name()).copied()
     }
 }
 
@@ -443,10 +418,8 @@ impl PhaseReport {
 pub struct GeneratorReport {
     /// Its host.
     pub host: String,
-    /// Requests answered without error, per second of its load.
-    pub requests_per_second: f64,
-    /// Connections completed without error, per second of its load.
-    pub connections_per_second: f64,
+    /// Every figure that its load has, by the metric's name.
+    pub figures: BTreeMap<String, f64>,
     /// Failures.
     pub errors: u64,
     /// Which share of the time its threads were busy; null where that is not known.
@@ -481,8 +454,8 @@ pub struct StepReport {
     pub answered_per_second: f64,
     /// Failures.
     pub errors: u64,
-    /// Time of a request from when it was due, in microseconds.
-    pub latency_us: Percentiles,
+    /// Time of a request from when it was due, in microseconds; null where no request was answered.
+    pub latency_us: Option<Percentiles>,
 }
 
 /// Where the machine's CPU time went, as shares of all CPUs.

@@ -7,6 +7,7 @@ use plimsoll_model::report::{Evidence, PacketReport, ProfileReport, RunReport, S
 use crate::claims::{self, Group};
 use crate::number::{count, figure, millis, ratio, times};
 use crate::section::{Column, Row, Section, left, right};
+use crate::steps::step_millis;
 use crate::summary::{self, CONTROL, CellRows, Figures};
 use crate::{answer, environment, events, loads, machines, profile as told, seen, wording};
 
@@ -108,8 +109,8 @@ pub(crate) fn steps(report: &RunReport) -> Vec<Section> {
                 if n < up { "up" } else { "down" }.to_owned(),
                 figure(step.offered_per_second),
                 figure(step.answered_per_second),
-                millis(step.latency_us.p50),
-                millis(step.latency_us.p99),
+                step_millis(step, |times| times.p50),
+                step_millis(step, |times| times.p99),
                 count(step.errors),
             ])
         };

@@ -49,7 +49,7 @@ fn of_cell(report: &RunReport, cell: &CellRows) -> Vec<Followed> {
         };
         let trials = report.trials.iter().filter(|trial| trial.cell == cell.cell);
         let phases = trials.flat_map(|trial| &trial.phases).filter(is_here);
-        let values = sorted(phases.filter_map(|phase| phase.rate_of(metric)));
+        let values = sorted(phases.filter_map(|phase| phase.figure(metric)));
         Some(Followed {
             name: wording::titled(&format!("{}: {}", summary::place(row), metric.short()), &cell.cell),
             unit: metric.unit().name().into(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::report::{GeneratorReport, RunReport};
 
 use crate::number::{figure, median, sorted};
@@ -21,15 +22,17 @@ fn generators(report: &RunReport) -> Option<Section> {
     }
     let typical = |values: Vec<f64>| median(&sorted(values)).map_or_else(String::new, figure);
     let rows = all.into_iter().map(|((phase, host), each)| {
-        let of = |field: fn(&GeneratorReport) -> f64| each.iter().map(|it| field(it)).collect::<Vec<_>>();
+        let of = |metric: Metric| {
+            each.iter().filter_map(|it| it.figures.get(metric.name()).copied()).collect::<Vec<_>>()
+        };
         let busy: Vec<f64> = each.iter().filter_map(|it| it.busy_share).map(|share| share * 100.0).collect();
         let latest = each.iter().max_by(|a, b| a.after_ms.total_cmp(&b.after_ms));
         let after = latest.map_or_else(String::new, |it| format!("{:.3} ± {:.3}", it.after_ms, it.within_ms));
         Row::of([
             phase.to_owned(),
             host.to_owned(),
-            typical(of(|it| it.requests_per_second)),
-            typical(of(|it| it.connections_per_second)),
+            typical(of(Metric::RequestsPerSecond)),
+            typical(of(Metric::ConnectionsPerSecond)),
             each.iter().map(|it| it.errors).sum::<u64>().to_string(),
             typical(busy),
             after,

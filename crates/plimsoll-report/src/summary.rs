@@ -34,9 +34,12 @@ pub(crate) struct Row {
 /// counts, and the greatest of maxima.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// Connections or requests per second, see [`rate_metric`].
-    pub(crate) rate: f64,
-    pub(crate) latency: Percentiles,
+    /// In the unit of [`rate_metric`]; absent where the load does not have it.
+    pub(crate) rate: Option<f64>,
+    /// Rate that the load is about, where it lacks that of the report.
+    own_rate: Option<(Metric, f64)>,
+    /// Absent where nothing was answered, or the load does not time its work.
+    pub(crate) latency: Option<Percentiles>,
     pub(crate) errors: BTreeMap<ErrorKind, u64>,
     pub(crate) cpu: Option<CpuShares>,
     pub(crate) trials: usize,
@@ -66,9 +69,9 @@ impl Figures {
             self.cpu.as_ref().map_or_else(|| NONE.to_owned(), |shares| percent(share(shares)))
         };
         [
-            figure(self.rate),
-            millis(self.latency.p50),
-            millis(self.latency.p99),
+            self.rate_text(),
+            self.millis(|times| times.p50),
+            self.millis(|times| times.p99),
             count(self.failed()),
             cpu(|c| c.user),
             cpu(|c| c.system),
@@ -77,28 +80,41 @@ impl Figures {
         ]
     }
 
-    fn of(phases: &[&PhaseReport], metric: Metric) -> Option<Self> {
-        if phases.is_empty() {
-            return None;
+    /// The rate for a column of [`rate_metric`]; another rate carries its unit.
+    pub(crate) fn rate_text(&self) -> String {
+        match (self.rate, self.own_rate) {
+            (Some(rate), _) => figure(rate),
+            (None, Some((metric, rate))) => format!("{} {}", figure(rate), metric.short()),
+            (None, None) => NONE.to_owned(),
         }
-        let middle = |f: &dyn Fn(&PhaseReport) -> f64| {
-            median(&sorted(phases.iter().map(|p| f(p)))).unwrap_or(f64::NAN)
-        };
-        let middle_us = |f: fn(&Percentiles) -> u64| middle(&|p| f(&p.latency_us) as f64).round() as u64;
+    }
+
+    /// A percentile in milliseconds.
+    pub(crate) fn millis(&self, of: fn(&Percentiles) -> u64) -> String {
+        self.latency.as_ref().map_or_else(|| NONE.to_owned(), |times| millis(of(times)))
+    }
+
+    fn of(phases: &[&PhaseReport], metric: Metric) -> Option<Self> {
+        let own = phases.first()?.rate;
+        let middle = |metric: Metric| median(&sorted(phases.iter().filter_map(|p| p.figure(metric))));
+        let us = |ms: f64| (ms * 1e3).round() as u64;
+        let middle_us = |metric: Metric| middle(metric).map_or(0, us);
+        let slowest = phases.iter().filter_map(|p| p.figure(Metric::MaxMs)).max_by(f64::total_cmp);
         let mut errors = BTreeMap::new();
         for (&kind, &n) in phases.iter().flat_map(|p| &p.errors) {
             *errors.entry(kind).or_default() += n;
         }
         Some(Self {
-            rate: middle(&|p| p.rate_of(metric).unwrap_or(0.0)),
-            latency: Percentiles {
-                p50: middle_us(|l| l.p50),
-                p90: middle_us(|l| l.p90),
-                p95: middle_us(|l| l.p95),
-                p99: middle_us(|l| l.p99),
-                p99_9: middle_us(|l| l.p99_9),
-                max: phases.iter().map(|p| p.latency_us.max).max().unwrap_or(0),
-            },
+            rate: middle(metric),
+            own_rate: own.and_then(|own| Some((own, middle(own)?))),
+            latency: middle(Metric::MedianMs).map(|median| Percentiles {
+                p50: us(median),
+                p90: middle_us(Metric::P90Ms),
+                p95: middle_us(Metric::P95Ms),
+                p99: middle_us(Metric::P99Ms),
+                p99_9: middle_us(Metric::P999Ms),
+                max: slowest.map_or(0, us),
+            }),
             errors,
             cpu: mean_cpu(phases),
             trials: phases.len(),
@@ -123,14 +139,17 @@ pub(crate) fn rate_metric(report: &RunReport) -> Metric {
     let phases = || report.trials.iter().flat_map(|trial| &trial.phases);
     if let Some(rate) = phases().find_map(|phase| phase.rate) {
         let has = |metric: &Metric| {
-            claimed(*metric) && phases().any(|phase| phase.rate_of(*metric).is_some_and(|rate| rate > 0.0))
+            claimed(*metric) && phases().any(|phase| phase.figure(*metric).is_some_and(|rate| rate > 0.0))
         };
         let others = [Metric::ConnectionsPerSecond, Metric::RequestsPerSecond, Metric::BitsPerSecond];
         return if claimed(rate) { rate } else { others.into_iter().find(has).unwrap_or(rate) };
     }
     let offered = phases().any(|phase| phase.offer.is_some());
     // A connection that fails has had no request answered, most often.
-    let kept = phases().any(|phase| phase.requests_per_second > 2.0 * phase.connections_per_second);
+    let kept = phases().any(|phase| {
+        let connections = phase.figure(Metric::ConnectionsPerSecond).unwrap_or(0.0);
+        phase.figure(Metric::RequestsPerSecond).is_some_and(|requests| requests > 2.0 * connections)
+    });
     if (claimed(Metric::RequestsPerSecond) || offered || kept) && !claimed(Metric::ConnectionsPerSecond) {
         Metric::RequestsPerSecond
     } else {

@@ -129,6 +129,14 @@ impl Experiment {
     pub(crate) fn load_of(&self, phase: &str) -> Option<&Load> {
         self.loads.get(self.measured_load(phase)?)
     }
+
+    /// The load behind the results that are recorded under a phase's name, whether the phase measures it or only drives it.
+    #[must_use]
+    pub fn recorded_load(&self, recorded: &str) -> Option<&Load> {
+        let phase = self.phase_recorded_as(recorded)?;
+        let place = phase.recorded_as().iter().position(|name| name == recorded)?;
+        self.loads.get(phase.loads().get(place)?)
+    }
 }
 
 /// A place where services and loads run.

@@ -1,12 +1,13 @@
 //! From what a load found to figures: the only place where a rate, a share or a percentile is derived.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{
     Datagrams, Histogram, Interval, Latencies, LoadResult, Offer, Percentiles, Step, StorageFacts, waits,
 };
-use crate::experiment::Metric;
 use crate::experiment::load::facts::per_second;
+use crate::experiment::{LoadKind, Metric};
 
 impl Metric {
     /// The figure of what a load found; absent where it cannot give it (no time, nothing recorded, a load of another kind).
@@ -92,6 +93,16 @@ impl Metric {
             Self::MegabytesPerSecond => interval.bytes as f64 / 1e6,
             _ => return None,
         })
+    }
+}
+
+impl LoadKind {
+    /// Every figure that such a load has, by the metric's name. A figure without a value is absent: percentiles where nothing was answered,
+    /// rates where no time passed.
+    #[must_use]
+    pub fn figures(&self, result: &LoadResult) -> BTreeMap<String, f64> {
+        let value = |metric: Metric| Some((metric.name().to_owned(), metric.of(result)?));
+        self.metrics().filter_map(value).filter(|(_, value)| value.is_finite()).collect()
     }
 }
 

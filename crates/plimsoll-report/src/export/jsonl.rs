@@ -2,23 +2,15 @@
 
 use std::io::{self, Write};
 
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::report::RunReport;
-
 use super::table::{Cell, Table};
-use super::{Selection, rows};
+use super::{Exported, rows};
 
 /// Writes each row as a JSON object with the names of [`super::Row`].
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn jsonl(
-    out: &mut dyn Write,
-    report: &RunReport,
-    trials: &[TrialRecord],
-    wanted: &Selection,
-) -> io::Result<()> {
-    rows(report, trials, wanted, &mut |row| {
+pub fn jsonl(out: &mut dyn Write, exported: &Exported<'_>) -> io::Result<()> {
+    rows(exported, &mut |row| {
         serde_json::to_writer(&mut *out, row)?;
         writeln!(out)
     })

@@ -16,5 +16,5 @@ pub use hdr::hdr;
 pub use jsonl::{jsonl, jsonl_of};
 pub use openmetrics::{openmetrics, openmetrics_of};
 pub use parquet::parquet;
-pub use rows::{Row, Rows, Selection, rows};
+pub use rows::{Exported, Row, Rows, Selection, rows};
 pub use table::{Cell, RunTable, Table};

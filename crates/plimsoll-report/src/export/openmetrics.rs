@@ -4,25 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::report::RunReport;
-
 use super::table::{Cell, Table};
-use super::{Row, Selection, rows};
+use super::{Exported, Row, rows};
 
 /// Writes rows as gauges, each metric a family of its own, with their times. A family stands in one piece, so that all are kept until their end.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn openmetrics(
-    out: &mut dyn Write,
-    report: &RunReport,
-    trials: &[TrialRecord],
-    wanted: &Selection,
-) -> io::Result<()> {
+pub fn openmetrics(out: &mut dyn Write, exported: &Exported<'_>) -> io::Result<()> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    let started = report.started_unix_s as f64;
-    rows(report, trials, wanted, &mut |row| -> io::Result<()> {
+    let started = exported.report.started_unix_s as f64;
+    rows(exported, &mut |row| -> io::Result<()> {
         let family = families.entry(name(row.metric)).or_default();
         family.metric = row.metric.to_owned();
         // The points of one labelled metric stand together, in the order of time.

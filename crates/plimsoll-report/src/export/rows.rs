@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{Arm, PhaseRecord, Slice, TrialRecord};
 use plimsoll_model::report::RunReport;
 use serde::Serialize;
@@ -44,6 +44,19 @@ impl Selection {
     }
 }
 
+/// A run and the part of it that is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported<'r> {
+    /// The experiment, whose loads say which figures they have.
+    pub experiment: &'r Experiment,
+    /// The run.
+    pub report: &'r RunReport,
+    /// Its trials.
+    pub trials: &'r [TrialRecord],
+    /// The part.
+    pub wanted: &'r Selection,
+}
+
 /// One value, with what tells it apart. What does not apply is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row<'r> {
@@ -79,12 +92,8 @@ pub struct Row<'r> {
 ///
 /// # Errors
 /// Those of `each`.
-pub fn rows<E>(
-    report: &RunReport,
-    trials: &[TrialRecord],
-    wanted: &Selection,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn rows<E>(exported: &Exported<'_>, each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+    let Exported { experiment, report, trials, wanted } = *exported;
     trials.iter().try_for_each(|trial| {
         let row = Row {
             run: &report.run,
@@ -103,9 +112,12 @@ pub fn rows<E>(
         };
         match wanted.rows {
             Rows::Counters => counters(trial, &row, wanted, each),
-            Rows::Figures => {
-                of_slices(trial, &row, wanted, &mut |slice, row| figures(slice, row, wanted, each))
-            }
+            Rows::Figures => of_slices(trial, &row, wanted, &mut |slice, row| {
+                let load = row.phase.and_then(|phase| experiment.recorded_load(phase));
+                let figures = load.map(|load| load.kind.figures(&slice.result)).unwrap_or_default();
+                let mut figures = figures.iter().filter(|(name, _)| wanted.metric(name));
+                figures.try_for_each(|(metric, value)| each(&Row { metric, value: *value, ..row.clone() }))
+            }),
             Rows::Intervals => {
                 of_slices(trial, &row, wanted, &mut |slice, row| intervals(slice, row, wanted, each))
             }
@@ -142,18 +154,6 @@ pub(super) fn arm(arm: Arm) -> &'static str {
         Arm::Treatment => "treatment",
         Arm::Control => "control",
     }
-}
-
-fn figures<E>(
-    slice: &Slice,
-    row: &Row<'_>,
-    wanted: &Selection,
-    each: &mut dyn FnMut(&Row<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    let found =
-        Metric::ALL.into_iter().filter_map(|metric| Some((metric.name(), slice.result.figure(metric)?)));
-    let mut found = found.filter(|(name, value)| wanted.metric(name) && value.is_finite());
-    found.try_for_each(|(metric, value)| each(&Row { metric, value, ..row.clone() }))
 }
 
 fn intervals<E>(

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use plimsoll_model::observation::TrialRecord;
-use plimsoll_model::report::RunReport;
-
-use super::{Selection, rows};
+use super::{Exported, rows};
 
 /// The value of a row in a column; absent where it has none.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,18 +31,17 @@ pub trait Table {
 /// The values of a run, with a column for each factor.
 #[derive(Debug)]
 pub struct RunTable<'t> {
-    report: &'t RunReport,
-    trials: &'t [TrialRecord],
-    wanted: &'t Selection,
+    exported: Exported<'t>,
     factors: BTreeSet<&'t str>,
 }
 
 impl<'t> RunTable<'t> {
     /// With a column for each factor that a trial has a level of.
     #[must_use]
-    pub fn of(report: &'t RunReport, trials: &'t [TrialRecord], wanted: &'t Selection) -> Self {
-        let factors = trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
-        Self { report, trials, wanted, factors }
+    pub fn of(exported: Exported<'t>) -> Self {
+        let factors =
+            exported.trials.iter().flat_map(|trial| trial.cell.keys()).map(String::as_str).collect();
+        Self { exported, factors }
     }
 }
 
@@ -68,7 +64,7 @@ impl Table for RunTable<'_> {
     }
 
     fn rows(&self, each: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
-        rows(self.report, self.trials, self.wanted, &mut |row| {
+        rows(&self.exported, &mut |row| {
             let count = |count: Option<u32>| Cell::Count(count.map(u64::from));
             let mut cells = vec![
                 Cell::Text(Some(row.run)),

@@ -48,7 +48,7 @@ fn chart(number: usize, phase: &str, several: bool, report: &RunReport) -> Optio
         for (arm, name) in arms {
             let of_phase =
                 |it: &&PhaseReport| it.name == phase && it.arm == *arm && it.kind == PhaseKind::Measure;
-            let rates = trial.phases.iter().filter(of_phase).filter_map(|it| it.rate_of(metric));
+            let rates = trial.phases.iter().filter(of_phase).filter_map(|it| it.figure(metric));
             let Some(value) = median(&sorted(rates)) else { continue };
             let line = line(trial, &others, name);
             match groups.iter_mut().find(|group| group.level == *level && group.line == line) {

@@ -1,6 +1,7 @@
 //! Every figure of the charts as a table, and what else there is to know of a run.
 
 use maud::{Markup, html};
+use plimsoll_model::observation::Percentiles;
 use plimsoll_model::report::{CpuShares, RunReport};
 
 use super::page;
@@ -8,7 +9,7 @@ use super::section::Section;
 use crate::claims::Group;
 use crate::environment;
 use crate::escape::block;
-use crate::number::{NONE, count, figure, millis, percent};
+use crate::number::{NONE, count, figure, percent};
 use crate::section::{Align, Block, Section as Found, Table};
 use crate::summary::{self, CONTROL, CellRows, Figures, Row};
 use crate::wording;
@@ -102,8 +103,8 @@ fn of_cell(cell: &CellRows, rate: &str) -> Markup {
 fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
     let cpu =
         |share: fn(&CpuShares) -> f64| f.cpu.as_ref().map_or_else(|| NONE.to_owned(), |c| percent(share(c)));
+    let times: [fn(&Percentiles) -> u64; 4] = [|t| t.p50, |t| t.p90, |t| t.p99, |t| t.max];
     let shares = [cpu(|c| c.user), cpu(|c| c.system), cpu(|c| c.softirq), cpu(|c| c.iowait), cpu(|c| c.idle)];
-    let l = &f.latency;
     html! {
         tr .control[rig == CONTROL] {
             td .num { @if first && row.cycle > 0 { (row.cycle) } }
@@ -113,8 +114,8 @@ fn of_rig(row: &Row, rig: &str, f: &Figures, first: bool) -> Markup {
                 }
             } @else { td {} }
             td .tight { span .key {} (rig) }
-            td .num { (figure(f.rate)) }
-            @for us in [l.p50, l.p90, l.p99, l.max] { td .num { (millis(us)) } }
+            td .num { (f.rate_text()) }
+            @for of in times { td .num { (f.millis(of)) } }
             td .num { (count(f.failed())) }
             @for share in shares { td .num { (share) } }
         }

@@ -1,11 +1,12 @@
 //! What storage loads did beside their rate: how slow the slowest operations were, and what came from the device.
 
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::{StorageFacts, TrialRecord};
 use plimsoll_model::report::RunReport;
 
 use super::{Found, Shown, sweep};
 use crate::chart::Figure;
-use crate::number::{count, millis, percent};
+use crate::number::{NONE, count, millis, percent};
 use crate::section::{Row, Section, left, right};
 
 impl Shown for StorageFacts {
@@ -50,7 +51,7 @@ fn row(at: (&str, &str), found: &[Found<'_, StorageFacts>]) -> Row {
     let operations = sum(|f| f.reads) + sum(|f| f.writes);
     let share = |part: u64, of: u64| if of > 0 { part as f64 / of as f64 } else { f64::NAN };
     let spent: f64 = of.iter().map(|f| f.facts.mean_us * (f.facts.reads + f.facts.writes) as f64).sum();
-    let slowest = of.iter().map(|found| found.phase.latency_us.max).max().unwrap_or(0);
+    let slowest = of.iter().filter_map(|found| found.phase.figure(Metric::MaxMs)).max_by(f64::total_cmp);
     let fetched: Option<u64> = of.iter().map(|found| found.facts.device_read_bytes).sum();
     let read = sum(|f| f.read_bytes);
     let fetched = fetched.filter(|_| read > 0);
@@ -60,7 +61,7 @@ fn row(at: (&str, &str), found: &[Found<'_, StorageFacts>]) -> Row {
         at.1.to_owned(),
         count(operations),
         millis((spent / operations.max(1) as f64).round() as u64),
-        millis(slowest),
+        slowest.map_or_else(|| NONE.to_owned(), |ms| millis((ms * 1e3).round() as u64)),
         percent(share(sum(|f| f.over_2s), operations)),
         percent(share(sum(|f| f.over_10s), operations)),
         percent(device),

@@ -1,8 +1,9 @@
 //! Runs for other programs, and for people who read mail.
 
-use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::{Experiment, Metric, parse};
 use plimsoll_model::observation::TrialRecord;
-use plimsoll_report::export::{self, Row, Rows, Selection};
+use plimsoll_model::report::RunReport;
+use plimsoll_report::export::{self, Exported, Row, Rows, Selection};
 use plimsoll_report::text;
 use serde_json::Value;
 
@@ -10,6 +11,43 @@ use crate::fixture::{self, Fate};
 
 fn records() -> Vec<TrialRecord> {
     (1..=2).map(|number| fixture::record(number, Fate::Leaks, 2)).collect()
+}
+
+/// The experiment of the records: every phase drives the same HTTP load.
+fn experiment() -> Experiment {
+    let file = r#"
+        question = "How fast is it?"
+        [hosts.client]
+        [hosts.server]
+        [[links]]
+        between = ["client", "server"]
+        [services.site]
+        on = "server"
+        web = {}
+        [loads.clients]
+        from = "client"
+        to = "site"
+        http = { connections = 100, concurrency = 4 }
+        [[phases]]
+        name = "baseline"
+        measure = "clients"
+        [[phases]]
+        name = "flood"
+        drive = "clients"
+        [[phases]]
+        name = "after"
+        measure = "clients"
+    "#;
+    parse(file, &[]).unwrap()
+}
+
+fn exported<'r>(
+    experiment: &'r Experiment,
+    report: &'r RunReport,
+    trials: &'r [TrialRecord],
+    wanted: &'r Selection,
+) -> Exported<'r> {
+    Exported { experiment, report, trials, wanted }
 }
 
 fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
@@ -24,7 +62,7 @@ fn only(metric: &str) -> Selection {
 
 #[test]
 fn each_slice_has_its_figure_in_every_form() {
-    let (report, records) = (fixture::not_recovered(), records());
+    let (experiment, report, records) = (experiment(), fixture::not_recovered(), records());
     let wanted = only(Metric::ConnectionsPerSecond.name());
     let slices = || records.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.slices);
     let expected: Vec<f64> =
@@ -35,20 +73,22 @@ fn each_slice_has_its_figure_in_every_form() {
         rows.push(row.value);
         Ok(())
     };
-    export::rows(&report, &records, &wanted, each).unwrap();
+    export::rows(&exported(&experiment, &report, &records, &wanted), each).unwrap();
     assert_eq!(rows, expected);
-    let csv = written(|out| export::csv(out, &export::RunTable::of(&report, &records, &wanted)));
+    let csv = written(|out| {
+        export::csv(out, &export::RunTable::of(exported(&experiment, &report, &records, &wanted)))
+    });
     let mut lines = csv.lines();
     assert!(lines.next().unwrap().starts_with("run,experiment,trial,block,"), "{csv}");
     let values: Vec<f64> = lines.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
     assert_eq!(values, expected);
-    let jsonl = written(|out| export::jsonl(out, &report, &records, &wanted));
+    let jsonl = written(|out| export::jsonl(out, &exported(&experiment, &report, &records, &wanted)));
     let values: Vec<f64> = jsonl
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["value"].as_f64().unwrap())
         .collect();
     assert_eq!(values, expected);
-    let metrics = written(|out| export::openmetrics(out, &report, &records, &wanted));
+    let metrics = written(|out| export::openmetrics(out, &exported(&experiment, &report, &records, &wanted)));
     assert!(metrics.starts_with("# TYPE plimsoll_connections_per_second gauge\n"), "{metrics}");
     assert!(metrics.ends_with("\n# EOF\n"), "{metrics}");
     assert_eq!(metrics.lines().filter(|line| !line.starts_with('#')).count(), expected.len());
@@ -56,10 +96,15 @@ fn each_slice_has_its_figure_in_every_form() {
 
 #[test]
 fn counters_and_intervals_are_exported_and_phases_chosen() {
-    let (report, records) = (fixture::not_recovered(), records());
+    let (experiment, report, records) = (experiment(), fixture::not_recovered(), records());
     let csv = |rows: Rows, phases: Vec<String>| {
         let wanted = Selection { rows, metrics: Vec::new(), phases };
-        written(|out| export::csv(out, &export::RunTable::of(&report, &records, &wanted))).lines().count() - 1
+        written(|out| {
+            export::csv(out, &export::RunTable::of(exported(&experiment, &report, &records, &wanted)))
+        })
+        .lines()
+        .count()
+            - 1
     };
     let samples: usize = records
         .iter()

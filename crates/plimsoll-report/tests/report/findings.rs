@@ -298,7 +298,7 @@ fn machines_that_drove_together_have_a_table_and_their_clocks_another() {
     let mut report = fixture::recovered();
     report.trials.truncate(1);
     let generator = |host: &str, rate: f64, after: f64| {
-        json!({ "host": host, "requests_per_second": rate, "connections_per_second": 0.0, "errors": 2, "busy_share": 0.25,
+        json!({ "host": host, "figures": { "requests_per_second": rate, "connections_per_second": 0.0 }, "errors": 2, "busy_share": 0.25,
                 "after_ms": after, "within_ms": 0.12 })
     };
     report.trials[0].phases[0].generators =

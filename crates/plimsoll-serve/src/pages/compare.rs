@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
+use plimsoll_model::experiment::Metric;
 use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{PhaseReport, RunReport};
 use plimsoll_model::verdict::{Outcome, Verdict};
@@ -146,17 +147,18 @@ impl Row {
     }
 }
 
-/// The figures of a phase that a comparison may show.
+/// The figures of a phase that a comparison shows: its rates, and two percentiles.
 fn measured(phase: &PhaseReport) -> Vec<(&'static str, f64)> {
-    let latency = |us: u64| us as f64 / 1e3;
-    let all = [
-        ("connections_per_second", phase.connections_per_second),
-        ("requests_per_second", phase.requests_per_second),
-        ("bits_per_second", phase.bits_per_second),
-        ("p50_ms", latency(phase.latency_us.p50)),
-        ("p99_ms", latency(phase.latency_us.p99)),
+    let always = [
+        Metric::ConnectionsPerSecond,
+        Metric::RequestsPerSecond,
+        Metric::BitsPerSecond,
+        Metric::MedianMs,
+        Metric::P99Ms,
     ];
-    all.into_iter().filter(|(_, value)| *value > 0.0).collect()
+    let own = phase.rate.filter(|rate| !always.contains(rate));
+    let all = own.into_iter().chain(always);
+    all.filter_map(|metric| Some((metric.name(), phase.figure(metric)?))).collect()
 }
 
 fn of_treatment(report: &RunReport) -> impl Iterator<Item = (String, &PhaseReport)> {

@@ -1,6 +1,6 @@
 //! `plimsoll export`: a stored run for other programs.
 
-use plimsoll_report::export::{self, Rows, Selection};
+use plimsoll_report::export::{self, Exported, Rows, Selection};
 
 use crate::args::{ExportArgs, ExportFormat, ExportRows};
 use crate::command::{import, show};
@@ -24,13 +24,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
         metrics: args.metric.clone(),
         phases: args.phase.clone(),
     };
-    let table = export::RunTable::of(&report, &trials, &wanted);
+    let exported =
+        Exported { experiment: &plan.experiment, report: &report, trials: &trials, wanted: &wanted };
+    let table = export::RunTable::of(exported);
     match args.format {
         ExportFormat::Csv => output::document(|out| export::csv(out, &table)),
-        ExportFormat::Jsonl => output::document(|out| export::jsonl(out, &report, &trials, &wanted)),
-        ExportFormat::Openmetrics => {
-            output::document(|out| export::openmetrics(out, &report, &trials, &wanted))
-        }
+        ExportFormat::Jsonl => output::document(|out| export::jsonl(out, &exported)),
+        ExportFormat::Openmetrics => output::document(|out| export::openmetrics(out, &exported)),
         ExportFormat::Parquet => output::bytes("Parquet", "run.parquet", |out| export::parquet(out, &table)),
         ExportFormat::Folded => show::folded(&plan, &report, &trials),
         ExportFormat::Pprof => show::pprof(&plan, &report, &trials),

@@ -179,13 +179,15 @@ fn of_phase(
         let mut measured = trial["phases"].as_array()?.iter().filter(|of| of["kind"] == "measure");
         measured.find(|of| phase.is_none_or(|wanted| of["name"] == wanted))
     });
-    // Those that every load has stand beside those of its own.
-    let found =
-        |of: &serde_json::Value, name: &str| of["figures"][name].as_f64().or_else(|| of[name].as_f64());
+    let found = |of: &serde_json::Value, name: &str| of["figures"][name].as_f64();
     let figures: Vec<f64> = phases
         .filter_map(|of| match metric {
             Some(metric) => found(of, metric.name()),
-            None => found(of, of["rate"].as_str().unwrap_or(Metric::default().name())),
+            // A rate that a program names is an object with its name and unit.
+            None => {
+                let rate = of["rate"].as_str().or_else(|| of["rate"]["name"].as_str());
+                found(of, rate.unwrap_or(Metric::default().name()))
+            }
         })
         .collect();
     let figure = median(&figures);
@@ -231,7 +233,7 @@ mod tests {
             format!(
                 r#"{{"phases":[{{"name":"a","kind":"warm_up","figures":{{}}}},
                 {{"name":"a","kind":"measure","rate":"requests_per_second","figures":{{"requests_per_second":{a},"p99_ms":2.5}}}},
-                {{"name":"b","kind":"measure","rate":null,"figures":{{}},"connections_per_second":{b}}}]}}"#
+                {{"name":"b","kind":"measure","rate":null,"figures":{{"connections_per_second":{b}}}}}]}}"#
             )
         };
         let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use plimsoll_model::event::{EVENT_SCHEMA, EventLine, RunEvent};
-use plimsoll_model::experiment::Metric;
+use plimsoll_model::experiment::Experiment;
 use plimsoll_model::observation::{PhaseRecord, Sample, Slice};
 use plimsoll_model::plan::Plan;
 use plimsoll_model::report::RunReport;
@@ -18,6 +18,10 @@ use crate::output;
 pub(crate) struct Lines {
     run: String,
     began: Instant,
+    /// Its loads say which figures they have.
+    experiment: Experiment,
+    /// Name of the phase under way.
+    phase: String,
     /// Why no further line can be written.
     broken: Option<Failure>,
 }
@@ -25,7 +29,13 @@ pub(crate) struct Lines {
 impl Lines {
     /// Begins with the first line.
     pub(crate) fn begin(plan: &Plan, entry: &RunEntry) -> Self {
-        let mut lines = Self { run: entry.id.clone(), began: Instant::now(), broken: None };
+        let mut lines = Self {
+            run: entry.id.clone(),
+            began: Instant::now(),
+            experiment: plan.experiment.clone(),
+            phase: String::new(),
+            broken: None,
+        };
         lines.write(RunEvent::RunStarted {
             experiment: entry.experiment.clone(),
             question: plan.experiment.question.clone(),
@@ -48,6 +58,33 @@ impl Lines {
         self.broken = output::document(|out| plimsoll_report::json::line(out, &line)).err();
     }
 
+    /// Writes an event, if it has something to report.
+    fn report(&mut self, event: &Event<'_>) {
+        let line = match *event {
+            Event::SliceEnded { slice } => Some(self.slice_ended(slice)),
+            _ => line(event),
+        };
+        if let Event::PhaseStarted { name, .. } = *event {
+            name.clone_into(&mut self.phase);
+        }
+        if let Some(line) = line {
+            self.write(line);
+        }
+    }
+
+    fn slice_ended(&self, slice: &Slice) -> RunEvent {
+        let load = match slice.load.as_str() {
+            "" => self.experiment.recorded_load(&self.phase),
+            load => self.experiment.loads.get(load),
+        };
+        RunEvent::SliceEnded {
+            arm: slice.arm,
+            slice: slice.number,
+            load: slice.load.clone(),
+            figures: load.map(|load| load.kind.figures(&slice.result)).unwrap_or_default(),
+        }
+    }
+
     /// Writes the last line.
     pub(crate) fn end(mut self, report: &RunReport) -> Result<(), Failure> {
         self.write(RunEvent::RunEnded {
@@ -66,15 +103,15 @@ pub(crate) struct Written<'o> {
 
 impl Observer for Written<'_> {
     fn on(&mut self, event: &Event<'_>) {
-        if let Some((lines, told)) = self.lines.as_mut().zip(told(event)) {
-            lines.write(told);
+        if let Some(lines) = &mut self.lines {
+            lines.report(event);
         }
         self.observer.on(event);
     }
 }
 
-/// An event as it is written; nothing of one that has nothing to tell.
-fn told(event: &Event<'_>) -> Option<RunEvent> {
+/// An event that needs nothing but itself; absent where it has nothing to report.
+fn line(event: &Event<'_>) -> Option<RunEvent> {
     Some(match *event {
         Event::TrialStarted { number, of } => RunEvent::TrialStarted { trial: number, of },
         Event::RigReady { took } => RunEvent::RigReady { took_s: took.as_secs_f64() },
@@ -89,7 +126,7 @@ fn told(event: &Event<'_>) -> Option<RunEvent> {
             errors: progress.errors,
             per_second: progress.rate,
         },
-        Event::SliceEnded { slice } => slice_ended(slice),
+        Event::SliceEnded { .. } => return None,
         Event::Sampled { arm, host, samples } => {
             RunEvent::Sampled { arm, host: host.to_owned(), samples: samples.len(), values: newest(samples)? }
         }
@@ -102,17 +139,6 @@ fn told(event: &Event<'_>) -> Option<RunEvent> {
         Event::TrialEnded { trial } => RunEvent::TrialEnded { trial: trial.number, cell: trial.cell.clone() },
         Event::Judged { verdicts } => RunEvent::Judged { verdicts: verdicts.to_vec() },
     })
-}
-
-fn slice_ended(slice: &Slice) -> RunEvent {
-    let figure = |metric: Metric| Some((metric.name().to_owned(), slice.result.figure(metric)?));
-    let figures = Metric::ALL.into_iter().filter_map(figure).filter(|(_, value)| value.is_finite());
-    RunEvent::SliceEnded {
-        arm: slice.arm,
-        slice: slice.number,
-        load: slice.load.clone(),
-        figures: figures.collect(),
-    }
 }
 
 fn phase_ended(phase: &PhaseRecord) -> RunEvent {

@@ -243,8 +243,11 @@ fn the_experiments_on_bulk_are_carried_out_in_their_quick_forms() {
         assert_eq!(trials.len(), cells, "{name}");
         for trial in trials {
             assert_eq!(trial["faults"], Value::Array(Vec::new()), "{name}: {}", trial["cell"]);
-            let rates =
-                trial["phases"].as_array().expect("phases").iter().map(|of| of["bits_per_second"].as_f64());
+            let rates = trial["phases"]
+                .as_array()
+                .expect("phases")
+                .iter()
+                .map(|of| of["figures"]["bits_per_second"].as_f64());
             assert!(
                 rates.clone().all(|rate| rate.is_some_and(|rate| rate > 1e6)),
                 "{name}: {}",

@@ -51,11 +51,12 @@ fn users_are_measured_during_an_attack_from_a_group_each_with_figures_of_its_own
     let lab = Lab::of_ordinary_user();
     let file = lab.file("attacked.toml", ATTACKED);
     let report = lab.plimsoll_until_decided(&["run", &file, "--format", "json"]).exits(0).json();
-    let requests = |name: &str| phase(&report, name)["requests_per_second"].as_f64().expect("a rate");
+    let requests =
+        |name: &str| phase(&report, name)["figures"]["requests_per_second"].as_f64().expect("a rate");
     // An open loop offers its rate whatever the others do; five hosts of eight at a time do more than that.
     assert!((40.0..60.0).contains(&requests("during/users")), "{}", requests("during/users"));
     assert!(requests("during/attack") > 2.0 * requests("during/users"), "{report}");
-    let slower = |name: &str| phase(&report, name)["latency_us"]["p50"].as_u64().expect("a time");
+    let slower = |name: &str| phase(&report, name)["figures"]["median_ms"].as_f64().expect("a time");
     assert!(slower("during/users") > slower("before"), "{report}");
 }
 
@@ -131,7 +132,7 @@ fn users_are_measured_during_an_attack_of_twenty_hosts_and_when_it_comes_and_goe
     let outcomes: Vec<&Value> =
         report["verdicts"].as_array().unwrap().iter().map(|verdict| &verdict["outcome"]).collect();
     assert_eq!(outcomes, ["recovered", "recovered", "held"], "{report}");
-    let middle = |name: &str| phase(&report, name)["latency_us"]["p50"].as_u64().expect("a time");
+    let middle = |name: &str| phase(&report, name)["figures"]["median_ms"].as_f64().expect("a time");
     assert!(middle("during/users") > middle("before"), "{report}");
     let trials = report["trials"].as_array().expect("trials");
     let events = |trial: &Value| trial["events"].as_array().expect("events").clone();

@@ -86,7 +86,7 @@ fn counts_of_instructions_repeat_and_a_boot_parameter_that_costs_shows_at_the_fi
         let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
         let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
         let measured = phases.iter().find(|phase| phase["kind"] == "measure").expect("it was measured");
-        measured["connections_per_second"].as_f64().expect("a rate")
+        measured["figures"]["connections_per_second"].as_f64().expect("a rate")
     };
     let plain = rate("init_on_alloc=0");
     let again = rate("init_on_alloc=0");
@@ -117,7 +117,8 @@ fn single_paths_repeat_exactly_and_the_functions_of_the_guests_kernel_are_told()
     let rates = || -> Vec<u64> {
         let report = lab.plimsoll(&["run", &experiment, "--format", "json"]).exits(0).json();
         let phases = report["trials"][0]["phases"].as_array().expect("it was measured");
-        let rate = |phase: &serde_json::Value| phase["requests_per_second"].as_f64().expect("a rate");
+        let rate =
+            |phase: &serde_json::Value| phase["figures"]["requests_per_second"].as_f64().expect("a rate");
         let rates: Vec<f64> = phases.iter().map(rate).collect();
         assert!(rates.len() == 3 && rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
         rates.into_iter().map(f64::to_bits).collect()
@@ -254,9 +255,9 @@ fn a_clock_that_jumps_in_a_guest_moves_nothing_that_is_measured_there() {
     let work = &report["trials"][0]["phases"][0];
     let lasted = number(&work["end_s"]) - number(&work["start_s"]);
     assert!((5.0..60.0).contains(&lasted), "5 s of load took {lasted} s");
-    let slowest_s = number(&work["latency_us"]["max"]) / 1e6;
-    assert!(slowest_s < lasted && number(&work["latency_us"]["p50"]) > 0.0, "{slowest_s} s of {lasted}");
-    let (done, rate) = (number(&work["connections"]), number(&work["connections_per_second"]));
+    let slowest_s = number(&work["figures"]["max_ms"]) / 1e3;
+    assert!(slowest_s < lasted && number(&work["figures"]["median_ms"]) > 0.0, "{slowest_s} s of {lasted}");
+    let (done, rate) = (number(&work["connections"]), number(&work["figures"]["connections_per_second"]));
     assert!(done > 0.0 && (0.5..2.0).contains(&(rate * 5.0 / done)), "{done} in 5 s are {rate} a second");
     assert_eq!(work["errors"].to_string(), "{}", "{work}");
     let sampled_s = number(&report["sampling"]["elapsed_us"]) / 1e6;

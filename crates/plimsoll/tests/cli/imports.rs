@@ -177,7 +177,8 @@ fn a_run_is_exported_and_read_back_by_other_programs() {
     let from_csv: Vec<f64> = serde_json::from_str(&python(sum, &csv)).expect("a list of numbers");
     assert_eq!(from_csv, from_json);
     // What each slice did makes what the report says of the phase.
-    let told = report["trials"][0]["phases"][0]["connections_per_second"].as_f64().expect("a rate");
+    let told =
+        report["trials"][0]["phases"][0]["figures"]["connections_per_second"].as_f64().expect("a rate");
     assert!(
         from_json.iter().any(|rate| *rate <= told * 1.001)
             && from_json.iter().any(|rate| *rate >= told * 0.999)

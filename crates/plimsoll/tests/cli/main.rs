@@ -40,6 +40,7 @@ mod messaging;
 mod models;
 mod offered;
 mod old_evidence;
+mod one_figure;
 mod own_services;
 mod packaged;
 mod pages;

@@ -26,7 +26,9 @@ fn group(count: usize, program: &Path, reached_by: &[&str]) -> String {
 /// The rate of a run, and that of each generator.
 fn rates(report: &Value) -> (f64, Vec<f64>) {
     let phase = &report["trials"][0]["phases"][0];
-    let rate = |of: &Value| of["requests_per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {report}"));
+    let rate = |of: &Value| {
+        of["figures"]["requests_per_second"].as_f64().unwrap_or_else(|| panic!("no rate: {report}"))
+    };
     (rate(phase), phase["generators"].as_array().into_iter().flatten().map(rate).collect())
 }
 

@@ -198,7 +198,7 @@ fn shipped(name: &str, cut: &[&str]) -> Vec<Value> {
 fn postgresql_is_made_filled_and_served_by_an_ordinary_user_and_transactions_are_committed() {
     let cut = ["loads.transactions.postgres.duration=\"5s\""];
     for phase in shipped("db/pgbench", &cut) {
-        assert!(phase["requests_per_second"].as_f64().is_some_and(|rate| rate > 1.0), "{phase}");
+        assert!(phase["figures"]["requests_per_second"].as_f64().is_some_and(|rate| rate > 1.0), "{phase}");
     }
 }
 
@@ -243,7 +243,7 @@ postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", dura
     let file = lab.file("guarded.toml", &text);
     let report = lab.plimsoll(&["run", &file, "--format", "json"]).exits(0).json();
     let phase = &report["trials"][0]["phases"][0];
-    assert!(phase["requests_per_second"].as_f64().is_some_and(|rate| rate > 1.0), "{phase}");
+    assert!(phase["figures"]["requests_per_second"].as_f64().is_some_and(|rate| rate > 1.0), "{phase}");
     // Deadlocks, and nothing else.
     let aborted = phase["postgres"]["aborted"].as_object().expect("transactions were aborted");
     assert_eq!(aborted.keys().collect::<Vec<_>>(), ["40P01"], "{phase}");
@@ -260,7 +260,7 @@ postgres = { clients = 8, scale = 2, user = "plimsoll", password = "right", dura
 #[ignore = "needs unbound"]
 fn unbound_answers_an_ordinary_user_over_udp_and_tcp() {
     for phase in shipped("name/resolver", &["loads.questions.dns.duration=\"2s\""]) {
-        assert!(phase["requests_per_second"].as_f64().is_some_and(|rate| rate > 10.0), "{phase}");
+        assert!(phase["figures"]["requests_per_second"].as_f64().is_some_and(|rate| rate > 10.0), "{phase}");
         // Every fourth name is not there.
         let (there, all) = (&phase["dns"]["codes"]["NXDOMAIN"], &phase["dns"]["codes"]["NOERROR"]);
         let share = there.as_f64().zip(all.as_f64()).map(|(there, all)| there / (there + all));

@@ -211,14 +211,14 @@ fn machines_whose_clocks_differ_drive_as_one_and_each_is_told() {
     set.sort_unstable();
     assert_eq!((set[0], set[2] - set[1], set[3] - set[2]), (0, 1, 1), "{clocks}");
     let phase = &report["trials"][0]["phases"][0];
-    let rate = phase["requests_per_second"].as_f64().expect("a rate");
+    let rate = phase["figures"]["requests_per_second"].as_f64().expect("a rate");
     assert!((90.0..=125.0).contains(&rate), "three times 40/s: {phase}");
     let generators = phase["generators"].as_array().expect("generators");
     let names: Vec<_> = generators.iter().filter_map(|it| it["host"].as_str()).collect();
     assert_eq!(names, ["bots", "bots2", "bots3"]);
     let of = |generator: &Value, key: &str| generator[key].as_f64().expect("a number");
     for generator in generators {
-        assert!((30.0..=50.0).contains(&of(generator, "requests_per_second")), "{generator}");
+        assert!((30.0..=50.0).contains(&of(&generator["figures"], "requests_per_second")), "{generator}");
         assert!(of(generator, "after_ms") < 500.0, "they began at one moment: {generator}");
     }
     // On a machine that others keep busy one may come late by more than is allowed; then that is what is said.

@@ -45,7 +45,7 @@ fn holds(lab: &Lab, service: &str, http: &str) {
     let visits = &report["trials"][0]["phases"][0];
     assert_eq!(visits["errors"], serde_json::json!({}), "{service} {http}: {visits}");
     assert_eq!(visits["connections"], 20, "{visits}");
-    let rate = |of: &str| visits[of].as_f64().expect("a rate");
+    let rate = |of: &str| visits["figures"][of].as_f64().expect("a rate");
     let each = rate("requests_per_second") / rate("connections_per_second");
     assert!((each - 20.0).abs() < 0.01, "requests on a connection: {visits}");
 }

@@ -303,10 +303,13 @@ impl LoadKind {
     /// Whether a result of such a load has a figure; a claim about any other is refused.
     #[must_use]
     pub fn has(&self, metric: Metric) -> bool {
-        // Whatever a load does may fail. Stalls are read from the packets of a phase, whatever load it has; `[capture]` is asked for beside.
-        matches!(metric, Metric::ErrorShare | Metric::StallShare)
-            || self.as_dyn().metrics().contains(&metric)
-            || self.named().any(|named| named.name() == metric.name())
+        // Stalls come from the packets of a phase, whatever its load is; `[capture]` is a separate requirement.
+        metric == Metric::StallShare || self.metrics().any(|own| own.name() == metric.name())
+    }
+
+    /// Every metric that such a load has; whatever a load does may fail.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> {
+        self.as_dyn().metrics().into_iter().chain([Metric::ErrorShare]).chain(self.named())
     }
 
     /// The figures that have a name of the user's own.

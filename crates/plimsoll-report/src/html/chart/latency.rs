@@ -31,7 +31,7 @@ fn percentiles() -> [Percentile; 4] {
 /// The chart of one cell; absent when no latency was measured.
 pub(in crate::html) fn chart(id: String, cell: &CellRows) -> Option<Figure> {
     let places = Places::new(&cell.rows);
-    if !places.rows.iter().flat_map(|r| r.rigs()).any(|(_, f)| f.latency.max > 0) {
+    if !places.rows.iter().flat_map(|r| r.rigs()).any(|(_, f)| f.latency.is_some()) {
         return None;
     }
     let measured = summary::measured(cell.rows.iter().any(|row| row.control.is_some()));
@@ -62,19 +62,15 @@ fn rig(
     aside: f64,
     figures: fn(&Row) -> Option<&Figures>,
 ) -> Vec<Box<dyn Trace>> {
-    let points: Vec<_> = places
-        .iter()
-        .filter_map(|(x, row)| Some((x + aside, row, figures(row).filter(|f| f.latency.max > 0)?)))
-        .collect();
+    let points: Vec<_> =
+        places.iter().filter_map(|(x, row)| Some((x + aside, row, figures(row)?.latency?))).collect();
     if points.is_empty() {
         return Vec::new();
     }
     let ms = |us: u64| drawn(us.max(1) as f64 / 1e3);
     let xs: Vec<_> = points.iter().flat_map(|(x, ..)| [Some(*x), Some(*x), None]).collect();
-    let ys: Vec<_> = points
-        .iter()
-        .flat_map(|(_, _, f)| [Some(ms(f.latency.p50)), Some(ms(f.latency.max)), None])
-        .collect();
+    let ys: Vec<_> =
+        points.iter().flat_map(|(_, _, times)| [Some(ms(times.p50)), Some(ms(times.max)), None]).collect();
     let line: Box<dyn Trace> = Scatter::new(xs, ys)
         .name(name)
         .legend_group(name)
@@ -85,9 +81,9 @@ fn rig(
     let marks = percentiles().into_iter().map(|(percentile, symbol, value)| {
         let text = points
             .iter()
-            .map(|(_, row, f)| hover(row, name, &format!("{percentile} {} ms", millis(value(&f.latency)))));
+            .map(|(_, row, times)| hover(row, name, &format!("{percentile} {} ms", millis(value(times)))));
         let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
-        let ys: Vec<f64> = points.iter().map(|(_, _, f)| ms(value(&f.latency))).collect();
+        let ys: Vec<f64> = points.iter().map(|(_, _, times)| ms(value(times))).collect();
         let marks: Box<dyn Trace> = Scatter::new(xs, ys)
             .name(name)
             .legend_group(name)
@@ -108,7 +104,11 @@ fn description(places: &Places<'_>) -> String {
         let rigs: Vec<String> = row
             .rigs()
             .map(|(rig, f)| {
-                format!("{rig} p50 {} ms, p99 {} ms", millis(f.latency.p50), millis(f.latency.p99))
+                format!(
+                    "{rig} p50 {} ms, p99 {} ms",
+                    f.millis(|times| times.p50),
+                    f.millis(|times| times.p99)
+                )
             })
             .collect();
         text.push_str(&format!(" {}: {}.", summary::place(row), rigs.join("; ")));

@@ -73,15 +73,15 @@ pub(in crate::html) fn chart(
 /// The points of a rig; absent when it never ran.
 fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord]) -> Option<Box<dyn Trace>> {
     let points: Vec<_> =
-        places.iter().filter_map(|(x, row)| Some((x + rig.aside, row, (rig.figures)(row)?))).collect();
+        places.iter().filter_map(|(x, row)| Some((x + rig.aside, row, (rig.figures)(row)?.rate?))).collect();
     if points.is_empty() {
         return None;
     }
     let whiskers: Vec<_> =
-        points.iter().map(|(_, row, f)| whisker(f.rate, &slices(records, row, rig.arm, metric))).collect();
+        points.iter().map(|(_, row, rate)| whisker(*rate, &slices(records, row, rig.arm, metric))).collect();
     let text = points
         .iter()
-        .map(|(_, row, f)| hover(row, rig.name, &format!("{} {}", figure(f.rate), metric.unit().name())));
+        .map(|(_, row, rate)| hover(row, rig.name, &format!("{} {}", figure(*rate), metric.unit().name())));
     let error = ErrorData::new(ErrorType::Data)
         .symmetric(false)
         .array(whiskers.iter().map(|w| drawn(w.1)).collect())
@@ -90,7 +90,7 @@ fn trace(rig: &Rig, places: &Places<'_>, metric: Metric, records: &[&TrialRecord
         .width(4)
         .color(rig.color);
     let xs: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
-    let ys: Vec<f64> = points.iter().map(|(_, _, f)| drawn(f.rate)).collect();
+    let ys: Vec<f64> = points.iter().map(|(_, _, rate)| drawn(*rate)).collect();
     let trace = Scatter::new(xs, ys)
         .name(rig.name)
         .mode(Mode::LinesMarkers)
@@ -117,8 +117,16 @@ fn whisker(point: f64, sorted: &[f64]) -> (f64, f64) {
 fn description(places: &Places<'_>, metric: Metric) -> String {
     let mut text = String::from("Line chart with one point per measured phase.");
     for (_, row) in places.iter() {
-        let rigs: Vec<String> = row.rigs().map(|(rig, f)| format!("{rig} {}", figure(f.rate))).collect();
-        text.push_str(&format!(" {}: {} {}.", summary::place(row), rigs.join(", "), metric.unit().name()));
+        let rigs: Vec<String> =
+            row.rigs().filter_map(|(rig, f)| Some(format!("{rig} {}", figure(f.rate?)))).collect();
+        if !rigs.is_empty() {
+            text.push_str(&format!(
+                " {}: {} {}.",
+                summary::place(row),
+                rigs.join(", "),
+                metric.unit().name()
+            ));
+        }
     }
     text
 }

@@ -6,8 +6,8 @@ use plotly::layout::{AxisType, RangeMode};
 use plotly::{Scatter, Trace};
 
 use super::{CONTROL, Drawing, Figure, Plot, TREATMENT, axis, drawn, layout};
-use crate::number::{figure, millis};
-use crate::steps::Stepped;
+use crate::number::figure;
+use crate::steps::{Stepped, step_millis};
 use crate::wording;
 
 const HEIGHT: usize = 400;
@@ -75,11 +75,11 @@ fn answered(step: &StepReport) -> Option<f64> {
 }
 
 fn median(step: &StepReport) -> Option<f64> {
-    (step.latency_us.p50 > 0).then_some(step.latency_us.p50 as f64 / 1e3)
+    step.latency_us.map(|times| times.p50 as f64 / 1e3)
 }
 
 fn p99(step: &StepReport) -> Option<f64> {
-    (step.latency_us.p99 > 0).then_some(step.latency_us.p99 as f64 / 1e3)
+    step.latency_us.map(|times| times.p99 as f64 / 1e3)
 }
 
 /// A line through the steps of a way; a step without the figure is left out.
@@ -116,8 +116,8 @@ fn description(stepped: &Stepped) -> String {
                 way.name,
                 figure(step.offered_per_second),
                 figure(step.answered_per_second),
-                millis(step.latency_us.p50),
-                millis(step.latency_us.p99)
+                step_millis(step, |times| times.p50),
+                step_millis(step, |times| times.p99)
             ));
         }
     }
