@@ -62,7 +62,7 @@ impl CpuTime {
         }
     }
 
-    /// What was used since `earlier`.
+    /// CPU time used since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),

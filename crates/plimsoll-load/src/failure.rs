@@ -26,7 +26,7 @@ pub(crate) fn refused(what: impl Into<String>, error: Errno) -> Failure {
     }
 }
 
-/// The same of a system call that takes a certain capability.
+/// A refusal of a system call that takes a certain capability.
 pub(crate) fn refused_without(needs: &str, what: impl Into<String>, error: Errno) -> Failure {
     match refused(what, error) {
         Failure::Permission { what, .. } => Failure::Permission { what, needs: Some(needs.to_owned()) },

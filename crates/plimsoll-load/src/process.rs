@@ -44,7 +44,7 @@ impl Parent {
         })
     }
 
-    /// The same with the exit status that `body` gives.
+    /// Starts a child that ends with the exit status that `body` returns.
     pub(crate) fn spawn_with_status(self, body: impl FnOnce() -> i32) -> nix::Result<Pid> {
         #[expect(unsafe_code, reason = "fork has no safe form")]
         // SAFETY: whoever makes a `Parent` has made sure with `require_single_thread` that the process has one thread, so no lock is

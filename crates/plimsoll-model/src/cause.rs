@@ -141,7 +141,7 @@ pub struct Cause {
 /// One piece of evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseEvidence {
-    /// What was measured.
+    /// Name of the metric.
     pub metric: String,
     /// Its value before.
     pub before: f64,

@@ -1,4 +1,4 @@
-//! What is done to the machine that an experiment is carried out on.
+//! Effects of an experiment on the machine that carries it out.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Effect {
     /// What kind of thing it is.
     pub kind: EffectKind,
-    /// What is done, in words.
+    /// The effect in words.
     pub what: String,
     /// Which part of the file asks for it: a path into it.
     pub by: String,

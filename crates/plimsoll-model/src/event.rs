@@ -90,7 +90,7 @@ pub enum RunEvent {
         /// The load, where the phase measures several at once.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         load: String,
-        /// What was measured, by the name of the metric; units stand in the names.
+        /// Figures by the name of the metric; units stand in the names.
         figures: BTreeMap<String, f64>,
     },
     /// The kernel's counters were sampled.
@@ -148,7 +148,7 @@ pub enum RunEvent {
     RunEnded {
         /// How far it came.
         status: RunStatus,
-        /// What is found in the end, one for each claim and cell.
+        /// Verdicts, one for each claim and cell.
         verdicts: Vec<Verdict>,
     },
 }

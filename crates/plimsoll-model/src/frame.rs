@@ -218,7 +218,7 @@ pub enum FromAgent {
         number: u64,
         /// CLOCK_MONOTONIC_RAW when the request had come, in nanoseconds.
         received_ns: u64,
-        /// The same when this was handed on.
+        /// When the agent handed this frame on, by the same clock.
         answered_ns: u64,
     },
     /// Answers `Hello`.
@@ -298,7 +298,7 @@ pub enum FromAgent {
         /// What it cost.
         cost: SamplingCost,
     },
-    /// What was to be done is done.
+    /// The action is done.
     Acted {
         /// From the request.
         id: Id,

@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::modes::ModePlace;
 
-/// What is drawn of numbers that were judged.
+/// Chart of numbers that were judged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Numbers {
     /// Measurements in order of time, and where they gather.
@@ -23,7 +23,7 @@ pub enum Numbers {
     Sides(Vec<Side>),
     /// Points, and curves that describe them.
     Curve(Curve),
-    /// What was measured with which level of each factor.
+    /// Values with the level of each factor.
     Factors {
         /// The names of the factors.
         factors: Vec<String>,

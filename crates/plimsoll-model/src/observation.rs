@@ -207,7 +207,7 @@ pub struct MailLedger {
     pub unknown: u64,
 }
 
-/// What was acknowledged to the sources of a rig, against what its sink has taken, at the end of a trial.
+/// Balance of mail at the end of a trial: acknowledged to the sources of a rig, against arrived at its sink.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailBalance {
     /// The sink.
@@ -258,7 +258,7 @@ pub struct Offer {
     /// How late the generator began those that had not to wait: percentiles of its scheduling error.
     #[serde(alias = "lateness_us")]
     pub send_lag_us: Percentiles,
-    /// The same as a histogram.
+    /// Histogram of send lag.
     #[serde(alias = "lateness")]
     pub send_lag: Histogram,
     /// What happened in each step, for a load that has steps.
@@ -286,7 +286,7 @@ pub struct Step {
     pub errors: u64,
     /// From the intended time of a request to the last byte of its answer, in microseconds.
     pub latency_us: Percentiles,
-    /// The same as a histogram.
+    /// Histogram of latency.
     pub latency: Histogram,
 }
 
@@ -368,7 +368,7 @@ impl LoadResult {
         self.errors.values().sum()
     }
 
-    /// What was done without error: connections, or requests where connections are kept.
+    /// Operations without error: connections, or requests where connections are kept.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.connections.max(self.requests)
@@ -460,7 +460,7 @@ pub struct Slice {
 pub struct StepEvent {
     /// What it is called.
     pub name: String,
-    /// What was done, in words.
+    /// The step in words.
     pub what: String,
     /// On which rig.
     pub arm: Arm,
@@ -487,10 +487,10 @@ pub struct PhaseRecord {
     pub end_ns: u64,
     /// The loads that ran in it.
     pub slices: Vec<Slice>,
-    /// What was done in it, in order of time.
+    /// Steps in it, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<StepEvent>,
-    /// What is worth knowing of it: connections left after settling, and the like.
+    /// Remarks: connections left after settling, and the like.
     pub notes: Vec<String>,
     /// The packets that were captured in it, a record for each interface.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

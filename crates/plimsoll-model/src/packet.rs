@@ -161,7 +161,7 @@ impl SackBlocks {
     }
 }
 
-/// What was read of a packet file, and what of it could not be.
+/// Summary of a packet file: its contents, and parts that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureSummary {
     /// The format found, in words.
@@ -172,7 +172,7 @@ pub struct CaptureSummary {
     pub bytes: u64,
     /// Packets that the capturing program says it lost; `None` when the file does not say.
     pub dropped: Option<u64>,
-    /// What was missing, one sentence each; empty for a whole file.
+    /// Missing parts, one sentence each; empty for a whole file.
     pub missing: Vec<String>,
     /// Host names that stood in place of addresses, with the address that was put in their place.
     pub names: Vec<(IpAddr, String)>,

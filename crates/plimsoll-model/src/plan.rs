@@ -32,7 +32,7 @@ pub struct Cell {
     pub experiment: Experiment,
 }
 
-/// What is given from outside of the file.
+/// Settings from outside of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether the settings under `[quick]` apply.
@@ -92,7 +92,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// The same with the text of the configuration files that services name; `read` tells what stands in one, or why it cannot be read.
+    /// The plan with the text of the configuration files that services name; `read` returns the text of one, or why it cannot be read.
     ///
     /// # Errors
     /// When a file cannot be read, or a name in it stands for nothing: the service, and what is wrong.
@@ -130,7 +130,7 @@ impl Plan {
         services.filter_map(|service| Some((service.config.clone()?, service.template.clone()?))).collect()
     }
 
-    /// The same with every host a local one, for machines on which namespaces are forbidden: without links, and without waiting for
+    /// The plan with every host a local one, for machines on which namespaces are forbidden: without links, and without waiting for
     /// connections to go, since those of the whole machine would be counted.
     #[must_use]
     pub fn on_loopback(mut self) -> Self {

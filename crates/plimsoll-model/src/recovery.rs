@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct EventRecovery {
     /// What came of it.
     pub outcome: RecoveryOutcome,
-    /// What was done without error before the first event of the phase, per second: the median window.
+    /// Operations without error per second before the first event of the phase: the median window.
     pub before: f64,
     /// The lowest of the windows from this event to the next.
     pub lowest: f64,
-    /// The same in the best window behind it. Judged by, and not written down.
+    /// Operations per second in the best window behind it. Judged by, and not written down.
     #[serde(skip)]
     pub highest: f64,
     /// How long a request took before the first event of the phase, of a load in open loop, in milliseconds: the median window's mean.

@@ -63,7 +63,7 @@ pub struct RunReport {
     /// What failed while it was measured, and what to try next.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
-    /// What was tried when the figure did not come back, in order.
+    /// Remedies that were tried when the figure did not come back, in order.
     pub remedies: Vec<RemedyResult>,
     /// Where the state lives that holds the figure down; null when nothing does, or it was not found out.
     pub state_lives_in: Option<StateLivesIn>,
@@ -74,7 +74,7 @@ pub struct RunReport {
     /// Where the CPUs' time went on those two sides; null where it was not sampled on both.
     #[serde(default)]
     pub profile: Option<ProfileReport>,
-    /// The same for each comparison that found a difference, where there are several; `profile` is of the one whose sides lie furthest apart.
+    /// Profiles of each comparison that found a difference, where there are several; `profile` is of the one whose sides lie furthest apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ComparedProfile>,
     /// Where the connections' time went, from the packets that were captured.
@@ -115,9 +115,9 @@ pub enum RunStatus {
     Complete,
     /// A process is carrying it out.
     Running,
-    /// It was interrupted; `--resume` goes on with it.
+    /// The run was interrupted; `--resume` continues it.
     Interrupted,
-    /// It could not go on.
+    /// The run could not continue.
     Failed,
 }
 
@@ -273,9 +273,9 @@ pub struct TrialReport {
     pub block: u32,
     /// The level of each factor.
     pub cell: BTreeMap<String, String>,
-    /// What was measured, by phase, cycle and rig.
+    /// Figures by phase, cycle and rig.
     pub phases: Vec<PhaseReport>,
-    /// What was done in the middle of it, in order of time.
+    /// Steps in the middle of it, in order of time.
     #[serde(default)]
     pub events: Vec<EventReport>,
     /// What became of the mail, for each sink and rig.

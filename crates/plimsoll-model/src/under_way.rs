@@ -1,4 +1,4 @@
-//! What is known of a run while it goes on, for whoever looks at it from another process.
+//! State of a run under way, for readers in other processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,11 +56,11 @@ pub struct PhaseUnderWay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// It is over.
+    /// The phase is over.
     Over,
-    /// It is under way.
+    /// The phase is under way.
     Now,
-    /// It is still to come.
+    /// The phase is pending.
     #[default]
     Coming,
 }

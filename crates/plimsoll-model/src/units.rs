@@ -17,7 +17,7 @@ pub struct UnitError {
 }
 
 impl UnitError {
-    /// What was expected instead.
+    /// Expected input.
     #[must_use]
     pub fn expected(&self) -> &'static str {
         self.expected

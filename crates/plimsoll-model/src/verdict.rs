@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The name and version of the JSON form of a single verdict. The number rises when a field changes its meaning or goes away.
 pub const VERDICT_SCHEMA: &str = "plimsoll.verdict/1";
 
-/// What was found. Which outcomes a claim can have is told in its own documentation; `Invalid` comes before all others.
+/// Outcome of a claim. Each claim documents the outcomes that it can have; `Invalid` comes before all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -130,7 +130,7 @@ impl Outcome {
     /// Whether something with this outcome holds, fails, or is open, where nothing was expected: the base of the exit code of what is no claim
     /// of an experiment, such as `judge`. A claim says what it expects ([`Verdict::standing`]).
     ///
-    /// It fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found (a second mode, a change,
+    /// A claim fails when a system is shown to be worse: `slower`, `not_recovered`, `not_reached`. What was merely found (a second mode, a change,
     /// an interaction, a faster B) is an answer, not a failure.
     #[must_use]
     pub fn standing(self) -> Standing {
@@ -183,7 +183,7 @@ impl Interval {
         self.1
     }
 
-    /// The same interval with both ends mapped by a rising function.
+    /// The interval with both ends mapped by a rising function.
     #[must_use]
     pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
         Self(f(self.0), f(self.1))
@@ -195,9 +195,9 @@ impl Interval {
 pub struct Verdict {
     /// The claim's kind: `recovery`, `difference`, `modes`, `interaction`, `change` ...
     pub claim: String,
-    /// What was measured, such as `connections_per_second`.
+    /// Name of the metric, such as `connections_per_second`.
     pub metric: String,
-    /// What was found.
+    /// The outcome.
     pub outcome: Outcome,
     /// A ratio (after/baseline, b/a) for recovery and difference, in the metric's unit otherwise. Differences of a metric that is a share
     /// (its name ends in `_share`) are b - a: 0.05 is 5 percentage points. The share of a loss for a confirmation. Absent where nothing can be estimated.
@@ -236,7 +236,7 @@ impl Verdict {
         }
     }
 
-    /// The same, as the answer to a claim that expects this.
+    /// The verdict as the answer to a claim that expects this.
     #[must_use]
     pub fn expecting(self, expected: Expected) -> Self {
         let known = self.outcome.standing() != Standing::Open;

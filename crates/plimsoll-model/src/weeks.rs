@@ -1,4 +1,4 @@
-//! What is said of a machine's weeks: changes, drifts, and when a limit is reached.
+//! Findings in a machine's weeks: changes, drifts, and when a limit is reached.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Drift {
     pub per_hour: f64,
 }
 
-/// What was found in a series of late.
+/// Recent finding in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum News {

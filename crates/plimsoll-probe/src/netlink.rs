@@ -1,4 +1,4 @@
-//! What is counted by dumps over netlink (RFC 3549): ask once, and get every object of a kind.
+//! Counters from dumps over netlink (RFC 3549): one request returns every object of a kind.
 
 use std::collections::BTreeMap;
 use std::io;

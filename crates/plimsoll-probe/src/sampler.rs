@@ -25,7 +25,7 @@ pub enum SamplerError {
     /// The rate is out of range.
     #[error("{hz} samples a second asked for: 1 to {MOST_HZ} are possible")]
     Rate {
-        /// What was asked for.
+        /// Requested rate in samples per second.
         hz: u32,
     },
     /// There is no thread to be had.

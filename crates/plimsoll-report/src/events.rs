@@ -1,4 +1,4 @@
-//! What was done in the middle of trials, and how the load fared after each step, as a table: a row for each step, over all trials of a cell.
+//! Steps in the middle of trials, and how the load fared after each, as a table: a row for each step, over all trials of a cell.
 
 use std::collections::BTreeMap;
 

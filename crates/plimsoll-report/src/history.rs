@@ -1,4 +1,4 @@
-//! What is drawn of a run in the history of its experiment: the rate of each measured phase, and the estimate of each claim.
+//! Points of a run in the history of its experiment: the rate of each measured phase, and the estimate of each claim.
 
 use plimsoll_model::observation::Arm;
 use plimsoll_model::report::{PhaseReport, RunReport};

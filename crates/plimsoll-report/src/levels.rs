@@ -26,7 +26,7 @@ const LOOKS: [(&str, DashType, MarkerSymbol); LINES] = [
     ("var(--steal)", DashType::LongDashDot, MarkerSymbol::X),
 ];
 
-/// What was measured in one cell on one rig.
+/// Values of one cell on one rig.
 pub(crate) struct Group {
     /// The level on the axis.
     pub(crate) level: String,

@@ -61,7 +61,7 @@ pub(crate) const fn right(title: &'static str) -> Column {
 }
 
 impl Column {
-    /// The same, to be left out where there is no room for it; the greatest goes first.
+    /// A column that is left out where there is no room for it; the greatest goes first.
     pub(crate) const fn expendable(self, expendable: u8) -> Self {
         Self { expendable, ..self }
     }
@@ -82,7 +82,7 @@ impl Section {
         Self { title: title.into(), open: false, blocks: Vec::new() }
     }
 
-    /// The same, shown at once.
+    /// The section, open from the start.
     pub(crate) fn opened(self) -> Self {
         Self { open: true, ..self }
     }

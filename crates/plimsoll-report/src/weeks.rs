@@ -1,4 +1,4 @@
-//! What is said of a machine's weeks, in sentences.
+//! Findings in a machine's weeks, in sentences.
 
 use plimsoll_model::weeks::{Drift, News, Reached};
 

@@ -38,7 +38,7 @@ impl Alarm {
         self.timer.set(Expiration::OneShot(left), TimerSetTimeFlags::empty())
     }
 
-    /// It went off; perhaps a little early, because its clock is not quite the one that loads go by.
+    /// Takes note that the alarm went off; perhaps a little early, because its clock is not quite the one that loads go by.
     pub(super) fn gone_off(&mut self) {
         self.set_to = None;
     }

@@ -14,14 +14,14 @@ use crate::socket_io;
 /// A connection, and what is known of its present request.
 pub(super) struct Connection<P: Protocol> {
     pub(super) fd: OwnedFd,
-    /// What is agreed on with the server, where it speaks TLS.
+    /// TLS session with the server, where it speaks TLS.
     pub(super) session: Option<Box<Session>>,
     /// The index of its target.
     pub(super) target: usize,
     pub(super) phase: Phase,
-    /// What is asked for.
+    /// Request under way.
     pub(super) asked: P::Asked,
-    /// What is known of the present answer.
+    /// State of the present reply.
     pub(super) answer: P::Answer,
     /// How many requests were answered on it.
     pub(super) requests: u64,
@@ -112,7 +112,7 @@ impl<P: Protocol> Connection<P> {
 
     /// Closes a connection that the peer has closed, but keeps the socket; says whether it can be connected anew.
     ///
-    /// It can once the peer has acknowledged the close: only then has the socket no peer any more (ENOTCONN), and taking it
+    /// Possible once the peer has acknowledged the close: only then has the socket no peer any more (ENOTCONN), and taking it
     /// away from the connection is no reset (`tcp_disconnect` in net/ipv4/tcp.c).
     pub(super) fn rest(&mut self) -> bool {
         let fd = self.fd.as_raw_fd();

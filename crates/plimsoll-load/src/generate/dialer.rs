@@ -39,7 +39,7 @@ impl Dialer {
         Self::of(SockType::Stream, targets, sources, nth)
     }
 
-    /// The same of sockets of a type.
+    /// A dialer for sockets of another type.
     ///
     /// # Errors
     /// As those of `new`.

@@ -1,4 +1,4 @@
-//! What is worth trying where it works, and a waste where it does not.
+//! An attempt that pays where it works, and is a waste where it does not.
 
 /// Whether to try something that saves system calls on some paths and costs them on others.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Habit {
         self.skipped == 0
     }
 
-    /// It was tried.
+    /// Records an attempt.
     pub(super) fn tried(&mut self, worked: bool) {
         self.failures = if worked { 0 } else { self.failures.saturating_add(1) };
     }

@@ -47,7 +47,7 @@ impl Patience {
     }
 }
 
-/// What is to be awaited on a connection.
+/// Receive low-water mark of a connection (SO_RCVLOWAT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LowWater {
     /// What the kernel was told.

@@ -1,4 +1,4 @@
-//! What is counted of mail beside what is counted of every load.
+//! Counts of mail beside those of every load.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use plimsoll_model::observation::{CommandLatency, Histogram as Recorded, MailFac
 use super::latency::{histogram, record};
 use crate::smtp::dialog::Command;
 
-/// What is known of the mail of a load so far.
+/// Counts of the mail of a load so far.
 #[derive(Default)]
 pub(in crate::generate) struct MailTally {
     pub(super) acknowledged: IdSet,

@@ -136,7 +136,7 @@ where
     run_loop_over(spec, course, control, |seed| Ok((protocol(seed), None)))
 }
 
-/// The same, with TLS beneath each protocol that comes with any.
+/// Runs a load over a protocol, with TLS beneath where the load asks for TLS.
 fn run_loop_over<P: Protocol + Send>(
     spec: &LoadSpec,
     course: &Course,

@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// What is told when 30 are done of 100, and at once 40, one of which failed.
+    /// Reports of 30 done of 100, and then 40 at once, one of which failed.
     fn told(every: Duration) -> Vec<Progress> {
         let told = RefCell::new(Vec::new());
         let progress = |progress| told.borrow_mut().push(progress);

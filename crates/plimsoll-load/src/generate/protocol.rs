@@ -6,12 +6,12 @@ use super::tally::Tally;
 
 /// Requests and their answers on a connection, without any knowledge of sockets and clocks.
 pub(super) trait Protocol: Sized {
-    /// What is known of a connection's present request and its answer.
+    /// State of a connection's present request and its reply.
     type Answer: Default;
-    /// What is asked for.
+    /// Request under way.
     type Asked: Copy;
 
-    /// What is said before a connection is closed; the server then closes it. Nothing where the protocol has no such word.
+    /// Bytes sent before a connection is closed; the server then closes it. Empty where the protocol has no such word.
     const GOODBYE: &'static [u8] = b"";
 
     /// Whether the client closes a connection on which the server takes no further request; else the server does.
@@ -124,7 +124,7 @@ impl<'p> Pieces<'p> {
         self.0.iter().map(|piece| piece.len()).sum()
     }
 
-    /// What is left behind so many bytes.
+    /// The slices without their first `at` bytes.
     pub(super) fn from(mut self, mut at: usize) -> Self {
         for piece in &mut self.0 {
             let gone = at.min(piece.len());
@@ -152,7 +152,7 @@ pub(super) enum Turn {
     Ours {
         /// Whether the server will take another request; if not, it closes the connection.
         stays: bool,
-        /// What was wrong with the answer, though the connection can go on.
+        /// Error in the reply, though the connection can continue.
         fault: Option<ErrorKind>,
     },
 }

@@ -33,10 +33,10 @@ const ADDED: usize = 5 + 1 + 255;
 const TICKETS: usize = 4096;
 
 thread_local! {
-    /// What has come and was not opened yet. It is the thread's, and not a connection's: what hundreds of connections had of their own would not stay
+    /// Received bytes that are still sealed. The buffer is the thread's, and not a connection's: buffers of hundreds of connections would not stay
     /// in a cache.
     static INBOX: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// What is sealed and goes out next.
+    /// Sealed bytes that go out next.
     static OUTBOX: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -85,18 +85,18 @@ impl Secure {
     }
 }
 
-/// What is agreed on with the server of one connection.
+/// TLS session with the server of one connection.
 pub(super) struct Session {
     tls: UnbufferedClientConnection,
     /// When its first message went out: the connection was established then.
     began: Option<u64>,
     /// What came, and is no whole record yet.
     part: Vec<u8>,
-    /// What was sealed, and did not go out yet.
+    /// Sealed bytes that did not go out yet.
     out: Vec<u8>,
     /// How many bytes were sealed in it.
     held: usize,
-    /// What was opened, and not taken yet.
+    /// Opened bytes that were not taken yet.
     opened: Vec<u8>,
     /// How many bytes came from the socket for what was received last.
     wire: usize,

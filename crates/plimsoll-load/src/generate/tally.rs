@@ -19,7 +19,7 @@ pub(super) struct Tally {
     pub(super) requests: u64,
     pub(super) bytes: u64,
     pub(super) errors: BTreeMap<ErrorKind, u64>,
-    /// What was said of the first failure.
+    /// Text of the first failure.
     pub(super) first_error: Option<String>,
     pub(super) connect: Histogram<u64>,
     pub(super) first_byte: Histogram<u64>,
@@ -151,7 +151,7 @@ impl Tally {
         self.end = self.end.max(now);
     }
 
-    /// The same, with what is to be told of it where it is the first.
+    /// Counts a failure, with its text where it is the first.
     pub(super) fn error_told(&mut self, kind: ErrorKind, now: u64, told: impl FnOnce() -> String) {
         if self.first_error.is_none() {
             self.first_error = Some(told());

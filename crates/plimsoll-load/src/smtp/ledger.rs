@@ -16,7 +16,7 @@ const NAME: &str = "ledger";
 const RECORD: usize = 16;
 /// The message carries an id.
 const KNOWN: u32 = 1;
-/// It fits its checksum.
+/// The record fits its checksum.
 const WHOLE: u32 = 2;
 
 /// Writes a list.
@@ -58,7 +58,7 @@ impl Writer {
 pub struct LedgerReader {
     path: PathBuf,
     file: Option<File>,
-    /// What was read of a record that is not complete yet.
+    /// Bytes of a record that is not complete yet.
     piece: Vec<u8>,
     seen: HashSet<(u64, u32)>,
     ledger: MailLedger,

@@ -25,7 +25,7 @@ pub(crate) struct Exchange<'a> {
 pub(crate) enum End {
     /// As it should.
     Complete,
-    /// It was told to.
+    /// The controller stopped the transfer.
     Stopped,
 }
 
@@ -48,7 +48,7 @@ impl Exchange<'_> {
         Ok(End::Complete)
     }
 
-    /// The same, and waits until the other side's kernel has got all of it. Where both sides send, the end of the other's stream does not
+    /// Sends, and waits until the other side's kernel has got all of it. Where both sides send, the end of the other's stream does not
     /// tell that.
     pub(crate) fn send_and_see_it_arrive(&self, sent: &mut dyn FnMut(usize)) -> io::Result<End> {
         if self.send(sent)? == End::Stopped {

@@ -20,7 +20,7 @@ const ZEROCOPY: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_ZEROCOPY);
 /// How many sends with `MSG_ZEROCOPY` may be unconfirmed before the confirmations are read.
 const UNCONFIRMED: u32 = 32;
 
-/// What is sent: the same line over and over.
+/// Sent bytes: one line over and over.
 const LINE: &[u8; 64] = b"Her line shows how much load she may safely carry, and no more.\n";
 
 /// Sends bytes over a connection. The bytes never change, so pages that the kernel still holds need not be waited for.

@@ -54,7 +54,7 @@ pub(crate) struct Arrivals {
     transit_ns: Option<i64>,
 }
 
-/// The same as it is told to the load.
+/// Counts as they are sent to the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) received: u64,
@@ -119,7 +119,7 @@ impl Arrivals {
         self.seen[word] & bit != 0
     }
 
-    /// What was counted so far, with what the receiver's thread used of the CPU meanwhile.
+    /// Counts so far, with the CPU time of the receiver's thread.
     pub(crate) fn counts(&self, cpu_us: u64) -> Counts {
         Counts {
             received: self.received,

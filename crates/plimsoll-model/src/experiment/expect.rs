@@ -2,7 +2,7 @@
 
 use crate::verdict::Outcome;
 
-/// What is expected of a claim of one kind.
+/// Expected outcome of a claim of one kind.
 pub trait Expectation {
     /// The public name, as in the file.
     fn name(self) -> &'static str;

@@ -64,7 +64,7 @@ impl Experiment {
     }
 }
 
-/// What is asked of groups: only loads come from them.
+/// Groups carry loads only: checks that no service or link needs a single one of their hosts.
 pub(super) fn check(experiment: &Experiment) -> Checked {
     for (name, host) in &experiment.hosts {
         let Some(count) = host.count else { continue };

@@ -62,7 +62,7 @@ pub struct PhaseHook {
 }
 
 impl PhaseHook {
-    /// What is run.
+    /// The program that the hook runs.
     fn program(&self) -> RunProgram {
         let Self { on, command, env, privileged, at_most, .. } = self.clone();
         RunProgram { on, command, env, privileged, at_most }
@@ -70,7 +70,7 @@ impl PhaseHook {
 }
 
 impl Hook {
-    /// It on a host.
+    /// The program on a host.
     #[must_use]
     pub fn on(&self, host: &str) -> RunProgram {
         let Self { command, env, privileged, at_most, .. } = self.clone();
@@ -108,7 +108,7 @@ impl HookMoment {
 }
 
 impl Host {
-    /// What is run on it, which has this name, at a moment: its hooks but for those that are left out.
+    /// Programs that run on the host of this name at a moment: its hooks without those that are left out.
     #[must_use]
     pub fn hooks(&self, name: &str, moment: HookMoment) -> Vec<RunProgram> {
         self.written(moment).iter().filter(|hook| !hook.skip).map(|hook| hook.on(name)).collect()
@@ -126,7 +126,7 @@ impl Host {
 }
 
 impl Phase {
-    /// What is run at a moment: its hooks but for those that are left out.
+    /// Programs that run at a moment: the hooks without those that are left out.
     #[must_use]
     pub fn hooks(&self, moment: HookMoment) -> Vec<RunProgram> {
         self.written(moment).iter().filter(|hook| !hook.skip).map(PhaseHook::program).collect()

@@ -1,6 +1,6 @@
 //! Tables of which exactly one key says what they are.
 
-/// What is wrong with a table that names none of the kinds.
+/// Message for a table that names none of the kinds.
 pub(super) const SAYS_NOTHING: &str = "does not say what it is";
 
 /// Makes, from one list, the enum of the kinds of something, the table in which a file names one of them, and the way from one to the other:

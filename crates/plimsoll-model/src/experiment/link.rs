@@ -166,7 +166,7 @@ pub struct AskedOfNetem {
     pub queue: Option<QueueLength>,
 }
 
-/// The same in the figures that netem takes.
+/// Link settings in the units that netem takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantedByNetem {
     /// How long a packet travels.
@@ -178,7 +178,7 @@ pub struct GrantedByNetem {
 }
 
 impl AskedOfNetem {
-    /// The same in the figures that netem takes.
+    /// Converts the settings to the units that netem takes.
     ///
     /// # Errors
     /// Why netem cannot do it, in words that follow on "netem".

@@ -77,7 +77,7 @@ pub struct Experiment {
     /// The links between hosts. Routes follow from them: every host reaches every other over the fewest links.
     #[serde(default)]
     pub links: Vec<Link>,
-    /// What is under test, or in its way, by name.
+    /// Services under test, or in the path, by name.
     #[serde(default)]
     pub services: BTreeMap<String, Service>,
     /// Where storage loads read and write and relays keep their queues, by name. What is made for them is gone after the trial.
@@ -97,14 +97,14 @@ pub struct Experiment {
     /// Which packets are captured while it is measured; without it, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
-    /// What is varied between trials, by name. All combinations of the levels are run, each block of them in random order.
+    /// Factors that trials vary, by name. All combinations of the levels are run, each block of them in random order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Factor>,
     /// The combinations of levels to run, each a level for every factor, such as `{ server = "6.1", client = "6.12" }`; by default all there
     /// are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<BTreeMap<String, serde_json::Value>>,
-    /// What is to be judged.
+    /// Claims to judge.
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// What to try when the verdict is `not_recovered`.
@@ -119,7 +119,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// What is usually asked of the load that a phase measures.
+    /// Metric that users usually want of the load that a phase measures.
     #[must_use]
     pub fn usual_metric(&self, phase: &str) -> Option<Metric> {
         Some(self.load_of(phase)?.kind.usual_metric())

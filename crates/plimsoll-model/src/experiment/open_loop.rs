@@ -32,7 +32,7 @@ impl OpenLoop {
         self.rate > 0.0 && self.ramp_to.is_none() && self.sine.is_none() && self.steps.is_empty()
     }
 
-    /// The same at another rate; none where its rate does not stay as it is.
+    /// The loop at another rate; absent where its rate varies.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Option<Self> {
         self.is_constant().then(|| Self { rate, ..self.clone() })

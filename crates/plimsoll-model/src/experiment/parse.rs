@@ -13,9 +13,9 @@ use super::{Claim, Experiment, Host, RunOptions, validate};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FileError {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What was expected instead.
+    /// Expected input.
     pub expected: Option<String>,
     /// The valid name that is nearest to the one given.
     pub nearest: Option<String>,
@@ -23,7 +23,7 @@ pub struct FileError {
     pub span: Option<Range<usize>>,
     /// The text that was read: the file, with any overrides applied.
     pub text: Box<str>,
-    /// What is wrong with it beside, further down.
+    /// Next error, further down in the file.
     pub next: Option<Box<FileError>>,
 }
 

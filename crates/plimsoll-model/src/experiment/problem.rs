@@ -1,4 +1,4 @@
-//! What is wrong with an experiment, and where; and what is asked of values of any kind.
+//! Errors of an experiment with their places, and checks of values of any kind.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

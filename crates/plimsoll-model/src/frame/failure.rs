@@ -63,7 +63,7 @@ pub enum Failure {
     /// Permission is missing.
     #[error("{what}: permission denied{}", needs.as_ref().map(|needs| format!("; it takes {needs}")).unwrap_or_default())]
     Permission {
-        /// What was tried.
+        /// Operation that failed.
         what: String,
         /// The capability or namespace that it takes, where known.
         needs: Option<String>,
@@ -71,7 +71,7 @@ pub enum Failure {
     /// Anything else.
     #[error("{what}: {error}")]
     Other {
-        /// What was tried.
+        /// Operation that failed.
         what: String,
         /// What the system said.
         error: String,

@@ -11,7 +11,7 @@ pub const LONGEST_FRAME: u32 = 256 << 20;
 
 /// What travels on such a stream, as JSON.
 ///
-/// It is converted in this crate alone, not in each that sends or receives it: code for all that a frame may hold takes seconds to compile.
+/// This crate alone converts frames: code for all that a frame may hold takes seconds to compile.
 pub trait Frame: Sized {
     /// The text of a frame.
     ///

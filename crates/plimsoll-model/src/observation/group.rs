@@ -14,7 +14,7 @@ impl LoadResult {
         results.fold(first, Self::with)
     }
 
-    /// The same of machines that are not one, each with its host, its result by a clock that all share, and how well that clock is known of it,
+    /// Joins the results of several machines, each with its host, its result by a clock that all share, and how well that clock is known of it,
     /// in nanoseconds. What each did is kept.
     #[must_use]
     pub fn of_machines(each: Vec<(String, Self, u64)>) -> Self {

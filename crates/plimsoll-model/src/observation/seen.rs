@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Frame;
 
-/// What was seen of processes beside the stacks of CPUs.
+/// Observations of processes, beside the stacks of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Where threads of the run's hosts waited.
@@ -20,7 +20,7 @@ pub struct Seen {
     /// For how long these were watched, in microseconds.
     #[serde(default)]
     pub watched_us: u64,
-    /// What was asked of block devices, on the whole machine.
+    /// Requests to block devices, on the whole machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub block_io: Vec<BlockIo>,
     /// The CPU time of each process of the machine: filled in where the stacks of others are left out.
@@ -134,7 +134,7 @@ pub struct IoLimit {
     pub group: String,
     /// The device.
     pub device: String,
-    /// What is limited, as the kernel calls it: `wbps`, `riops` ...
+    /// Name of the limit in the kernel: `wbps`, `riops` ...
     pub what: String,
     /// To how much in each second: bytes or requests.
     pub most: u64,

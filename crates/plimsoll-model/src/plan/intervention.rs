@@ -19,28 +19,28 @@ pub const APPLIED: &str = "applied";
 const PHASE: &str = "intervention";
 /// So many blocks tell a share of a loss well enough.
 const BLOCKS_OF_SIDES: u32 = 8;
-/// The same of floods, each of which is measured in many slices.
+/// Blocks where the phase is a flood, each of which is measured in many slices.
 const BLOCKS_OF_FLOODS: u32 = 3;
 
-/// What is changed to see whether a cause is the cause.
+/// Change that tests whether a cause is the cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intervention {
     /// The cause.
     pub cause: CauseId,
     /// The run whose verdict it explains.
     pub run: String,
-    /// What is changed, in words.
+    /// The change in words.
     pub what: String,
     /// Settings of the experiment, each a path and its value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(String, Value)>,
-    /// What is done right before the figure is measured.
+    /// Actions right before the figure is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Action>,
     /// Whether background loads stay away.
     #[serde(default, alias = "without_neighbours")]
     pub without_background: bool,
-    /// What is compared.
+    /// Compared sides.
     pub compared: Compared,
 }
 

@@ -25,10 +25,10 @@ pub enum ReadError {
     Missing {
         /// The program.
         program: &'static str,
-        /// What was looked for.
+        /// The figure that was looked for.
         what: &'static str,
     },
-    /// It is that of several tests.
+    /// The output has several tests.
     #[error(
         "the output of {program} has {tests} tests, expected one test, such as `-t set`, or `metrics` that pick what is meant"
     )]
@@ -38,12 +38,12 @@ pub enum ReadError {
         /// How many there are.
         tests: usize,
     },
-    /// It is no text that can be read.
+    /// The output is not readable text.
     #[error("the output of {program} cannot be read: {why}")]
     Unreadable {
         /// The program.
         program: &'static str,
-        /// What is wrong with it.
+        /// The error.
         why: String,
     },
     /// A figure that an experiment picks out of the output is not there.
@@ -51,7 +51,7 @@ pub enum ReadError {
     Picked {
         /// The figure.
         name: String,
-        /// What is wrong.
+        /// The error.
         why: PickError,
     },
 }
@@ -121,7 +121,7 @@ pub struct Reading {
     /// The program whose output it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<Reader>,
-    /// What is picked out of it, by the figure's name.
+    /// Patterns that pick figures out of it, by the figure's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Pick>,
 }

@@ -34,7 +34,7 @@ pub struct Pick {
 /// Why a figure is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PickError {
-    /// It is not told where it stands, or twice.
+    /// The pattern states no place, or two.
     #[error("expected exactly one of `regex`, `json` and `csv`")]
     Place,
     /// The pattern is none.
@@ -55,7 +55,7 @@ pub enum PickError {
     /// There is no such column, or it has no rows.
     #[error("it has no rows with a column `{0}`")]
     Column(String),
-    /// It is no number.
+    /// The text at that place is no number.
     #[error("`{0}` is no number")]
     Number(String),
 }
@@ -71,7 +71,7 @@ impl Pick {
         }
     }
 
-    /// What is wrong with it, whatever a program prints.
+    /// Checks the pattern itself, whatever a program prints.
     ///
     /// # Errors
     /// When it does not tell one place, or its pattern is none.

@@ -22,7 +22,7 @@ pub struct Environment {
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// The experiment file, as it was read.
     pub experiment: String,
-    /// What was set from outside: options and words of the command line.
+    /// Settings from outside: options and words of the command line.
     pub settings: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ pub struct LinkReport {
     pub between: [String; 2],
     /// What happens to packets from the first to the second, such as `rate 100Mbit, delay 10ms`; empty where nothing does.
     pub there: String,
-    /// The same on the way back.
+    /// Settings of the direction back.
     pub back: String,
 }
 

@@ -11,7 +11,7 @@ pub use crate::recovery::{EventRecovery, RecoveryOutcome};
 pub struct EventReport {
     /// What it is called.
     pub name: String,
-    /// What was done, in words.
+    /// The step in words.
     pub what: String,
     /// In this phase; where that measures several loads at once, as `PHASE/LOAD`.
     pub phase: String,

@@ -1,4 +1,4 @@
-//! What was found of a claim.
+//! A verdict with the details that it rests on.
 
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};

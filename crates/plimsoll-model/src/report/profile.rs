@@ -66,7 +66,7 @@ pub struct ComparedProfile {
     pub better: BTreeMap<String, String>,
     /// Those of the worse side.
     pub worse: BTreeMap<String, String>,
-    /// What was added there.
+    /// CPU time that was added there.
     pub profile: ProfileReport,
 }
 

@@ -50,11 +50,11 @@ pub struct GrownWait {
     pub wait_for: WaitFor,
     /// Time for each connection or operation before, in microseconds, over all threads.
     pub before_us: f64,
-    /// The same after.
+    /// Time after, in microseconds.
     pub after_us: f64,
     /// How many threads were there at any time, on average, before.
     pub before_threads: f64,
-    /// The same after.
+    /// Threads after, on average.
     pub after_threads: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct GrownFailures {
     pub error: String,
     /// How many failed in each second before.
     pub before_per_s: f64,
-    /// The same after.
+    /// Failures per second after.
     pub after_per_s: f64,
 }
 
@@ -86,11 +86,11 @@ pub struct GrownBlockIo {
     pub writes: bool,
     /// Requests in each second before.
     pub before_per_s: f64,
-    /// The same after.
+    /// Requests per second after.
     pub after_per_s: f64,
     /// Bytes in each second before.
     pub before_bytes_per_s: f64,
-    /// The same after.
+    /// Bytes per second after.
     pub after_bytes_per_s: f64,
 }
 
@@ -102,7 +102,7 @@ pub struct GrownCpuUse {
     pub who: Who,
     /// How many CPUs it used before, on average.
     pub before_cpus: f64,
-    /// The same after.
+    /// CPUs in use after.
     pub after_cpus: f64,
 }
 
@@ -115,11 +115,11 @@ pub struct GrownThrottling {
     pub group: String,
     /// The share of the periods in which it wanted to run and was stopped, before.
     pub before_share: f64,
-    /// The same after.
+    /// Share after.
     pub after_share: f64,
     /// For how long it was stopped for each connection or operation before, in microseconds.
     pub before_us: f64,
-    /// The same after.
+    /// Time after, in microseconds.
     pub after_us: f64,
 }
 
@@ -132,11 +132,11 @@ pub struct LowerIoLimit {
     pub group: String,
     /// The device.
     pub device: String,
-    /// What is limited, as the kernel calls it (`io.max`): `rbps`, `wbps`, `riops` or `wiops`.
+    /// Name of the limit in the kernel (`io.max`): `rbps`, `wbps`, `riops` or `wiops`.
     pub what: String,
     /// The limit before; null where there was none.
     pub before: Option<u64>,
-    /// The same after.
+    /// Limit after.
     pub after: u64,
 }
 

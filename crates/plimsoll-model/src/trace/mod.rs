@@ -27,7 +27,7 @@ pub struct TraceReport {
     pub bytes: u64,
     /// Packets that the capturing program says it lost; `null` when it does not say.
     pub dropped: Option<u64>,
-    /// What was missing, one sentence each; empty for a whole file.
+    /// Missing parts, one sentence each; empty for a whole file.
     pub missing: Vec<String>,
     /// TCP connections in the file, listed or not.
     pub tcp_connections: u64,

@@ -1,4 +1,4 @@
-//! What is drawn of one connection.
+//! Chart of one connection.
 
 use super::ConnectionReport;
 
@@ -10,7 +10,7 @@ pub type Point = (f64, f64);
 pub struct TimeSequence {
     /// Where it was captured, in words; empty for a file of its own.
     pub place: String,
-    /// What was found of it.
+    /// The connection.
     pub connection: ConnectionReport,
     /// What the client sent.
     pub from_client: Way,

@@ -67,7 +67,7 @@ pub enum CaptureError {
     Interfaces(io::Error),
 }
 
-/// What was captured on one interface.
+/// Packets captured on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// The interface.

@@ -27,7 +27,7 @@ pub(super) struct RingPacket<'a> {
     pub(super) time_ns: u64,
     /// How long it was, without its link header.
     pub(super) length: u32,
-    /// What was kept of it.
+    /// Captured part of the packet.
     pub(super) bytes: &'a [u8],
 }
 

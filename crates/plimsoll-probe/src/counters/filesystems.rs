@@ -1,4 +1,4 @@
-//! What is free on the file systems that are mounted from a device.
+//! Free space on the file systems that are mounted from a device.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

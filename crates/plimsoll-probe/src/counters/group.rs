@@ -12,7 +12,7 @@ use super::text::{decimal, lines, words};
 /// Nanoseconds in a microsecond.
 const NS: f64 = 1000.0;
 
-/// What is read of a group with these folders: one, or one in each hierarchy.
+/// Files to read of a group with these folders: one, or one in each hierarchy.
 pub(super) fn sources(folders: &[PathBuf]) -> Vec<Source> {
     folders.iter().flat_map(|folder| of_folder(folder)).collect()
 }
@@ -72,7 +72,7 @@ mod tests {
 
     use super::super::{Counters, Depth};
 
-    /// What is read of a group with these files, each in a folder of its own.
+    /// Counters of a group with these files, each in a folder of its own.
     fn read(files: &[(&str, &str)]) -> Vec<(String, f64)> {
         let root = tempfile::tempdir().unwrap();
         let folders: Vec<_> =

@@ -69,7 +69,7 @@ pub(super) fn pressure(resource: &'static str) -> impl Fn(&mut Rows, &mut Table,
     move |rows, table, text| pressure_lines(&prefix, rows, table, text)
 }
 
-/// The same of a control group.
+/// Pressure stall information of a control group.
 pub(super) fn pressure_of(prefix: &'static str) -> impl Fn(&mut Rows, &mut Table, &[u8]) + Send {
     move |rows, table, text| pressure_lines(prefix, rows, table, text)
 }

@@ -84,7 +84,7 @@ use table::Table;
 /// How much to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What is cheap enough to be read many times a second.
+    /// Cheap enough to be read many times a second.
     Light,
     /// All there is; takes some milliseconds, more with many processes or sockets.
     Deep,

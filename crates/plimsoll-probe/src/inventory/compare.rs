@@ -1,6 +1,6 @@
 //! Is the machine what was promised?
 //!
-//! What is expected is TOML, with the names of [`Inventory`]:
+//! The expected state is TOML, with the names of [`Inventory`]:
 //!
 //! ```toml
 //! cpus.count = 2
@@ -38,9 +38,9 @@ pub type ExpectationError = FileError;
 pub struct Deviation {
     /// What: `disks.vda.scheduler`.
     pub path: String,
-    /// What was expected.
+    /// Expected value.
     pub expected: String,
-    /// What was found; `None` for nothing.
+    /// Actual value; `None` where it is absent.
     pub found: Option<String>,
 }
 

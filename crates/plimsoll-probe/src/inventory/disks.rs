@@ -97,7 +97,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
 /// A SATA link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskLink {
-    /// What was agreed on, in Mbit/s.
+    /// Negotiated speed in Mbit/s.
     pub speed: u64,
     /// What the port is capable of, in Mbit/s; absent where it has no limit set.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 use crate::cgroup;
 
-/// What is known of the layer below the kernel.
+/// The layer below the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Virtualization {
     /// Whether the processor says that a hypervisor runs it; absent where the architecture does not tell.

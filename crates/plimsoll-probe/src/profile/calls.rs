@@ -14,7 +14,7 @@ use super::failures::set_filter;
 use super::kept::descriptors;
 use super::tracefs::TraceFs;
 
-/// What is traced, the most telling first: include/trace/events/oom.h, signal.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
+/// Tracepoints, the most telling first: include/trace/events/oom.h, signal.h, ext4.h, fs/xfs/xfs_trace.h, include/trace/events/btrfs.h and f2fs.h.
 const TRACED: [(TracedCall, &str); 11] = [
     (TracedCall::OomKill, "oom/mark_victim"),
     (TracedCall::Crash, SENT),
@@ -32,7 +32,7 @@ const TRACED: [(TracedCall, &str); 11] = [
 const SENT: &str = "signal/signal_generate";
 /// A signal arrives. Those that tell of a mistake count here, where nobody handles them: SIGILL, SIGABRT, SIGBUS, SIGFPE and SIGSEGV.
 const DELIVERED: &str = "signal/signal_deliver";
-/// What is let through of tracepoints that tell of much else.
+/// Filters of tracepoints that report much else.
 const FILTERS: [(&str, &str); 2] = [
     (SENT, "sig == 9"),
     (DELIVERED, "sa_handler == 0 && (sig == 4 || sig == 6 || sig == 7 || sig == 8 || sig == 11)"),

@@ -10,7 +10,7 @@ use super::quotas::{Groups, Quotas};
 /// Watches groups.
 #[derive(Debug, Default)]
 pub(super) struct ControlGroups {
-    /// What is watched already: by the host's network namespace, what `/proc/PID/cgroup` says of its processes.
+    /// Watched groups: by the host's network namespace, what `/proc/PID/cgroup` says of its processes.
     known: HashSet<(u64, Arc<str>)>,
     quotas: Quotas,
     io_limits: IoLimits,

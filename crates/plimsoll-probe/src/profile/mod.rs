@@ -140,7 +140,7 @@ impl Profiler {
         self.ask(|stopped| Command::Stop { arm, stopped });
     }
 
-    /// What was sampled since this was last asked, a profile for each rig.
+    /// Samples since the last call, a profile for each rig.
     #[must_use]
     pub fn take(&self) -> Vec<Profile> {
         self.ask(|profiles| Command::Take { profiles }).unwrap_or_default()

@@ -39,7 +39,7 @@ pub(super) struct RawStack {
     pub(super) user: Vec<(Arc<Path>, u64)>,
 }
 
-/// What was sampled.
+/// Everything sampled in a stretch of time.
 #[derive(Debug, Default)]
 pub(super) struct Sampled {
     pub(super) stacks: HashMap<RawStack, u64>,

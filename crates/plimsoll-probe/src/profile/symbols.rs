@@ -86,7 +86,7 @@ impl Symbols {
         }
     }
 
-    /// What was sampled, with names.
+    /// Samples with names.
     pub(super) fn name(
         &mut self,
         sampled: &Sampled,

@@ -41,9 +41,9 @@ const CALLS: [&str; 6] =
 /// Where a thread waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WaitSite {
-    /// It could run, and another does.
+    /// The thread could run, and another does.
     Cpu,
-    /// It sleeps in these functions of the kernel, the innermost first.
+    /// The thread sleeps in these functions of the kernel, the innermost first.
     Sleep {
         frames: Vec<Arc<str>>,
         /// The system call that it made, where that is known.
@@ -58,7 +58,7 @@ pub(super) struct Waited {
     pub(super) us: u64,
 }
 
-/// What was found in some time.
+/// Waits in some time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     pub(super) sites: BTreeMap<(Identity, WaitSite), Waited>,
@@ -109,7 +109,7 @@ pub(super) struct Looker {
 /// A process that was seen.
 #[derive(Debug)]
 enum Seen {
-    /// It belongs to no host.
+    /// The thread belongs to no host.
     Other,
     Host(Process),
 }

@@ -1,4 +1,4 @@
-//! What was found of a path that is to carry TCP.
+//! Diagnosis of a path that shall carry TCP.
 
 use plimsoll_model::experiment::claim::diagnose::{CheckReport, DiagnoseClaim, DiagnoseDetails};
 
@@ -16,7 +16,7 @@ impl Shown for DiagnoseClaim {
     }
 }
 
-/// What was found of a path that is to carry TCP.
+/// Table of a path's diagnosis.
 fn section(found: &Found<'_, DiagnoseDetails>) -> Section {
     let found = found.details;
     let titles = COLUMNS;

@@ -49,9 +49,9 @@ fn points(difference: f64) -> String {
     format!("{sign}{} points", figure((points * 10.0).round() / 10.0))
 }
 
-/// What is asked of every kind of claim.
+/// Interface of every kind of claim.
 trait Shown {
-    /// What is found beside a verdict.
+    /// Details of its verdict.
     type Details;
 
     /// The heading of what is shown.
@@ -65,7 +65,7 @@ trait Shown {
         Scale::Plain
     }
 
-    /// What was found, without how sure it is.
+    /// The result in words, without its certainty.
     fn found(_verdict: &Verdict, metric: &str, value: &str) -> String {
         format!("{metric}: {value}")
     }
@@ -140,7 +140,7 @@ macro_rules! define {
             }
         }
 
-        /// What was found, without how sure it is.
+        /// The result in words, without its certainty.
         pub(crate) fn found(verdict: &Verdict, metric: &str, value: &str) -> String {
             match verdict.claim.as_str() {
                 $(stringify!($key) => claim::$claim::found(verdict, metric, value),)+

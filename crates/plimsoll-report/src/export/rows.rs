@@ -13,7 +13,7 @@ pub enum Rows {
     /// The figures of each slice of each load.
     #[default]
     Figures,
-    /// What was counted in each interval of a load.
+    /// Counts in each interval of a load.
     Intervals,
     /// The kernel's counters over time.
     Counters,

@@ -14,10 +14,10 @@ const PACKED: &[u8] = include_bytes!("../../assets/plotly-3.0.1.min.js.gz");
 /// Where a page has the program from that draws its charts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bundle {
-    /// It is in the page, packed: the page is one file that can be sent.
+    /// The library is in the page, packed: the page is one file that can be sent.
     #[default]
     Inside,
-    /// It is in a file beside the page, of the name [`name`], which many pages share.
+    /// The library is in a file beside the page, of the name [`name`], which many pages share.
     Beside,
 }
 

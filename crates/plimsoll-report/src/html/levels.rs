@@ -1,4 +1,4 @@
-//! What was measured at each level of a factor, on one axis.
+//! Values at each level of a factor, on one axis.
 
 use std::cmp::Ordering;
 

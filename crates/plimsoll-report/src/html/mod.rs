@@ -37,7 +37,7 @@ const COUNTER_PICKER: &str = "counter-picker";
 /// The id of the element that chooses the connection to draw.
 const CONNECTION_PICKER: &str = "connection-picker";
 
-/// What is drawn from more than the report holds.
+/// Inputs of charts beyond the report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drawn<'r> {
     /// Connections from its captures that are worth a look.

@@ -16,9 +16,9 @@ use crate::wording;
 /// What stands on the page, from the answer down.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'p> {
-    /// What was read: the name of a file, or several.
+    /// Name of the file that was read, or of several.
     pub title: &'p str,
-    /// What was asked of it, in words.
+    /// The question in words.
     pub asked: &'p str,
     /// The answer, where something was judged.
     pub verdict: Option<&'p Verdict>,
@@ -26,7 +26,7 @@ pub struct Told<'p> {
     pub numbers: &'p [(String, Numbers)],
     /// What else the test says, by name.
     pub facts: &'p [(String, String)],
-    /// What was read, in tables.
+    /// The numbers in tables.
     pub tables: &'p [Rows],
     /// How to have the same again.
     pub again: &'p str,

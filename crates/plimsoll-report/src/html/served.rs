@@ -35,7 +35,7 @@ pub fn run(above: &Markup, report: &RunReport, records: &[TrialRecord], drawn: &
     page(&format!("{}: {}", report.experiment, report.run), above, &body, true)
 }
 
-/// The same from a page that [`super::run`] wrote to a file, with the bundle beside it; nothing where a version wrote it whose style is another.
+/// The markup of a page that [`super::run`] wrote to a file, with the bundle beside it; absent where a version wrote it whose style is another.
 #[must_use]
 pub fn from_file(above: &Markup, text: &str) -> Option<Markup> {
     let (title, body) = page::inside(text)?;

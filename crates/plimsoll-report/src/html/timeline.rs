@@ -17,7 +17,7 @@ pub(super) const TRIALS_DRAWN: usize = 100;
 const POINTS: usize = 30_000;
 /// Points of one trial for each curve: a screen has no room for more, and fewer tell nothing.
 const POINTS_OF_TRIAL: (usize, usize) = (150, 800);
-/// The same step on both rigs, and in the records of several loads, is one moment: it is done on one right after the other.
+/// A step on both rigs, and in the records of several loads, is one moment: it is done on one right after the other.
 const SAME_MOMENT_S: f64 = 0.5;
 /// The shortest stretch over which CPU shares are drawn, in seconds. The kernel counts in ticks of 10 ms: over less than this,
 /// one tick would be seen as several per cent.

@@ -18,7 +18,7 @@ struct Found<'r, F> {
     facts: &'r F,
 }
 
-/// What is asked of what every kind of load finds.
+/// Interface of the facts of every kind of load.
 trait Shown: Sized {
     /// The heading of what is shown.
     const TITLE: &'static str;
@@ -26,7 +26,7 @@ trait Shown: Sized {
     /// Its tables and sentences; nothing where no such load ran.
     fn sections(report: &RunReport, found: &[Found<'_, Self>]) -> Vec<Section>;
 
-    /// What is drawn of the raw records, for a page.
+    /// Charts of the raw records, for a page.
     fn charts(_records: &[TrialRecord]) -> Vec<Figure> {
         Vec::new()
     }

@@ -19,7 +19,7 @@ const COLORS: [&str; 6] = [CONTROL, TREATMENT, "var(--holds)", "var(--softirq)",
 const CAPTION: &str = "Medians over trials; whiskers are 95 % intervals of the median (by order statistics; the range where there are \
 fewer than six).";
 
-/// What is drawn: the metric, and the title.
+/// Charts: the metric and the title of each.
 const FIGURES: [(Metric, &str); 4] = [
     (Metric::MegabytesPerSecond, "Rate"),
     (Metric::MeanMs, "Mean time of an operation"),

@@ -6,7 +6,7 @@ use plimsoll_model::verdict::Standing;
 /// The heading of a section.
 pub(super) const HEADING: Style = Style::new().bold();
 
-/// What is there for comparison.
+/// Text that is there for comparison.
 pub(super) const FAINT: Style = Style::new().dimmed();
 
 /// A verdict's word: green holds, red fails, yellow is open.

@@ -16,7 +16,7 @@ const NXDOMAIN: u8 = 3;
 /// The longest name, in bytes (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 255;
 
-/// What is wrong with a reply that has the id and the question of one under way, in words; nothing where all is well.
+/// Error in a reply that has the id and the question of a pending query, in words; absent where the reply is sound.
 ///
 /// `asked` is the question: its name, its type and its class.
 pub(super) fn fault(message: &[u8], asked: &[u8]) -> Option<&'static str> {

@@ -74,7 +74,7 @@ pub(super) struct Asker<'a> {
     told: (u64, u64, u64),
     codes: [u64; 16],
     facts: DnsFacts,
-    /// What was received last, kept for its room.
+    /// Latest replies, kept to reuse their buffers.
     replies: Vec<Reply>,
 }
 
@@ -83,7 +83,7 @@ struct Reply {
     place: usize,
     code: u8,
     bytes: u64,
-    /// What is wrong with what it answers.
+    /// Error in the replies.
     fault: Option<&'static str>,
 }
 
@@ -278,7 +278,7 @@ impl<'a> Asker<'a> {
         self.tally.error_told(kind, now, || format!("{address}: {}", CODES[usize::from(code)]));
     }
 
-    /// What is under way on a channel will not be answered.
+    /// Fails all queries pending on a channel.
     fn fail(&mut self, key: usize, kind: ErrorKind, now: u64) {
         let address = self.dialer.address(self.channels[key].target());
         for place in self.slots.on(key) {

@@ -1,4 +1,4 @@
-//! What is asked, as messages.
+//! Prepared query messages.
 
 use std::borrow::Cow;
 

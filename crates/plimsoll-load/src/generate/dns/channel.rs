@@ -21,7 +21,7 @@ pub(super) struct Channel {
     target: usize,
     /// When its connection was begun; nothing once it is there.
     pub(super) connecting: Option<u64>,
-    /// What is to be sent over TCP: messages, each behind its length.
+    /// Outgoing bytes over TCP: messages, each behind its length.
     out: Vec<u8>,
     /// How much of it is sent.
     gone: usize,

@@ -74,7 +74,7 @@ impl Slots {
         &slot.message[HEADER..slot.end]
     }
 
-    /// It is under way no longer.
+    /// Frees the slot of a query that is no longer pending.
     pub(super) fn give_back(&mut self, place: usize) {
         self.all[place].busy = false;
         self.free.push(place as u32);

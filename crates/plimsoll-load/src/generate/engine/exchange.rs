@@ -1,4 +1,4 @@
-//! What is said on a connection: requests go out, answers come in, several at a time where they are pipelined.
+//! The exchange on a connection: requests go out, replies come in, several at a time where they are pipelined.
 
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;

@@ -102,16 +102,16 @@ enum Outcome {
     Answered {
         /// Whether the server takes another.
         stays: bool,
-        /// What was wrong with the answer.
+        /// Error in the reply.
         fault: Option<ErrorKind>,
         /// Whether the server has closed the connection already.
         hung_up: bool,
     },
     /// All that was to be asked was answered: the connection can be closed.
     Done,
-    /// The same, and the server has closed it already.
+    /// Done, and the server has closed the connection already.
     ServerClosed,
-    /// It is of no use any more.
+    /// The connection is unusable.
     Failed(ErrorKind),
 }
 

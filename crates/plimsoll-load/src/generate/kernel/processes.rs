@@ -36,7 +36,7 @@ fn ended_well(child: Pid) -> nix::Result<()> {
     }
 }
 
-/// The same with execve(2) between, of the smallest program that there is: no interpreter and no library, and its only instructions are those that
+/// Fork with execve(2) of the smallest program that there is: no interpreter and no library, and its only instructions are those that
 /// end it.
 pub(super) struct Exec {
     program: File,

@@ -12,7 +12,7 @@ use plimsoll_model::frame::Failure;
 use super::Path;
 use crate::failure::{errno, other};
 
-/// What is moved each time, in so many pieces.
+/// Bytes moved each time.
 const PIECE: usize = 16 << 10;
 const PIECES: usize = 4;
 /// Room for all that is on its way, so that the one who sends never waits for the one who reads: they are the same process.

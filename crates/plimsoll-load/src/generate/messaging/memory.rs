@@ -21,7 +21,7 @@ impl Memory {
         Some(Self { kernel: of_kernel()?, own: of_process(std::process::id())? })
     }
 
-    /// What has come since; `processes` are those that the workers are, or are in.
+    /// Memory added since; `processes` are those that the workers are, or are in.
     pub(super) fn grown(&self, processes: &[u32]) -> Option<WorkersMemory> {
         let all: u64 = processes.iter().map(|pid| of_process(*pid)).sum::<Option<u64>>()?;
         let before = if processes == [std::process::id()] { self.own } else { 0 };

@@ -49,7 +49,7 @@ struct Statement {
     /// Its text, between its values.
     pieces: Vec<String>,
     values: Vec<Value>,
-    /// The same with numbers in place of its values.
+    /// The statement with numbers in place of its values.
     numbered: String,
     /// Its name, where it is prepared.
     name: String,

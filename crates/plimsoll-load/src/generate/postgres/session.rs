@@ -11,7 +11,7 @@ use postgres_protocol::message::frontend;
 
 use super::script::{Script, Transaction, written};
 
-/// What is to be done next.
+/// Next action of the session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// More has to come.
@@ -22,7 +22,7 @@ pub(super) enum Next {
     Done(Option<ErrorKind>),
 }
 
-/// What is awaited.
+/// Awaited message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Step {
     /// That the server lets us in.
@@ -45,14 +45,14 @@ pub(super) struct Session {
     text: String,
     /// What came, and is no whole message yet.
     part: BytesMut,
-    /// What was wrong with the transaction.
+    /// Error of the transaction.
     refusal: Option<ErrorKind>,
     /// In words, with its SQLSTATE where the server told one.
     complaint: Option<(String, Option<String>)>,
 }
 
 impl Session {
-    /// What is to be sent.
+    /// Bytes to send.
     pub(super) fn words(&self) -> &[u8] {
         &self.out
     }

@@ -37,7 +37,7 @@ impl Used {
         CpuTime { system_us: self.cpu_ns / 1000, ..CpuTime::default() }
     }
 
-    /// What was used since `earlier`.
+    /// CPU time used since `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),

@@ -155,7 +155,7 @@ fn cache(part: &Part, load: &StorageLoad) -> io::Result<()> {
     Ok(())
 }
 
-/// The same part, past the page cache where the load wants that.
+/// The part, reopened past the page cache where the load wants that.
 fn reopened(part: Part, volume: &VolumePlace, load: &StorageLoad, is_device: bool) -> Result<Part, Failure> {
     if !load.direct {
         return Ok(part);

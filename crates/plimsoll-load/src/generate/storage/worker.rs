@@ -40,7 +40,7 @@ pub(super) struct Found {
     pub(super) spent_ns: u64,
 }
 
-/// What is under way in a place.
+/// Operation under way in a slot.
 #[derive(Clone, Copy, Default)]
 struct UnderWay {
     intended: u64,

@@ -29,7 +29,7 @@ const LONGEST: usize = 65_507;
 const MOST_SEGMENTS: usize = 64;
 /// How long the service may take for its part.
 const SERVICE_WITHIN: Duration = Duration::from_secs(10);
-/// What is due within this time may be sent together, in nanoseconds: bursts are no longer.
+/// Datagrams due within this time may go out together, in nanoseconds: bursts are no longer.
 const BURST_NS: u64 = 1_000_000;
 /// How long a flow sleeps at most, so that it hears of an early end, in nanoseconds.
 const LONGEST_SLEEP: u64 = 50_000_000;

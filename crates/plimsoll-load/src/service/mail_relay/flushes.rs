@@ -1,6 +1,6 @@
 //! How long the relay's flushes take: a list in its folder that grows by four bytes for each, the microseconds of the call.
 //!
-//! It is a file, and not something to ask the relay for, so that what was flushed before a crash is known, too.
+//! A file, and not a request to the relay, so that flushes made before a crash are known, too.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -48,7 +48,7 @@ impl Flushes {
 pub struct FlushReader {
     path: PathBuf,
     file: Option<File>,
-    /// What was read of a record that is not complete yet.
+    /// Bytes of a record that is not complete yet.
     piece: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl FlushReader {
         Self { path: folder.join(NAME), file: None, piece: Vec::new() }
     }
 
-    /// What was flushed since this was called last.
+    /// Flushes since the last call.
     ///
     /// # Errors
     /// When the list cannot be read. That there is none yet is no error.

@@ -109,7 +109,7 @@ impl Desk for Intake {
         self.longest
     }
 
-    /// It is stored with the trace of its way (RFC 5321, section 4.4), in the form in which it will be sent.
+    /// Stores a message with its trace header (RFC 5321, section 4.4), in the form in which it will be sent.
     fn message(&mut self, ticket: Ticket, envelope: &mut Envelope, wire: &mut Vec<u8>, _: Instant) -> Answer {
         let trace = format!("Received: by plimsoll.example (Plimsoll) with ESMTP; {}\r\n", date::of_mail());
         let mail = Mail {

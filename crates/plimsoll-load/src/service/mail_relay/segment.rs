@@ -79,12 +79,12 @@ impl Job {
         File::open(&self.segment.path)
     }
 
-    /// It was delivered. Gives its file where that is still there, with a mark that is to be flushed.
+    /// Marks the message as delivered. Gives its file where that is still there, with a mark that is to be flushed.
     pub(super) fn done(self) -> io::Result<Option<Arc<Segment>>> {
         self.end(State::Delivered)
     }
 
-    /// It is not to be delivered, but kept. Gives what [`Self::done`] gives.
+    /// Marks the message as kept, and not for delivery. Gives what [`Self::done`] gives.
     pub(super) fn hold(self) -> io::Result<Option<Arc<Segment>>> {
         self.segment.holds.store(true, Ordering::Release);
         self.end(State::Held)

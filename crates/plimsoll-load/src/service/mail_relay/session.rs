@@ -21,10 +21,10 @@ const INBOX: usize = 4096;
 /// The most that is handed to the kernel in one call, in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// What has come of an event.
+/// Result of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Progress {
-    /// It waits for another.
+    /// The session waits for another event.
     Waits,
     /// The message is done with.
     Done { refusal: Option<Refusal>, stays: bool },

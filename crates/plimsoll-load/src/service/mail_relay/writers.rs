@@ -105,7 +105,7 @@ impl Writers {
         }
     }
 
-    /// What is to be stored next; waits for it.
+    /// Next mail to store; waits for it.
     fn next(&self) -> Vec<Mail> {
         let waiting = self.more.wait_while(lock(&self.waiting), |waiting| waiting.is_empty());
         let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);

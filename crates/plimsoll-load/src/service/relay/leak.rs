@@ -16,9 +16,9 @@ pub(super) struct Leaking {
 }
 
 enum Kind {
-    /// It leaves a routing-policy rule in the kernel for each connection.
+    /// The relay leaves a routing-policy rule in the kernel for each connection.
     Rule(Rules),
-    /// It keeps a record of each connection, and walks them all for the next.
+    /// The relay keeps a record of each connection, and walks them all for the next.
     Record(Records),
 }
 

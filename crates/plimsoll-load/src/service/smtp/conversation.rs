@@ -37,7 +37,7 @@ pub(super) enum State {
 pub(super) struct Conversation {
     pub(super) ticket: Ticket,
     state: State,
-    /// What is to be sent.
+    /// Bytes to send.
     pub(super) out: Vec<u8>,
     /// A line that came in pieces, or what was said while a message was with whoever takes it.
     pending: Vec<u8>,

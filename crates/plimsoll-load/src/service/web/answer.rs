@@ -39,7 +39,7 @@ pub(super) struct Terms {
     work: Duration,
     /// How long a client may keep silent.
     pub(super) silence: Duration,
-    /// What is spoken beside HTTP/1.1.
+    /// Protocols beside HTTP/1.1.
     pub(super) layers: Option<&'static Layers>,
 }
 

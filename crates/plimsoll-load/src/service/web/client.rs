@@ -17,11 +17,11 @@ use super::response::{self, Afterwards};
 pub(super) struct Client {
     stream: TcpStream,
     state: State,
-    /// What has come and was not understood yet: nothing, but for clients that send in pieces.
+    /// Received bytes that are not parsed yet; empty unless a client sends in pieces.
     pieces: Vec<u8>,
     /// How much of a request's body is still to come, to be thrown away.
     skip: u64,
-    /// What is still to be sent: heads and text.
+    /// Bytes to send: heads and text.
     out: Vec<u8>,
     /// How much of it was sent.
     sent: usize,

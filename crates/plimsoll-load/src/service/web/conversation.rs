@@ -1,4 +1,4 @@
-//! What is said on a connection: requests are read, answered, and the connection is kept or closed.
+//! The conversation on a connection: requests are read, answered, and the connection is kept or closed.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! What is spoken on the connections of a server, and its TLS: one certificate, and tickets that every process of it knows.
+//! Protocols on the connections of a server, and its TLS: one certificate, and tickets that every process of it knows.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::server::NoServerSessionStorage;
 
 use crate::failure::other;
 
-/// What is spoken on the connections of a server, where that is not just HTTP/1.1.
+/// Protocols on the connections of a server, where that is not just HTTP/1.1.
 pub(super) struct Layers {
     pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) http2: bool,

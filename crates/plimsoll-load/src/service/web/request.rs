@@ -10,7 +10,7 @@ const LONGEST_BODY: u64 = 64 << 10;
 /// The most headers of a request.
 const MOST_HEADERS: usize = 64;
 
-/// What is asked for.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,

@@ -11,9 +11,9 @@ use crate::date::Clock;
 pub(super) enum Afterwards {
     /// The server closes it.
     Close,
-    /// It goes on.
+    /// The connection stays open.
     Keep,
-    /// It goes on, and a client that speaks HTTP/1.0 has to be told so.
+    /// The connection stays open, and a client that speaks HTTP/1.0 needs the header that says so.
     KeepAlive,
 }
 

@@ -1,6 +1,6 @@
-//! What is said about a request that is not answered with a document.
+//! Replies to requests that get no document.
 
-/// What is said about a request.
+/// Status of a reply without a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     BadRequest,

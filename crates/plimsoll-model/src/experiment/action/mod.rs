@@ -31,7 +31,7 @@ use crate::effect::Effect;
 use crate::units::Span;
 
 kinds! {
-    /// What is done.
+    /// Kind of the action.
     pub enum ActionKind, a table that is "an action", each a dyn ActionType {
         /// Run a program on a host, and wait until it ends.
         run: Run(RunProgram),
@@ -73,12 +73,12 @@ kinds! {
     }
 }
 
-/// What is asked of every kind of step.
+/// Interface of every kind of step.
 trait ActionType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &ActionPlace<'_>) -> Checked;
 
-    /// It in words, without the host.
+    /// The action in words, without the host.
     fn describe(&self) -> String;
 
     /// The host that it is done on; nothing where it concerns several.
@@ -126,7 +126,7 @@ impl ActionPlace<'_> {
 }
 
 impl ActionKind {
-    /// It in words, without the host.
+    /// The action in words, without the host.
     #[must_use]
     pub fn describe(&self) -> String {
         self.as_dyn().describe()
@@ -152,7 +152,7 @@ impl Action {
         self.name.clone().unwrap_or_else(|| self.kind.describe())
     }
 
-    /// It in words, without the host.
+    /// The action in words, without the host.
     #[must_use]
     pub fn describe(&self) -> String {
         let what = match &self.name {

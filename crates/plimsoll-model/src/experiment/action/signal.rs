@@ -23,7 +23,7 @@ pub enum SignalName {
     /// The service stands still until `SIGCONT`.
     #[serde(rename = "SIGSTOP")]
     Stop,
-    /// It goes on.
+    /// The service continues (SIGCONT).
     #[serde(rename = "SIGCONT")]
     Continue,
     /// By custom: read the configuration again.

@@ -23,7 +23,7 @@ pub struct DeliveryClaim {
     /// Whether a message may arrive more than once.
     #[serde(default = "DeliveryClaim::default_doubles")]
     pub doubles: bool,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: DeliveryExpect,
 }
@@ -38,7 +38,7 @@ impl DeliveryClaim {
 }
 
 expectations! {
-    /// What is expected of mail.
+    /// Expected outcome of a delivery claim.
     DeliveryExpect {
         /// All that was acknowledged arrives.
         Delivered "delivered": Delivered,

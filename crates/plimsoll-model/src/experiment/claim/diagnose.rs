@@ -16,17 +16,17 @@ use crate::verdict::Expected;
 pub struct DiagnoseClaim {
     /// The measured phase.
     pub phase: String,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: PathExpect,
 }
 
 expectations! {
-    /// What is expected of a path for TCP.
+    /// Expected outcome for a path that carries TCP.
     PathExpect {
-        /// It is good enough.
+        /// The path is good enough.
         Reached "reached": Reached,
-        /// It is not.
+        /// The path is not good enough.
         NotReached "not_reached": NotReached,
     }
 }
@@ -57,7 +57,7 @@ impl ClaimKind for DiagnoseClaim {
     }
 }
 
-/// What was found of a path that is to carry TCP at a rate.
+/// Diagnosis of a path that shall carry TCP at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnoseDetails {
     /// The level of each factor.
@@ -89,11 +89,11 @@ pub struct CheckReport {
     pub passes: Option<bool>,
     /// What there is, in `unit`.
     pub measured: f64,
-    /// What is needed, likewise.
+    /// Needed value, in the same unit.
     pub needed: f64,
     /// `bit/s`, `share` or `bytes`.
     pub unit: String,
-    /// What was found, in words.
+    /// The check's result in words.
     pub told: String,
     /// What to do about it; empty where it passes.
     pub advice: String,

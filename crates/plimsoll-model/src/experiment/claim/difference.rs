@@ -25,12 +25,12 @@ pub struct DifferenceClaim {
     /// How small a difference counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
     #[serde(default = "DifferenceClaim::default_margin")]
     pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// Compared metric; by default the usual metric of the measured load: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: DifferenceExpect,
 }
@@ -42,7 +42,7 @@ impl DifferenceClaim {
 }
 
 expectations! {
-    /// What is expected of B against A.
+    /// Expected outcome for B against A.
     DifferenceExpect {
         /// B is as good as A, or better.
         NotSlower "not_slower": Same | Faster,

@@ -21,10 +21,10 @@ pub struct HysteresisClaim {
     /// How large a loop between the two ways counts as none, as a share of the area under the way up (more than 0, less than 1).
     #[serde(default = "HysteresisClaim::default_margin")]
     pub margin: Share,
-    /// What is compared: requests answered per second, or a time of a request.
+    /// Compared metric: requests answered per second, or a time of a request.
     #[serde(default = "HysteresisClaim::default_metric")]
     pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: RecoveryExpect,
 }

@@ -21,12 +21,12 @@ pub struct InteractionClaim {
     /// How small an interaction counts as none (more than 0, less than 1). Of a metric that is a share it is in percentage points.
     #[serde(default = "InteractionClaim::default_margin")]
     pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// Compared metric; by default the usual metric of the measured load: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: InteractionExpect,
 }
@@ -38,7 +38,7 @@ impl InteractionClaim {
 }
 
 expectations! {
-    /// What is expected of factors.
+    /// Expected outcome for factors.
     InteractionExpect {
         /// They do not act on each other.
         Additive "additive": Additive,
@@ -82,7 +82,7 @@ impl ClaimKind for InteractionClaim {
     compares_one_figure!();
 }
 
-/// What is found beside a verdict on an interaction.
+/// Details of a verdict on an interaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InteractionDetails {
     /// The measured phase.
@@ -91,7 +91,7 @@ pub struct InteractionDetails {
     pub factors: Vec<String>,
     /// The cell that its factors do not explain; null where they act on each other in none for sure.
     pub odd_cell: Option<BTreeMap<String, String>>,
-    /// What was measured: an entry for each trial.
+    /// Measured values: an entry for each trial.
     #[serde(default)]
     pub measured: Vec<MeasuredCell>,
 }

@@ -59,7 +59,7 @@ pub struct KneeDetails {
 /// What became of datagrams at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneePointReport {
-    /// What was sent, in bit/s of datagrams.
+    /// Rate that was sent, in bit/s of datagrams.
     pub offered_bits_per_second: f64,
     /// What arrived, likewise.
     pub arrived_bits_per_second: f64,

@@ -1,6 +1,6 @@
-//! What is to be judged.
+//! Claims: statements that a run judges.
 //!
-//! What is asked of every kind is `ClaimKind`; each kind specifies, checks and describes itself in the file of its name. What it judges by, and how
+//! `ClaimKind` is the interface of every kind; each kind specifies, checks and describes itself in the file of its name. How it is judged, and how
 //! a report shows it, stand in files of the same name in the crates for that.
 
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ macro_rules! each_claim {
             limit: Limit(LimitClaim) finds LimitDetails,
             /// Measurements gather in one place, or in several.
             modes: Modes(ModesClaim) finds ModesDetails,
-            /// What was read came from memory, or from the device.
+            /// Share of reads that memory served, and share that reached the device.
             source: Source(SourceClaim) finds SourceDetails,
             /// The time of a messaging load grows in a known way with the number of its workers.
             growth: Growth(GrowthClaim) finds GrowthDetails,
@@ -119,7 +119,7 @@ macro_rules! define {
             }
         }
 
-        /// What is found beside a verdict, by the kind of its claim.
+        /// Details of a verdict, by the kind of its claim.
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
         #[serde(untagged)]
         pub enum Details {
@@ -154,15 +154,15 @@ macro_rules! define {
 
 each_claim!(define);
 
-/// What is asked of every kind of claim.
+/// Interface of every kind of claim.
 trait ClaimKind {
     /// Whether it makes sense in its experiment.
     fn check(&self, at: &ClaimPlace<'_>) -> Checked;
 
-    /// It in a sentence, with what is expected, so that a reader knows when it holds.
+    /// The claim in a sentence, with the expected outcome, so that a reader knows when it holds.
     fn describe(&self) -> String;
 
-    /// What is expected; nothing for a kind whose outcome has no sides.
+    /// Expected outcome; absent for a kind whose outcome has no sides.
     fn expected(&self) -> Option<Expected> {
         None
     }
@@ -207,20 +207,20 @@ fn with_load(schema: &mut schemars::Schema) {
 }
 
 impl Claim {
-    /// It is about this one of the loads that its phases measure at once.
+    /// Restricts the claim to one of the loads that its phases measure at once.
     fn of_load(&mut self, load: &str) {
         for phase in self.as_dyn_mut().phases_mut() {
             *phase = recorded_as(phase, load);
         }
     }
 
-    /// It in a sentence, with what is expected, so that a reader knows when it holds.
+    /// The claim in a sentence, with the expected outcome, so that a reader knows when it holds.
     #[must_use]
     pub fn describe(&self) -> String {
         self.as_dyn().describe()
     }
 
-    /// What is expected; nothing for a kind whose outcome has no sides.
+    /// Expected outcome; absent for a kind whose outcome has no sides.
     #[must_use]
     pub fn expected(&self) -> Option<Expected> {
         self.as_dyn().expected()
@@ -320,7 +320,7 @@ impl<'e> ClaimPlace<'e> {
         (0..).zip(over).try_for_each(|(place, factor)| self.factor(factor, self.element("over", place)))
     }
 
-    /// What is known of a whole phase can be compared; a share of stalls only where packets are captured.
+    /// Metrics of a whole phase can be compared; a share of stalls only where packets are captured.
     fn of_whole_phase(&self, phase: &str, metric: Metric) -> Checked {
         let is_captured = || self.experiment.capture.as_ref().is_some_and(|capture| capture.is_in(phase));
         if metric != Metric::StallShare || is_captured() {
@@ -333,7 +333,7 @@ impl<'e> ClaimPlace<'e> {
         ))
     }
 
-    /// What is known of parts of a phase can be compared by ratio.
+    /// Metrics of parts of a phase can be compared by ratio.
     fn of_slices(&self, metric: Metric) -> Checked {
         let (message, expected) = if metric == Metric::StallShare {
             ("`stall_share` is known of a whole phase, and not of its parts", "another metric")

@@ -17,13 +17,13 @@ use crate::verdict::Expected;
 pub struct ModesClaim {
     /// The measured phase.
     pub phase: String,
-    /// What is looked at.
+    /// Metric whose values are searched for modes.
     #[serde(default = "ModesClaim::default_metric")]
     pub metric: Metric,
     /// Places that lie nearer to each other than this share of the figure count as one (0 to less than 1): what differs by less matters to nobody.
     #[serde(default = "ModesClaim::default_apart")]
     pub apart: Share,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: ModesExpect,
 }
@@ -41,7 +41,7 @@ impl ModesClaim {
 }
 
 expectations! {
-    /// What is expected of measurements.
+    /// Expected number of modes.
     ModesExpect {
         /// They gather in one place.
         OneMode "one_mode": OneMode,
@@ -91,7 +91,7 @@ pub struct ModesDetails {
     pub phase: String,
     /// The level of each factor.
     pub cell: BTreeMap<String, String>,
-    /// What was looked at, such as `megabytes_per_second`.
+    /// Name of the metric, such as `megabytes_per_second`.
     pub metric: String,
     /// The measurements in order of time.
     pub values: Vec<f64>,

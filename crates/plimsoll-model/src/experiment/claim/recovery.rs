@@ -23,12 +23,12 @@ pub struct RecoveryClaim {
     /// How much less is still as good (more than 0, less than 1).
     #[serde(default = "RecoveryClaim::default_margin")]
     pub margin: Share,
-    /// What is compared; by default what is usually asked of the load that is measured: connections per second where each carries one
+    /// Compared metric; by default the usual metric of the measured load: connections per second where each carries one
     /// request, else requests per second; bits per second of bulk transfers, datagrams, messages per minute of mail, megabytes of storage.
     #[serde(default)]
     #[schemars(transform = forget_default)]
     pub metric: Metric,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: RecoveryExpect,
 }
@@ -40,11 +40,11 @@ impl RecoveryClaim {
 }
 
 expectations! {
-    /// What is expected of a figure after a flood.
+    /// Expected outcome for a figure after a flood.
     RecoveryExpect {
-        /// It comes back.
+        /// The figure comes back.
         Recovered "recovered": Recovered,
-        /// It does not.
+        /// The figure stays down.
         NotRecovered "not_recovered": NotRecovered,
     }
 }
@@ -95,7 +95,7 @@ impl ClaimKind for RecoveryClaim {
     }
 }
 
-/// What is found beside a verdict on recovery.
+/// Details of a verdict on recovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryDetails {
     /// The level of each factor.
@@ -105,7 +105,7 @@ pub struct RecoveryDetails {
     /// From the end of the drive to the first of the windows that pass, in seconds, the median over cycles; null when it was not
     /// watched, or none passed.
     pub time_to_recover_s: Option<f64>,
-    /// The same for each trial and cycle, in order; null where no window passed.
+    /// Time to recover in each trial and cycle, in order; null where no window passed.
     pub time_to_recover_each_s: Vec<Option<f64>>,
     /// The ratio after/baseline, adjusted by the control, for each trial and cycle.
     pub cycles: Vec<CycleRatio>,

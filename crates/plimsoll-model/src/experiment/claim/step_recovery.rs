@@ -26,7 +26,7 @@ pub struct StepRecoveryClaim {
     /// How much less is still as good (more than 0, less than 1).
     #[serde(default = "StepRecoveryClaim::default_margin")]
     pub margin: Share,
-    /// What is expected: the claim holds when that is found.
+    /// Expected outcome; the claim holds when the verdict has it.
     #[serde(default)]
     pub expect: StepRecoveryExpect,
 }
@@ -38,11 +38,11 @@ impl StepRecoveryClaim {
 }
 
 expectations! {
-    /// What is expected of a load after a step.
+    /// Expected outcome for a load after a step.
     StepRecoveryExpect {
-        /// It comes back, or was never affected.
+        /// The load comes back, or was never affected.
         Recovered "recovered": Recovered,
-        /// It does not come back.
+        /// The load does not come back.
         NotRecovered "not_recovered": NotRecovered,
     }
 }

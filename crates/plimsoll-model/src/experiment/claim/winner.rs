@@ -22,7 +22,7 @@ pub struct WinnerClaim {
     /// How small a lead counts as none (more than 0, less than 1).
     #[serde(default = "WinnerClaim::default_margin")]
     pub margin: Share,
-    /// What is compared.
+    /// Compared metric.
     #[serde(default = "WinnerClaim::default_metric")]
     pub metric: Metric,
 }
@@ -75,7 +75,7 @@ pub struct WinnerDetails {
     pub row: BTreeMap<String, String>,
     /// The factor whose levels competed.
     pub factor: String,
-    /// What was compared.
+    /// Name of the compared metric.
     pub metric: String,
     /// The level that came out best.
     pub winner: String,

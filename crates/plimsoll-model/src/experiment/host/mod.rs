@@ -63,7 +63,7 @@ macro_rules! host_kinds {
                 }
             }
 
-            /// It as it stands in a file.
+            /// Name in a file.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -95,7 +95,7 @@ impl HostKind {
         self.of().own()
     }
 
-    /// It in words.
+    /// The kind in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
         self.of().describe()

@@ -104,7 +104,7 @@ pub enum SendBy {
     Sendfile,
     /// splice(2) from a file in memory through a pipe.
     Splice,
-    /// The same with `SPLICE_F_MORE`.
+    /// `splice` with `SPLICE_F_MORE`.
     SpliceMore,
     /// send(2) with `MSG_ZEROCOPY`: the kernel sends the program's own pages, and tells when it is done with them.
     Zerocopy,

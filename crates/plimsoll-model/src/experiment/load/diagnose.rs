@@ -64,7 +64,7 @@ impl DiagnoseLoad {
     /// The headers of a segment: IP, TCP and its timestamps, in bytes.
     pub const HEADERS: u32 = 52;
 
-    /// What is under way at that rate within that time, in bytes of data: the window that TCP needs, and the queue.
+    /// Bandwidth-delay product at that rate and time, in bytes of data: the window that TCP needs, and the queue.
     #[must_use]
     pub fn window(&self) -> f64 {
         self.rate.0 as f64 * self.rtt.0.as_secs_f64() / 8.0
@@ -166,7 +166,7 @@ pub struct PathFacts {
     pub bursts: Vec<Train>,
     /// What TCP may use on the load's host.
     pub sender: TcpLimits,
-    /// The same on the service's.
+    /// Limits on the service's host.
     pub receiver: TcpLimits,
 }
 

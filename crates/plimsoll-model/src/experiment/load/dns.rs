@@ -107,7 +107,7 @@ pub enum NameOrder {
     Random,
 }
 
-/// What is asked about a name.
+/// Type of the queried record (QTYPE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[expect(missing_docs, reason = "these are the names that RFC 1035 and its successors give")]
@@ -187,7 +187,7 @@ impl Names {
     /// What a line of `names` stands for.
     ///
     /// # Errors
-    /// What was expected.
+    /// The name that was expected.
     pub fn read(line: &str) -> Result<Self, NoName> {
         let (pattern, of_type) = match line.split_once(' ') {
             Some((pattern, named)) => {

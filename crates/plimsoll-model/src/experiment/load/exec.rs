@@ -26,7 +26,7 @@ const TO: &str = "{to";
 
 /// A program, and how what it prints is read. It may also be written as the list of its words alone.
 ///
-/// It is run once in each slice, confined as a service is: as nobody, with the machine's files read-only, in the namespace of its host, where it
+/// The program runs once in each slice, confined as a service is: as nobody, with the machine's files read-only, in the namespace of its host, where it
 /// reaches nothing but the hosts of the experiment. In its words, `{to.address}` and `{to.port}` stand for the service that the load aims at, `{to}`
 /// for all of its addresses with their ports, joined by commas, and `{scratch}` for a folder that it may write to. A run that ends with another
 /// exit status than 0 is a failed operation, and so is one whose output lacks a figure.

@@ -34,7 +34,7 @@ pub(super) fn amount((key, count): (&str, Option<u64>), duration: Option<Span>) 
     many.or(duration.map(|span| span.to_string())).unwrap_or_default()
 }
 
-/// What is asked of a load whose extent is a number of something, or a duration.
+/// Methods of a load whose extent is a number of operations, or a duration.
 macro_rules! by_count_or_time {
     ($count:ident) => {
         fn part(&self, place: u32, number: u32) -> LoadKind {

@@ -61,7 +61,7 @@ pub trait OfKind: Sized {
     fn of(facts: &super::LoadFacts) -> Option<&Self>;
 }
 
-/// What is asked of what a load of any kind found.
+/// Interface of the facts that a load of any kind returns.
 pub(crate) trait FactsType {
     /// A figure that only such a load has, or that it has in a way of its own; `seconds` is how long the load took.
     fn figure(&self, _metric: Metric, _seconds: f64) -> Option<f64> {

@@ -74,7 +74,7 @@ impl LoadType for HopsLoad {
         Self { probes: u32::try_from(probes).unwrap_or(u32::MAX), ..self.clone() }.into()
     }
 
-    /// It ends when its probes are answered; a neighbour of that kind begins anew.
+    /// Probing ends when all probes are answered; as a background load it starts again.
     fn lasting(&self, _duration: Span) -> LoadKind {
         self.clone().into()
     }
@@ -133,7 +133,7 @@ pub struct ProbedHop {
     /// Who answered; absent where nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What was answered to the probes of each size, by rising size; empty where nobody answered.
+    /// Replies to the probes of each size, by rising size; empty where no router replied.
     pub sizes: Vec<ProbedSize>,
 }
 
@@ -153,7 +153,7 @@ pub struct ProbedSize {
 impl FactsType for ProbedPath {}
 
 impl Join for ProbedPath {
-    /// The same path is probed in every slice: the first tells of all.
+    /// Every slice probes one path, so the first stands for all.
     fn join(&mut self, _other: &Self) {}
 }
 

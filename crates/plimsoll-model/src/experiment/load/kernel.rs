@@ -45,13 +45,13 @@ pub enum KernelPath {
     SystemCall,
     /// A process that is forked, ends at once, and is waited for.
     Fork,
-    /// The same, and it becomes another program, which ends at once.
+    /// Fork, then exec of a program that ends at once.
     Exec,
     /// A page of memory that is touched for the first time.
     PageFault,
     /// 64 KiB that go from a pipe to a TCP connection over loopback by four calls of splice(2), and are read at its other end.
     Splice,
-    /// The same, where each call but the last says that more comes (`SPLICE_F_MORE`).
+    /// Splice where each call but the last announces more data (`SPLICE_F_MORE`).
     SpliceMore,
     /// A route that is looked up, behind `among` routing rules that do not fit (`fib_rules_lookup`).
     RoutingRules,

@@ -144,7 +144,7 @@ impl LoadFacts {
     }
 }
 
-/// What is asked of every kind of load.
+/// Interface of every kind of load.
 trait LoadType {
     /// One of `number` parts of it, from 0. What does not divide evenly goes to the first ones; no part is empty.
     fn part(&self, place: u32, number: u32) -> LoadKind;
@@ -152,18 +152,18 @@ trait LoadType {
     /// A small piece of it: so many connections (or requests, messages ...).
     fn window(&self, operations: u64) -> LoadKind;
 
-    /// The same for as long as told, whatever it says of its own length.
+    /// The load with this duration, whatever its own extent.
     fn lasting(&self, duration: Span) -> LoadKind;
 
     /// How long it takes, where it says so; nothing where that depends on what it meets.
     fn lasts(&self) -> Option<Span>;
 
-    /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
+    /// The load at another rate, in requests per second; absent for a load without a constant rate.
     fn at_rate(&self, _rate: f64) -> Option<LoadKind> {
         None
     }
 
-    /// What is usually asked of such a load.
+    /// Metric that users usually want of such a load.
     fn usual_metric(&self) -> Metric;
 
     /// The figures that a result of such a load has, beside those that every load has.
@@ -195,7 +195,7 @@ trait LoadType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &LoadPlace<'_>) -> Checked;
 
-    /// It in words.
+    /// The load in words.
     fn describe(&self, at: &LoadPlace<'_>) -> String;
 
     /// What it does to the machine. Most aim at services of the same experiment alone.
@@ -250,13 +250,13 @@ struct LoadPlace<'e> {
 }
 
 impl LoadPlace<'_> {
-    /// It names a service that is declared.
+    /// Checks that the load names a declared service.
     pub(super) fn aims_at_a_service(&self) -> Checked {
         self.says_what_it_aims_at()?;
         declared(&self.load.to, &self.experiment.services, "service", path!["loads", self.name, "to"])
     }
 
-    /// It names nothing that it aims at, and why not.
+    /// Checks that the load names no target; `why` explains the rule.
     pub(super) fn aims_at_nothing(&self, kind: &str, why: &str) -> Checked {
         if self.load.to.is_empty() {
             return Ok(());
@@ -294,7 +294,7 @@ impl LoadKind {
         self.as_dyn().part(place, number)
     }
 
-    /// What is usually asked of such a load.
+    /// Metric that users usually want of such a load.
     #[must_use]
     pub fn usual_metric(&self) -> Metric {
         self.as_dyn().usual_metric()
@@ -323,7 +323,7 @@ impl LoadKind {
         self.named().find(|named| named.name() == metric.name()).unwrap_or(metric)
     }
 
-    /// The same at another rate, in requests per second; nothing for a load that offers no constant rate.
+    /// The load at another rate, in requests per second; absent for a load without a constant rate.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Option<Self> {
         self.as_dyn().at_rate(rate)
@@ -335,7 +335,7 @@ impl LoadKind {
         self.as_dyn().window(operations)
     }
 
-    /// The same for as long as told, whatever it says of its own length.
+    /// The load with this duration, whatever its own extent.
     #[must_use]
     pub fn lasting(&self, duration: Span) -> Self {
         self.as_dyn().lasting(duration)
@@ -390,7 +390,7 @@ impl Load {
         }
     }
 
-    /// It in words.
+    /// The load in words.
     #[must_use]
     pub fn describe(&self, experiment: &Experiment, name: &String) -> String {
         self.kind.as_dyn().describe(&LoadPlace { experiment, name, load: self })

@@ -89,7 +89,7 @@ pub enum PostgresScript {
     /// Changes the balances of an account, a teller and a branch, reads the account's, and notes it in the history; like TPC-B.
     #[default]
     TpcbLike,
-    /// The same without the teller and the branch, on whose few rows transactions wait for one another.
+    /// TPC-B without the teller and the branch, on whose few rows transactions wait for one another.
     SimpleUpdate,
     /// Reads the balance of an account.
     SelectOnly,
@@ -112,9 +112,9 @@ pub enum PostgresProtocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// What was committed before each statement.
+    /// Sees rows committed before each statement.
     ReadCommitted,
-    /// What was committed before the transaction; one that changes what another has changed since is aborted.
+    /// Sees rows committed before the transaction; one that changes what another has changed since is aborted.
     RepeatableRead,
     /// As if there were no other; where that cannot be had, one of them is aborted.
     Serializable,

@@ -259,7 +259,7 @@ pub struct MailFacts {
 pub struct CommandLatency {
     /// Percentiles.
     pub percentiles: Percentiles,
-    /// The same as a histogram.
+    /// Histogram of those times.
     pub histogram: Histogram,
 }
 

@@ -35,7 +35,7 @@ pub struct StorageLoad {
     pub size: ByteSize,
     /// Whether operations go past the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// What is done to the page cache before the load begins.
+    /// State of the page cache when the load begins.
     pub cache: CacheState,
     /// Touch one byte of every so many that were read, within the operation's time, as a program does that uses them (64 to 16M; 0 touches
     /// none). `hdparm` touches one of every 512.
@@ -146,7 +146,7 @@ pub enum SyncBy {
     Sync,
 }
 
-/// What is done to the page cache before a load begins.
+/// State of the page cache when a load begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {

@@ -18,7 +18,7 @@ pub struct Stream {
     pub elapsed_ns: u64,
     /// What the kernel knew of the connection on the load's side, in order of time; the last is of its end.
     pub tcp: Vec<TcpState>,
-    /// The same on the service's side, at the end, where the service told.
+    /// State of the service's socket at the end, where the service reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<TcpState>,
 }

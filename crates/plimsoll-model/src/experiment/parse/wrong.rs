@@ -15,7 +15,7 @@ use crate::experiment::kinds::SAYS_NOTHING;
 /// So many errors of one file are told.
 const MOST: usize = 50;
 
-/// What is wrong with `text`, in the order in which it stands there; never empty where it cannot be read.
+/// All errors in `text`, in the order of their places; never empty where the text cannot be read.
 pub(super) fn all(text: &str) -> Vec<FileError> {
     let (mut root, syntax) = DeTable::parse_recoverable(text);
     if !syntax.is_empty() {
@@ -63,7 +63,7 @@ fn one_a_line(text: &str, mut errors: Vec<FileError>) -> Vec<FileError> {
 struct Place {
     /// The span of its key, or of itself where it is an element of a list.
     id: Range<usize>,
-    /// The same of what it is in.
+    /// Span of the enclosing item.
     inside: Option<Range<usize>>,
     length: usize,
 }

@@ -60,7 +60,7 @@ kinds! {
     pub struct Phase, read as PhaseTable {
         /// Its name, by which claims refer to it.
         pub name: String,
-        /// What is done while the load of the phase runs, each step at its time (`at`), on the rigs that do not sit this phase out. Each is an
+        /// Steps while the load of the phase runs, each at its time (`at`), on the rigs that do not sit this phase out. Each is an
         /// event in the timeline, and the recovery after each is judged. Only beside `measure` or `drive`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub during: Vec<Action>,
@@ -105,12 +105,12 @@ kinds! {
     }
 }
 
-/// What is asked of every kind of phase.
+/// Interface of every kind of phase.
 trait PhaseType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &PhasePlace<'_>) -> Checked;
 
-    /// It in words.
+    /// The phase in words.
     fn describe(&self, phase: &Phase) -> String;
 
     /// The settings of a phase that mean something beside it.
@@ -118,7 +118,7 @@ trait PhaseType {
         &[]
     }
 
-    /// What is recorded when it is carried out, in order; not what is recorded of the phases inside it.
+    /// Kinds of the records that the phase leaves, in order, without those of phases inside it.
     fn records(&self, _phase: &Phase) -> Vec<PhaseKind> {
         Vec::new()
     }
@@ -153,7 +153,7 @@ trait PhaseType {
         Vec::new()
     }
 
-    /// The same without what only hosts with namespaces of their own can do; nothing where it stays as it is.
+    /// The work without parts that need a namespace per host; absent where nothing changes.
     fn without_namespaces(&self) -> Option<PhaseWork> {
         None
     }
@@ -228,7 +228,7 @@ impl Phase {
         Self::of(name, DoActions { actions })
     }
 
-    /// It in words.
+    /// The phase in words.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut told = self.kind.as_dyn().describe(self);
@@ -293,7 +293,7 @@ impl Phase {
         }
     }
 
-    /// What is recorded when it is carried out, in order, with the phases inside it: each with the name that it is recorded under.
+    /// Records that the phase leaves, in order, with those of phases inside it: name and kind of each.
     #[must_use]
     pub fn records(&self) -> Vec<(String, PhaseKind)> {
         let kind = self.kind.as_dyn();
@@ -312,7 +312,7 @@ impl Phase {
         self.kind.as_dyn().effects(self).into_iter().chain(during).collect()
     }
 
-    /// The same without what only hosts with namespaces of their own can do.
+    /// The phase without parts that need a namespace per host.
     pub(crate) fn without_namespaces(mut self) -> Self {
         self.during.retain(|action| !action.needs_namespaces());
         if let Some(rest) = self.kind.as_dyn().without_namespaces() {

@@ -139,12 +139,12 @@ impl Default for Ready {
     }
 }
 
-/// What is asked of every kind of service.
+/// Interface of every kind of service.
 trait ServiceType {
     /// Whether it makes sense where it stands.
     fn check(&self, at: &ServicePlace<'_>) -> Checked;
 
-    /// It in words.
+    /// The service in words.
     fn describe(&self) -> String;
 
     /// What it does to the machine.
@@ -162,7 +162,7 @@ trait ServiceType {
         None
     }
 
-    /// The same with its queue in a folder; nothing for one without a queue.
+    /// The service with its queue in a folder; absent for one without a queue.
     fn with_queue_in(&self, _folder: String) -> Option<ServiceKind> {
         None
     }
@@ -237,7 +237,7 @@ impl ServiceKind {
         self.as_dyn().programs().is_empty()
     }
 
-    /// The same with its queue in a folder; itself where it has no queue.
+    /// The service with its queue in a folder; unchanged where it has no queue.
     #[must_use]
     pub fn with_queue_in(self, folder: String) -> Self {
         self.as_dyn().with_queue_in(folder).unwrap_or(self)
@@ -304,7 +304,7 @@ impl Service {
         self.speaks_tls() == Some(true) || self.template.as_ref().is_some_and(named)
     }
 
-    /// It in words.
+    /// The service in words.
     #[must_use]
     pub fn describe(&self) -> String {
         self.kind.as_dyn().describe()
@@ -366,7 +366,7 @@ impl Service {
         })
     }
 
-    /// What is wrong with the text of its configuration file, in words, with the number of the line.
+    /// Error in the text of its configuration file, in words, with the number of the line.
     #[must_use]
     pub fn objection_to_template(&self, text: &str) -> Option<String> {
         let known = |name: &str| {

@@ -39,7 +39,7 @@ pub enum PassBy {
     Copy,
     /// splice(2) through a pipe: they never leave the kernel.
     Splice,
-    /// The same with `SPLICE_F_MORE` on all that is passed on, even where nothing more follows: what does not fill a segment is held
+    /// Splice with `SPLICE_F_MORE` on all that is passed on, even where nothing more follows: what does not fill a segment is held
     /// back for up to 200 ms.
     SpliceMore,
 }

@@ -71,7 +71,7 @@ pub enum WebModel {
     /// As many processes as clients, made beforehand; all wait in accept.
     #[default]
     Prefork,
-    /// The same, but only one process at a time is in accept; the others wait for a lock.
+    /// Prefork with one process at a time in accept; the others wait for a lock.
     PreforkSerialised,
     /// A process for each connection, made when it comes; one process accepts.
     ForkPerConnection,

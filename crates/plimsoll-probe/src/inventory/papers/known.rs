@@ -1,4 +1,4 @@
-//! What is known so far, and from whom.
+//! Facts known so far, each with its source.
 
 use serde_json::{Map, Value};
 

@@ -92,12 +92,12 @@ pub enum PaperError {
     Json {
         /// The file.
         file: String,
-        /// What is wrong with it, and where.
+        /// The error, and its place.
         what: String,
     },
 }
 
-/// What was read of one program's output.
+/// Facts from one program's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// The file.
@@ -113,7 +113,7 @@ pub struct Source {
 /// A machine, as far as papers tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Papers {
-    /// What is known, with the names of an inventory.
+    /// Facts, with the names of an inventory.
     pub found: Map<String, Value>,
     /// Where it was read.
     pub sources: Vec<Source>,

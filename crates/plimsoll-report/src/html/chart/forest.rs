@@ -17,7 +17,7 @@ const NAME: f64 = 30.0;
 /// Where the first row of names begins, and how far the next lies below it, in rem.
 const ROWS: (f64, f64) = (2.25, 1.25);
 
-/// What is drawn on one line.
+/// One line of the chart.
 #[derive(Clone, Copy)]
 pub(in crate::html) struct Point {
     pub(in crate::html) estimate: Option<f64>,

@@ -27,7 +27,7 @@ pub(in crate::html) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// What is measured and can be compared: neither what drives nor what watches.
+    /// Phases that measure and can be compared: neither those that drive nor those that watch.
     pub(in crate::html) fn new(rows: &'a [Row]) -> Self {
         let measured = |r: &&Row| matches!(r.kind, PhaseKind::Measure | PhaseKind::Remedy);
         let first = rows.iter().position(|row| row.kind == PhaseKind::Drive || row.cycle > 0);

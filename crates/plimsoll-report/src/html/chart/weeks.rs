@@ -11,7 +11,7 @@ use crate::weeks::amount;
 
 const HEIGHT: usize = 240;
 
-/// What was measured in a stretch of time.
+/// Values in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// When it begins, in seconds since 1970 (UTC).

@@ -1,4 +1,4 @@
-//! What is known of a connection: the streams that are open, and what is to be said.
+//! State of a connection: open streams, and frames to send.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ const WIDEN_AFTER: u32 = 1 << 30;
 /// The connection of a load.
 #[derive(Debug, Default)]
 pub(in crate::generate) struct Answers {
-    /// What is said, the same until the server has answered.
+    /// Frames to send, unchanged until the server has replied.
     out: Vec<u8>,
-    /// What is to be said with the next that is said.
+    /// Frames that go out with the next request.
     replies: Vec<u8>,
     /// A frame that came in part.
     part: Vec<u8>,
@@ -62,7 +62,7 @@ enum Step {
 }
 
 impl Answers {
-    /// What is to be said.
+    /// Frames to send.
     pub(super) fn to_say(&self) -> &[u8] {
         &self.out
     }
@@ -89,7 +89,7 @@ impl Answers {
         }
     }
 
-    /// What was asked last went out at `now`.
+    /// Records that the latest request went out at `now`.
     pub(super) fn spoke(&mut self, now: u64) {
         for stream in self.streams.iter_mut().rev().take_while(|stream| stream.sent == 0) {
             stream.sent = now;

@@ -15,7 +15,7 @@ pub(super) use self::processes::Processes;
 pub(super) use self::threads::Threads;
 use crate::failure::other;
 
-/// What is opened beside the descriptors of messages: the gate, and what is read in between.
+/// Descriptors beside those of messages: the gate, and those opened in between.
 const OTHER_DESCRIPTORS: u64 = 8;
 
 /// Workers that were made. Those that are left when it goes are ended.
@@ -35,7 +35,7 @@ pub(super) trait Crew {
 
 /// The descriptors of a receiver.
 struct Ends {
-    /// It reads from this one.
+    /// Descriptor that the worker reads from.
     own: OwnedFd,
     /// Its senders write to this one.
     senders: OwnedFd,

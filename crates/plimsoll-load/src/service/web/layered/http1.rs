@@ -10,7 +10,7 @@ use crate::service::web::response::{self, Afterwards};
 
 /// A conversation in HTTP/1.1.
 pub(super) struct Http1 {
-    /// What has come and was not understood yet.
+    /// Received bytes that are not parsed yet.
     come: Vec<u8>,
     /// How much of a request's body is still to come, to be thrown away.
     skip: u64,

@@ -44,7 +44,7 @@ enum Spoken {
 struct Answering {
     stream: SendStream<Bytes>,
     body: Body,
-    /// What was taken from the body, and not sent yet.
+    /// Bytes taken from the body, and not sent yet.
     piece: Bytes,
 }
 
@@ -232,7 +232,7 @@ fn code(status: Status) -> StatusCode {
     number.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// What has come, and what is to go.
+/// Received and outgoing bytes.
 #[derive(Default)]
 struct Both {
     come: Vec<u8>,

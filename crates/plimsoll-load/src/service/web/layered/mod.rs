@@ -1,6 +1,6 @@
 //! A connection on which bytes do not mean what they are: TLS, HTTP/2, or both.
 //!
-//! What is said (a [`Talk`]) takes bytes and gives bytes, and knows nothing of sockets; between it and the socket there may be TLS. All
+//! A conversation ([`Talk`]) takes bytes and gives bytes, and knows nothing of sockets; between it and the socket there may be TLS. All
 //! models of the server use the same: those that give a connection to a process or a thread wait for it there.
 
 mod http1;
@@ -49,7 +49,7 @@ pub(super) struct Layered {
     /// Both versions are spoken, and the client has not yet said enough to tell which it is.
     undecided: Option<Vec<u8>>,
     talk: Box<dyn Talk>,
-    /// What is to be sent, and how much of it was.
+    /// Bytes to send, and how many went out.
     out: Vec<u8>,
     sent: usize,
     state: State,

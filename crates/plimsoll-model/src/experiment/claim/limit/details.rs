@@ -1,4 +1,4 @@
-//! What is found beside a verdict on a limit.
+//! Details of a verdict on a limit.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Side;
 use crate::verdict::Interval;
 
-/// What is found beside a verdict on a limit.
+/// Details of a verdict on a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LimitDetails {
@@ -89,7 +89,7 @@ pub struct ProbeReport {
 pub enum ProbeFinding {
     /// The bound was held.
     Held,
-    /// It was not.
+    /// The bound was broken.
     Broken,
     /// The generator did not offer the rate, so that the probe tells nothing.
     NotOffered,

@@ -45,7 +45,7 @@ pub struct SearchClaim {
     pub precision: Share,
     /// Predict the limit from light load as well, and show both.
     pub predict: Option<Predict>,
-    /// What is expected.
+    /// Expected outcome.
     pub expect: SearchExpect,
 }
 
@@ -61,7 +61,7 @@ pub struct BoundClaim {
     pub side: Side,
     /// The bound, as the file has it.
     pub bound: Amount,
-    /// What is expected.
+    /// Expected outcome.
     pub expect: BoundExpect,
 }
 
@@ -129,7 +129,7 @@ impl LimitClaim {
         }
     }
 
-    /// The same, to be filled in where the file leaves it out.
+    /// The phase's name, for a default where the file leaves it out.
     fn phase_mut(&mut self) -> &mut String {
         match self {
             Self::Search(claim) => &mut claim.phase,
@@ -199,21 +199,21 @@ impl SearchClaim {
 }
 
 expectations! {
-    /// What is expected of a search for a limit.
+    /// Expected outcome of a search for a limit.
     SearchExpect {
         /// The bound is held up to the rate that is wanted; where none is, the limit is found.
         Reached "reached": Reached | Estimated,
-        /// It is not held up to there.
+        /// The bound breaks below that rate.
         NotReached "not_reached": NotReached,
     }
 }
 
 expectations! {
-    /// What is expected of a bound.
+    /// Expected outcome for a bound.
     BoundExpect {
         /// The figure keeps to it.
         Held "held": Held,
-        /// It does not.
+        /// The bound breaks.
         NotHeld "not_held": NotHeld,
     }
 }

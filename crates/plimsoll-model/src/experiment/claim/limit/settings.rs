@@ -18,10 +18,10 @@ pub(super) struct LimitSettings {
     /// The figure that is to keep to a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metric: Option<Metric>,
-    /// It is to lie below this: `"50ms"` for times, `"1 %"` for shares, `"200 MB/s"`, `"10Mbit"`, `1000` for rates.
+    /// Upper bound: `"50ms"` for times, `"1 %"` for shares, `"200 MB/s"`, `"10Mbit"`, `1000` for rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     below: Option<Amount>,
-    /// It is to lie above this.
+    /// Lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     above: Option<Amount>,
     /// Of a search: the longest that a request may take, from when it was due.
@@ -39,7 +39,7 @@ pub(super) struct LimitSettings {
     /// Of a search: predict the limit from light load as well, and show both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     predict: Option<Predict>,
-    /// What is expected: the claim holds when that is found. `held` (unless told) or `not_held` of a bound; `reached` (unless told) or
+    /// Expected outcome; the claim holds when the verdict has it. `held` (by default) or `not_held` of a bound; `reached` (by default) or
     /// `not_reached` of a search with `at_least`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expect: Option<LimitExpect>,
@@ -51,11 +51,11 @@ pub(super) struct LimitSettings {
 enum LimitExpect {
     /// The figure keeps to the bound.
     Held,
-    /// It does not.
+    /// The bound breaks.
     NotHeld,
     /// The bound is held up to the rate that is wanted.
     Reached,
-    /// It is not held up to there.
+    /// The bound breaks below that rate.
     NotReached,
 }
 

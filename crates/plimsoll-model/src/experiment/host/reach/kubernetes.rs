@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::effect::word;
 use crate::units::Span;
 
-/// What is asked of Kubernetes: a pod. What is not said is as the user's configuration of kubectl, or the namespace's defaults, have it.
+/// Request to Kubernetes for a pod. Settings left out are as the user's configuration of kubectl, or the namespace's defaults, have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kubernetes {
@@ -124,7 +124,7 @@ impl Kubernetes {
             .then(|| ("this time limit is too short".into(), "1 minute at least"))
     }
 
-    /// It in words, for the middle of a sentence: `Kubernetes (image tools, namespace lab, node disk=ssd)`.
+    /// The request in words, for the middle of a sentence: `Kubernetes (image tools, namespace lab, node disk=ssd)`.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = format!("Kubernetes (image {}", word(&self.image));

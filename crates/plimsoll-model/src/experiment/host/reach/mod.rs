@@ -36,7 +36,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// It in words.
+    /// The transport in words.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -122,7 +122,7 @@ pub enum Allow {
 }
 
 impl Allow {
-    /// It as it stands in a file.
+    /// Name in a file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::effect::word;
 use crate::units::Span;
 
-/// What is asked of Slurm. What is not said is as the cluster's configuration, or the user's `SALLOC_...` and `SBATCH_...` variables, have it.
+/// Request to Slurm. Settings left out are as the cluster's configuration, or the user's `SALLOC_...` and `SBATCH_...` variables, have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slurm {
@@ -56,7 +56,7 @@ impl Slurm {
         fixed.into_iter().chain(said).chain(limit).chain(whole).chain(self.options.iter().cloned()).collect()
     }
 
-    /// What is said in one word, each with Slurm's own name of it.
+    /// Settings of a single word, each with Slurm's own name for it.
     fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
             ("partition", &self.partition),
@@ -84,7 +84,7 @@ impl Slurm {
         })
     }
 
-    /// It in words, for the middle of a sentence: `Slurm (partition main, constraint ib)`.
+    /// The request in words, for the middle of a sentence: `Slurm (partition main, constraint ib)`.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut told: Vec<String> =
