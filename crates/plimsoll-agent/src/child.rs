@@ -13,13 +13,13 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{confine, memory};
+use crate::{gate, memory};
 
 /// The command that starts a child in a role, with little of the agent's environment.
 pub(crate) fn command(role: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", role]);
-    confine::clean_environment(&mut command, []);
+    gate::clean_environment(&mut command);
     command
 }
 

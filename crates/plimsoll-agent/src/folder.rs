@@ -7,7 +7,7 @@ use std::path::Path;
 
 use plimsoll_model::frame::{CertificateFile, Failure, ServiceSpec};
 
-use crate::{confine, other};
+use crate::{gate, other};
 
 /// Writes the certificate of a service into its folder, with what belongs to it; the key only for whom it runs as.
 pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: bool) -> Result<(), Failure> {
@@ -30,9 +30,9 @@ pub(crate) fn write_certificate(spec: &ServiceSpec, folder: &Path, for_nobody: b
 
 /// Lets a program that runs as nobody write to a folder of its own, where nobody is somebody else.
 pub(crate) fn give_to_nobody(folder: &Path) -> Result<(), Failure> {
-    if !confine::can_become_nobody() {
+    if !gate::can_become_nobody() {
         return Ok(());
     }
-    chown(folder, Some(confine::NOBODY), Some(confine::NOBODY))
+    chown(folder, Some(gate::NOBODY), Some(gate::NOBODY))
         .map_err(|error| other(format!("give {} to nobody", folder.display()), error))
 }

@@ -9,9 +9,9 @@
 mod act;
 mod capture;
 mod child;
-mod confine;
 mod exec;
 mod folder;
+pub mod gate;
 mod load;
 mod memory;
 mod outbox;
@@ -38,7 +38,6 @@ use load::Loads;
 use outbox::Outbox;
 use service::Services;
 
-pub use exec::main as exec_main;
 pub use load::main as load_main;
 pub use program::program_version;
 pub use remote::ChangeSettings;

@@ -1,6 +1,7 @@
 //! Services: started as processes of their own, watched, and stopped with everything that they made.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,15 +16,15 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use plimsoll_load::{FlushReader, LedgerReader};
-use plimsoll_model::experiment::Leak;
+use plimsoll_model::experiment::{Leak, MailRelayService};
 use plimsoll_model::frame::{Between, Failure, FromAgent, Id, ServiceKind, ServiceSpec};
-use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::folder::give_to_nobody;
+use crate::gate::{Kind, Paths};
 use crate::outbox::Outbox;
-use crate::{ById, child, confine, exec, memory, other, program, ready};
+use crate::{ById, child, exec, gate, memory, other, program, ready};
 
 /// How much of a service's standard error is kept: its end.
 const STDERR_KEPT: usize = 2000;
@@ -52,7 +53,8 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     child::call_itself(&spec.name);
-    if let Err((what, error)) = confine::keep_only(needed_by(&spec.kind)) {
+    let (kind, paths) = passage(&spec);
+    if let Err((what, error)) = gate::confine(kind, &paths) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }
@@ -63,23 +65,44 @@ pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The capabilities that a built-in service uses, where it is started with them. All may listen on any port, and have as many connections
-/// as they are told to.
-fn needed_by(kind: &ServiceKind) -> CapabilitySet {
-    let all = CapabilitySet::NET_BIND_SERVICE.union(CapabilitySet::SYS_RESOURCE);
-    match kind {
-        // Rules of routing.
-        ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => {
-            all.union(CapabilitySet::NET_ADMIN)
+/// How a built-in service passes the gate.
+fn passage(spec: &ServiceSpec) -> (Kind, Paths) {
+    let mut paths = Paths { writable: spec.folder.iter().cloned().collect(), ..Paths::default() };
+    let kind = match &spec.kind {
+        ServiceKind::Relay(relay) if relay.leak == Some(Leak::RoutingRule) => Kind::LeakingRelay,
+        ServiceKind::Web(web) if web.root.is_some() => {
+            paths.opened.extend(web.root.as_ref().map(PathBuf::from));
+            Kind::WebFolder
         }
-        // A folder that the file names may be another user's.
-        ServiceKind::Web(web) if web.root.is_some() => all.union(CapabilitySet::DAC_READ_SEARCH),
-        ServiceKind::MailRelay(relay) if relay.queue.is_some() => all.union(CapabilitySet::DAC_OVERRIDE),
-        // A congestion control that the machine does not leave to everybody (tcp_allowed_congestion_control).
-        ServiceKind::Bulk(_) => all.union(CapabilitySet::NET_ADMIN),
-        kind if kind.is_builtin() => all,
-        _ => CapabilitySet::empty(),
+        ServiceKind::MailRelay(relay) if relay.queue.is_some() => {
+            paths.writable.extend(relay.queue.as_ref().map(PathBuf::from));
+            Kind::MailQueue
+        }
+        ServiceKind::Bulk(_) => Kind::BulkService,
+        _ => Kind::Service,
+    };
+    (kind, paths)
+}
+
+/// Makes what a built-in service cannot make for itself: its folder belongs to its own user, and a queue that the file names exists.
+fn make_room(spec: &ServiceSpec) -> Result<(), Failure> {
+    if let Some(folder) = &spec.folder {
+        give_to_nobody(folder)?;
     }
+    let ServiceKind::MailRelay(MailRelayService { queue: Some(queue), .. }) = &spec.kind else {
+        return Ok(());
+    };
+    let what = || format!("make the queue {queue}");
+    let queue = std::path::absolute(queue).map_err(|error| other(what(), error))?;
+    let there = queue.ancestors().find(|path| path.exists()).unwrap_or(&queue);
+    if !there.canonicalize().is_ok_and(|whole| whole == there) {
+        return Err(other(what(), format!("{} is or lies behind a symbolic link", there.display())));
+    }
+    if there != queue {
+        fs::create_dir_all(&queue).map_err(|error| other(what(), error))?;
+        give_to_nobody(&queue)?;
+    }
+    Ok(())
 }
 
 /// The services of a host.
@@ -275,8 +298,12 @@ impl Running {
 }
 
 fn launch(spec: &ServiceSpec) -> Result<Launched, Failure> {
-    let (mut command, listen, folder) =
-        if spec.kind.is_builtin() { (child::answering("service"), Vec::new(), None) } else { foreign(spec)? };
+    let (mut command, listen, folder) = if spec.kind.is_builtin() {
+        make_room(spec)?;
+        (child::answering("service"), Vec::new(), None)
+    } else {
+        foreign(spec)?
+    };
     command.stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|error| other("start the service", error))?;
     child::hand_over(&mut child, spec).map_err(|error| other("start the service", error))?;
@@ -288,7 +315,7 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
     let listen = spec.listen.iter().map(|&address| free_port(address)).collect::<Result<Vec<_>, _>>()?;
     let first =
         *listen.first().ok_or_else(|| other("start the service", "it has no address to listen on"))?;
-    let (mut command, folder) = match &spec.kind {
+    let (entry, folder) = match &spec.kind {
         ServiceKind::Exec(service) => {
             let scratch = spec.folder.as_deref();
             let scratch =
@@ -296,15 +323,16 @@ fn foreign(spec: &ServiceSpec) -> Result<(Command, Vec<SocketAddr>, Option<TempD
             if !spec.privileged {
                 give_to_nobody(scratch)?;
             }
-            (exec::command(&service.argv, spec, first, scratch)?, None)
+            (exec::entry(&service.argv, spec, first, scratch)?, None)
         }
         _ => {
             let prepared = program::prepare(spec, first)?;
-            (prepared.command, Some(prepared.folder))
+            (prepared.entry, Some(prepared.folder))
         }
     };
+    let mut command = entry.command()?;
     // What it prints belongs to its messages, not to the agent's frames.
-    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stdout(Stdio::null());
     Ok((command, listen, folder))
 }
 

@@ -96,10 +96,7 @@ pub(crate) fn take_socket(args: &mut impl Iterator<Item = OsString>) -> Option<O
     #[expect(unsafe_code, reason = "a descriptor that was inherited is known by its number alone")]
     // SAFETY: the controller opened this descriptor for this process and told its number; nothing else here knows it, so it is
     // ours alone. Arguments that somebody made up can at worst name a descriptor of this very stage, which then fails.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    // It must not reach the agent: what the agent forks could outlive it.
-    fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).ok()?;
-    Some(socket)
+    Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// The control socket and the controller's process id, which most stages are told first.

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use nix::sys::signal::Signal;
 
 use crate::reexec::{FAILED, Stage, die_with, failed, take_control, take_socket};
-use crate::{access, codec, emulator, guard, guest, pace, supervisor, undo};
+use crate::{access, codec, emulator, guard, guest, own_process, pace, supervisor, undo};
 
 /// Runs the hidden stage that these arguments (of the process, with its name) ask for; none if they ask for none, and the process is
-/// to go on as what it is.
+/// to go on as what it is. Either way, no descriptor above standard error reaches what this process starts.
 ///
 /// To be called first in `main`, before any thread is started.
 #[must_use]
 pub fn stage(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    own_process::inherit_nothing();
     let mut args = args.into_iter();
     if args.next()? == guest::INIT {
         return Some(guest::init::stage());

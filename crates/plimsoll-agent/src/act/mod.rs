@@ -15,6 +15,7 @@ use plimsoll_model::frame::{Failure, FromAgent, Id, VolumePlace};
 
 use self::fill::Filled;
 use crate::folder::give_to_nobody;
+use crate::gate::{Entry, Kind};
 use crate::outbox::Outbox;
 use crate::service::Services;
 use crate::{child, exec, other, program, settings};
@@ -98,14 +99,13 @@ fn run_program(run: &RunProgram) -> Result<(), Failure> {
     }
     let in_scratch = |word: &String| word.replace("{scratch}", &scratch.path().to_string_lossy());
     let argv: Vec<String> = run.command.iter().map(in_scratch).collect();
-    let mut command = exec::confined(&argv, run.privileged, &[], scratch.path())?;
-    command.envs(&run.env);
-    to_its_end(command, run.at_most.0).map_err(|error| other(format!("run {}", run.line()), error))
+    let entry = exec::own(&argv, run.privileged, &[], scratch.path())?.environment(&run.env);
+    to_its_end(entry.command()?, run.at_most.0).map_err(|error| other(format!("run {}", run.line()), error))
 }
 
 /// Runs a program until it ends well.
 fn to_its_end(mut command: Command, at_most: Duration) -> Result<(), String> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let group = child::group_of(&child);
     let ended = stderr_of(&mut child).and_then(|stderr| {
@@ -168,7 +168,7 @@ fn quoted(stderr: &str) -> String {
 /// Runs a program of the machine's with the agent's own rights.
 fn run_own(program: &str, arguments: &[&str]) -> Option<Result<(), String>> {
     let found = exec::find(program)?;
-    let command = exec::stage(None, &found, arguments);
+    let command = Entry::new(Kind::Privileged, found, arguments).command();
     Some(
         command
             .map_err(|why| why.to_string())

@@ -11,11 +11,11 @@ use nix::sys::signal::Signal;
 use plimsoll_load::Control;
 use plimsoll_model::frame::{Failure, LoadKind, LoadSpec};
 use plimsoll_model::observation::{LoadResult, Progress};
-use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
 use super::PROGRESS;
-use crate::{child, confine, other};
+use crate::gate::{self, Kind};
+use crate::{child, other};
 
 /// How often it is looked whether the load is to end early.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -36,12 +36,11 @@ pub fn main() -> ExitCode {
         Ok(spec) => spec,
         Err(code) => return code,
     };
-    // As many workers as it is told to, and rules of its host's network where it is about those, is all that it needs beyond what everybody may.
-    let network = match &spec.kind {
-        LoadKind::Kernel(load) if load.path.changes_the_network() => CapabilitySet::NET_ADMIN,
-        _ => CapabilitySet::empty(),
+    let kind = match &spec.kind {
+        LoadKind::Kernel(load) if load.path.changes_the_network() => Kind::NetworkLoad,
+        _ => Kind::Load,
     };
-    if let Err((what, error)) = confine::keep_only(CapabilitySet::SYS_RESOURCE | network) {
+    if let Err((what, error)) = gate::limit(kind) {
         tracing::error!("{what}: {error}");
         return ExitCode::FAILURE;
     }

@@ -51,9 +51,8 @@ pub(super) fn run(spec: &LoadSpec, control: &Control<'_>) -> Result<LoadResult, 
     };
     let mut in_a_row = 0;
     loop {
-        let mut command = exec::confined(&words, false, &[], scratch.path())?;
-        command.envs(&load.env);
-        let ran = Running::start(command).and_then(|running| running.wait(control, until));
+        let entry = exec::own(&words, false, &[], scratch.path())?.environment(&load.env);
+        let ran = Running::start(entry.command()?).and_then(|running| running.wait(control, until));
         let ran = ran.map_err(|error| other(format!("run {}", found.name), error))?;
         let ended_early = ran.ended_by_us;
         if ran.aborted {
@@ -113,7 +112,7 @@ struct Ran {
 impl Running {
     /// The program dies with the thread that starts it, so this is to be the one that waits.
     fn start(mut command: Command) -> io::Result<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let start_ns = now_ns()?;
         let mut child = command.spawn()?;
         let group = child::group_of(&child);

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::ApacheService;
 use plimsoll_model::frame::Failure;
 
 use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
-use crate::confine::Identity;
+use crate::gate::Kind;
 use crate::other;
 
 /// Where distributions put httpd's modules: Debian, Fedora, Arch.
@@ -60,7 +60,7 @@ DirectoryIndex index.html
         );
         Ok(Recipe {
             configuration,
-            identity: Identity::Nobody,
+            kind: Kind::Server,
             writable: None,
             visible: self.root.as_ref().map(PathBuf::from),
         })

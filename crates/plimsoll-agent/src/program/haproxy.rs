@@ -6,7 +6,7 @@ use plimsoll_model::experiment::{HaproxyService, ProxyMode};
 use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
-use crate::confine::Identity;
+use crate::gate::Kind;
 
 /// What is known of it.
 const ABOUT: About = About {
@@ -61,6 +61,6 @@ backend out
         for (number, address) in place.to.iter().enumerate() {
             writeln!(configuration, "    server s{number} {address}").expect("a string can be written to");
         }
-        Ok(Recipe { configuration, identity: Identity::Nobody, writable: None, visible: None })
+        Ok(Recipe { configuration, kind: Kind::Server, writable: None, visible: None })
     }
 }

@@ -10,15 +10,13 @@ use std::fs::{self, Permissions};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use plimsoll_model::frame::{Failure, ServiceKind, ServiceSpec};
 use plimsoll_model::units::ByteSize;
 use tempfile::TempDir;
 
-use crate::confine::{self, Confinement, Identity, is_single_user};
-
 use crate::folder::{give_to_nobody, write_certificate};
+use crate::gate::{self, Entry, Kind, Paths, is_single_user};
 use crate::{exec, other};
 
 pub use version::program_version;
@@ -44,8 +42,8 @@ struct About {
 struct Recipe {
     /// The text of its configuration.
     configuration: String,
-    /// As whom it runs.
-    identity: Identity,
+    /// Its row in the table of the gate.
+    kind: Kind,
     /// A folder beside its own that it writes to.
     writable: Option<PathBuf>,
     /// A folder that it reads.
@@ -92,7 +90,7 @@ const FILE: &str = "configuration";
 
 /// A program that is ready to be started, and the folder that has to live as long as it does.
 pub(crate) struct Prepared {
-    pub(crate) command: Command,
+    pub(crate) entry: Entry,
     pub(crate) folder: TempDir,
 }
 
@@ -100,7 +98,7 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared, Failure> {
     let folder = make_folder()?;
     let kept = spec.folder.as_deref();
-    let (single_user, remains_root) = (is_single_user(), confine::remains_root());
+    let (single_user, remains_root) = (is_single_user(), gate::remains_root());
     let place = Place { folder: folder.path(), kept, listen, to: &spec.to, single_user, remains_root };
     let program = of(&spec.kind)
         .ok_or_else(|| other("start the service", "it is no program with a configuration of its own"))?;
@@ -126,14 +124,15 @@ pub(crate) fn prepare(spec: &ServiceSpec, listen: SocketAddr) -> Result<Prepared
     let args = args.chain(more_args.into_iter().map(OsString::from));
     let mut writable = vec![folder.path().to_owned()];
     writable.extend(recipe.writable);
-    if recipe.identity == Identity::Nobody && !spec.privileged {
+    let kind = if spec.privileged { Kind::Privileged } else { recipe.kind };
+    let for_nobody = kind.need().becomes_nobody;
+    if for_nobody {
         give_to_nobody(folder.path())?;
     }
-    write_certificate(spec, folder.path(), recipe.identity == Identity::Nobody && !spec.privileged)?;
-    let (identity, visible) = (recipe.identity, recipe.visible.into_iter().collect());
-    let confinement = Confinement { identity, writable, visible, opened: Vec::new() };
-    let confinement = Some(confinement).filter(|_| !spec.privileged);
-    Ok(Prepared { command: exec::stage(confinement.as_ref(), &program, args)?, folder })
+    write_certificate(spec, folder.path(), for_nobody)?;
+    let mut entry = Entry::new(kind, program, args);
+    entry.paths = Paths { writable, visible: recipe.visible.into_iter().collect(), ..Paths::default() };
+    Ok(Prepared { entry, folder })
 }
 
 /// Where a program runs, and what for.
@@ -266,7 +265,7 @@ mod tests {
         let folder = make_folder().unwrap();
         let options = ApacheService { workers: 40, keep_alive: false, ..ApacheService::default() };
         let recipe = options.recipe(&place(folder.path(), &[])).unwrap();
-        assert_eq!(recipe.identity, Identity::Nobody);
+        assert_eq!(recipe.kind, Kind::Server);
         assert!(recipe.configuration.contains("MaxRequestWorkers 40\n"));
         assert!(recipe.configuration.contains("KeepAlive Off\n"));
     }

@@ -6,7 +6,7 @@ use plimsoll_model::experiment::NginxService;
 use plimsoll_model::frame::{CertificateFile, Failure};
 
 use super::{About, CONFIGURATION, FILE, Place, Program, Recipe};
-use crate::confine::Identity;
+use crate::gate::Kind;
 
 /// Descriptors of a worker beyond those of its connections: listening sockets, logs, its channel to the master.
 const OTHER_DESCRIPTORS: u32 = 64;
@@ -83,7 +83,7 @@ http {{
         );
         Ok(Recipe {
             configuration,
-            identity: Identity::Nobody,
+            kind: Kind::Server,
             writable: None,
             visible: self.root.as_ref().map(PathBuf::from),
         })

@@ -10,7 +10,7 @@ use plimsoll_model::frame::Failure;
 use plimsoll_model::units::Span;
 
 use super::{About, FOLDER, Place, Program, Recipe, open_to_all, write};
-use crate::confine::Identity;
+use crate::gate::Kind;
 use crate::other;
 
 /// How often master(8) wakes the queue manager at least, in seconds, as it comes (master.cf).
@@ -130,7 +130,7 @@ message_size_limit = {}
         Ok(Recipe {
             configuration,
             // Its master starts each of its parts as the user that it is to be, and gives it its queue.
-            identity: Identity::SeveralUsers,
+            kind: Kind::Postfix,
             writable: Some(queue),
             visible: None,
         })

@@ -22,10 +22,11 @@ use crate::access;
 use crate::control::{HostEnd, Word, orders, read_orders};
 use crate::guest;
 use crate::own::SCRATCH;
+use crate::own_process::fork_alone;
 use crate::reexec::{FAILED, Stage, die_with, errno_of, failed, take_control};
 use crate::tend::{self, tend};
 use crate::volume::Mount;
-use nix::unistd::{ForkResult, Pid, fork, getpid};
+use nix::unistd::{Pid, getpid};
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
 
@@ -88,12 +89,10 @@ fn keep_namespace(orders: Orders) -> ExitCode {
     if let Err(errno) = unshare(access::HOST_NAMESPACES) {
         return failed(&orders.control, "making its namespaces", errno);
     }
-    #[expect(unsafe_code, reason = "nothing but fork makes the first process of a process namespace")]
-    // SAFETY: this process has one thread, so no lock can be held by another one in the copy.
-    let init = match unsafe { fork() } {
-        Ok(ForkResult::Child) => return init::run(&orders),
-        Ok(ForkResult::Parent { child }) => child,
-        Err(errno) => return failed(&orders.control, "forking its first process", errno),
+    let init = match fork_alone() {
+        Ok(None) => return init::run(&orders),
+        Ok(Some(child)) => child,
+        Err(error) => return failed(&orders.control, "forking its first process", errno_of(&error)),
     };
     orders.control.say(&Word::Pid(init.as_raw().unsigned_abs()));
     // What the agent's pipes and the control socket say by closing must not wait for this process.

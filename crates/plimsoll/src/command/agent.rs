@@ -6,10 +6,16 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use plimsoll_agent::gate::{self, Kernel};
+
 use crate::messages;
 
-/// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program of the user's own.
+/// The agent itself, or a process of it: `service` becomes a built-in service, `load` carries out a load, `exec` a program that passes the gate.
 pub(crate) fn run(args: &[OsString]) -> ExitCode {
+    if let Err(error) = plimsoll_host::leave_session_keyring() {
+        messages::say(format_args!("plimsoll agent: leaving the caller's session keyring: {error}"));
+        return ExitCode::FAILURE;
+    }
     match args.split_first() {
         None => match plimsoll_agent::run(io::stdin(), io::stdout(), change_settings) {
             Ok(()) => ExitCode::SUCCESS,
@@ -20,7 +26,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         },
         Some((word, [])) if word == "service" => plimsoll_agent::service::main(),
         Some((word, [])) if word == "load" => plimsoll_agent::load_main(),
-        Some((word, argv)) if word == "exec" => plimsoll_agent::exec_main(argv),
+        Some((word, [])) if word == "exec" => gate::main(&Kernel { fork: plimsoll_host::fork_alone }),
         Some(_) => {
             messages::say(
                 "plimsoll agent: this is started by plimsoll itself; it speaks frames over stdin and stdout",

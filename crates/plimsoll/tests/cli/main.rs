@@ -20,6 +20,7 @@ mod configured;
 mod documents;
 mod explained;
 mod flooded;
+mod gate;
 mod groups;
 mod guests;
 mod hooks;

@@ -1,0 +1,344 @@
+//! The mount tree of a program: the machine's files, read-only, with empty folders in place of some and an own `/dev` and `/proc`.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, Metadata, Permissions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+
+use super::rights::{NOBODY, can_become_nobody};
+use super::{Need, Paths, Wrong, at};
+
+/// Folders of which a program gets empty ones of its own: everyone writes to them, or they hold sockets of the machine's services. Each with its
+/// mode, as in `mkdir`.
+const HIDDEN: [(&str, u32); 4] = [(DEVICES, 0o755), ("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/run", 0o755)];
+/// The folder of device nodes.
+const DEVICES: &str = "/dev";
+/// Device nodes that every program gets, and no others.
+pub(super) const NODES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+/// Links that programs expect among them.
+const LINKS: [(&str, &str); 5] = [
+    ("ptmx", "pts/ptmx"),
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+/// Folders that every program may write to: its own empty ones, where mounts can be made.
+pub(super) const WRITABLE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/dev/pts"];
+/// More entries of a folder that only its owner may enter are not made visible one by one.
+const MOST_ENTRIES: usize = 2000;
+
+/// Whether others than the owner can enter a folder (`bit` 1), or read a file (`bit` 4).
+pub(crate) fn is_open(meta: &Metadata, bit: u32) -> bool {
+    let class = match (meta.uid(), meta.gid()) {
+        (NOBODY, _) => 6,
+        (_, NOBODY) => 3,
+        _ => 0,
+    };
+    meta.mode() >> class & bit == bit
+}
+
+/// Outermost folder on the way to `path`, or `path` itself, that nobody may not enter.
+pub(crate) fn closed_on_the_way(path: &Path) -> Option<&Path> {
+    let closed = |path: &&Path| path.metadata().is_ok_and(|meta| meta.is_dir() && !is_open(&meta, 1));
+    path.ancestors().filter(closed).last()
+}
+
+/// Makes the mount tree of this process.
+///
+/// # Returns
+/// A writable `/proc` that has no path.
+pub(super) fn arrange(need: &Need, paths: &Paths) -> Result<OwnedFd, Wrong> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC).map_err(at("make a mount namespace"))?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+        .map_err(at("keep its mounts to itself"))?;
+    let resolve = |paths: &[PathBuf]| -> Result<Vec<PathBuf>, Wrong> {
+        let whole = |path: &PathBuf| path.canonicalize().map_err(at(format!("find {}", path.display())));
+        paths.iter().map(whole).collect()
+    };
+    let (writable, opened) = (resolve(&paths.writable)?, resolve(&paths.opened)?);
+    let mut shown = [writable.as_slice(), &resolve(&paths.visible)?, &opened].concat();
+    // What lies in another of them comes with it.
+    shown.sort();
+    shown.dedup();
+    let mut covers = Vec::new();
+    for (folder, mode) in HIDDEN {
+        // One that is not there, or a link to another of them, hides nothing.
+        if Path::new(folder).canonicalize().is_ok_and(|whole| whole == Path::new(folder)) {
+            covers.push((PathBuf::from(folder), mode));
+        }
+    }
+    let nobody_is_another = need.becomes_nobody && can_become_nobody();
+    for path in opened.iter().chain(&writable).filter(|_| nobody_is_another) {
+        let Some(closed) = closed_on_the_way(path) else { continue };
+        if !covers.iter().any(|(cover, _)| closed.starts_with(cover)) {
+            covers.push((closed.to_owned(), 0o755));
+        }
+    }
+    for path in writable.iter().filter(|path| !covers.iter().any(|(cover, _)| path.starts_with(cover))) {
+        // A mount of its own can stay writable where all around it is not.
+        bind(path, path)?;
+    }
+    let entered = |path: &Path| nobody_is_another && opened.iter().any(|opened| opened == path);
+    for (cover, mode) in &covers {
+        hide(cover, *mode, &shown, entered)?;
+    }
+    let kept = |place: &Path| {
+        writable.iter().any(|path| path == place)
+            || covers
+                .iter()
+                .any(|(cover, mode)| cover == place && (*mode == 0o1777 || cover == Path::new(DEVICES)))
+    };
+    mount_proc();
+    let table = fs::read("/proc/self/mountinfo").map_err(at("read /proc/self/mountinfo"))?;
+    let table = String::from_utf8_lossy(&table);
+    let proc = apart(Path::new("/proc"))?;
+    for (place, flags) in mounts(&table).into_iter().filter(|(place, _)| !kept(place)) {
+        make_read_only(&place, flags)?;
+    }
+    Ok(proc)
+}
+
+/// Something that stays visible.
+struct Shown<'p> {
+    path: &'p Path,
+    /// Opened before it was hidden.
+    source: OwnedFd,
+    is_folder: bool,
+    /// What is in it, where the folder itself could not be entered.
+    entries: Option<Vec<(OsString, OwnedFd, bool)>>,
+}
+
+impl<'p> Shown<'p> {
+    /// What is in a folder is shown piece by piece where the folder is hidden itself, or is to be `entered` and its owner alone may.
+    fn open(path: &'p Path, cover: &Path, entered: bool) -> Result<Self, Wrong> {
+        let wrong = || at(format!("look at {}", path.display()));
+        let source = reference(path).map_err(wrong())?;
+        let meta = path.metadata().map_err(wrong())?;
+        let by_piece = meta.is_dir() && (path == cover || (entered && !is_open(&meta, 1)));
+        let entries = by_piece.then(|| entries(path, cover)).transpose()?;
+        Ok(Self { path, source, is_folder: meta.is_dir(), entries })
+    }
+
+    /// Shows it in the empty folder that covers it now.
+    fn show(&self) -> Result<(), Wrong> {
+        let Some(entries) = &self.entries else {
+            make_place(self.path, self.is_folder)?;
+            return bind_opened(&self.source, self.path);
+        };
+        make_place(self.path, true)?;
+        for (name, source, is_folder) in entries {
+            let path = self.path.join(name);
+            make_place(&path, *is_folder)?;
+            bind_opened(source, &path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens no more than the place of a file.
+fn reference(path: &Path) -> io::Result<OwnedFd> {
+    File::options().read(true).custom_flags(libc::O_PATH).open(path).map(OwnedFd::from)
+}
+
+/// What is in a folder. Of one that is hidden whoever may enter it, only files: its folders and sockets are those of others.
+fn entries(folder: &Path, cover: &Path) -> Result<Vec<(OsString, OwnedFd, bool)>, Wrong> {
+    let wrong = || at(format!("look into {}", folder.display()));
+    let hidden = HIDDEN.iter().any(|(hidden, _)| folder == Path::new(hidden));
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(wrong())? {
+        let entry = entry.map_err(wrong())?;
+        // Something that is gone meanwhile, or a link to nowhere, cannot be shown.
+        let Ok(meta) = entry.path().metadata() else { continue };
+        let shown = meta.is_file() || (meta.is_dir() && !hidden);
+        if !shown {
+            continue;
+        }
+        found.push((entry.file_name(), reference(&entry.path()).map_err(wrong())?, meta.is_dir()));
+        if found.len() > MOST_ENTRIES {
+            let error = format!(
+                "it has more than {MOST_ENTRIES} entries, and {} is closed to other users",
+                cover.display()
+            );
+            return Err(wrong()(io::Error::other(error)));
+        }
+    }
+    Ok(found)
+}
+
+/// Puts an empty folder in the place of `cover`, in which only what is shown can be seen.
+fn hide(cover: &Path, mode: u32, shown: &[PathBuf], entered: impl Fn(&Path) -> bool) -> Result<(), Wrong> {
+    let mut inside: Vec<Shown<'_>> = Vec::new();
+    for path in shown.iter().filter(|path| path.starts_with(cover)) {
+        let comes_along = |other: &Shown<'_>| other.entries.is_none() && path.starts_with(other.path);
+        if !inside.iter().any(comes_along) {
+            inside.push(Shown::open(path, cover, entered(path))?);
+        }
+    }
+    let nodes = NODES.iter().map(|name| Path::new(DEVICES).join(name)).filter(|path| path.starts_with(cover));
+    let nodes = nodes.filter_map(|path| Some((path.clone(), reference(&path).ok()?))).collect::<Vec<_>>();
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    let options = format!("mode={mode:o}");
+    mount(Some("plimsoll"), cover, Some("tmpfs"), flags, Some(options.as_str()))
+        .map_err(at(format!("hide {}", cover.display())))?;
+    inside.iter().try_for_each(Shown::show)?;
+    if cover == Path::new(DEVICES) { furnish(&nodes) } else { Ok(()) }
+}
+
+/// A folder or file to mount something on, with the folders that lead there.
+fn make_place(path: &Path, is_folder: bool) -> Result<(), Wrong> {
+    let wrong = || at(format!("make a place for {}", path.display()));
+    let folder = if is_folder { Some(path) } else { path.parent() };
+    if let Some(folder) = folder {
+        DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(wrong())?;
+    }
+    if !is_folder && !path.exists() {
+        File::create(path).map(drop).map_err(wrong())?;
+    }
+    Ok(())
+}
+
+fn bind_opened(source: &OwnedFd, path: &Path) -> Result<(), Wrong> {
+    bind(Path::new(&format!("/proc/self/fd/{}", source.as_raw_fd())), path)
+}
+
+fn bind(source: &Path, path: &Path) -> Result<(), Wrong> {
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(source), path, None::<&str>, flags, None::<&str>)
+        .map_err(at(format!("mount {}", path.display())))
+}
+
+/// Another mount of what is at `path`, that stands nowhere and is gone when it is closed.
+fn apart(path: &Path) -> Result<OwnedFd, Wrong> {
+    bind(path, path)?;
+    let opened = reference(path).map_err(at(format!("open {}", path.display())))?;
+    umount2(path, MntFlags::MNT_DETACH).map_err(at(format!("unmount {}", path.display())))?;
+    Ok(opened)
+}
+
+/// The mounts of a mountinfo that can be written to, each by its place with the flags that it must keep (proc_pid_mountinfo(5)). Of those
+/// that lie over one another only the last counts, which can be seen.
+fn mounts(table: &str) -> Vec<(PathBuf, MsFlags)> {
+    let mut found: Vec<(PathBuf, Option<MsFlags>)> = Vec::new();
+    for line in table.lines() {
+        let mut fields = line.split(' ').skip(4);
+        let (Some(place), Some(options)) = (fields.next(), fields.next()) else { continue };
+        let place = PathBuf::from(OsString::from_vec(unescaped(place)));
+        let mut flags = Some(MsFlags::empty());
+        for option in options.split(',') {
+            match option {
+                "ro" => flags = None,
+                "nosuid" => flags = flags.map(|flags| flags | MsFlags::MS_NOSUID),
+                "nodev" => flags = flags.map(|flags| flags | MsFlags::MS_NODEV),
+                "noexec" => flags = flags.map(|flags| flags | MsFlags::MS_NOEXEC),
+                // How times of access are kept stays as it is where nothing is said (mount(2)).
+                _ => {}
+            }
+        }
+        found.retain(|(other, _)| *other != place);
+        found.push((place, flags));
+    }
+    found.into_iter().filter_map(|(place, flags)| Some((place, flags?))).collect()
+}
+
+/// A path of mountinfo, in which blanks and the like stand as `\040`.
+fn unescaped(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let octal = (bytes[at] == b'\\').then(|| text.get(at + 1..at + 4)).flatten();
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 4;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+fn make_read_only(place: &Path, flags: MsFlags) -> Result<(), Wrong> {
+    let flags = flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+    match mount(None::<&str>, place, None::<&str>, flags, None::<&str>) {
+        // What is hidden beneath another mount, or may not even be looked at, cannot be written to either.
+        Ok(()) | Err(Errno::ENOENT | Errno::EINVAL | Errno::EACCES | Errno::ENOTDIR) => Ok(()),
+        Err(errno) => Err(at(format!("make {} read-only", place.display()))(errno)),
+    }
+}
+
+/// Shows the processes of the program's own namespace. Containers that hide parts of `/proc` forbid it; the host's `/proc` then stays, and Landlock keeps
+/// the program from signalling what it sees there.
+fn mount_proc() {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>).ok();
+}
+
+/// Fills an empty `/dev`: few nodes, terminals of its own, shared memory of its own.
+fn furnish(nodes: &[(PathBuf, OwnedFd)]) -> Result<(), Wrong> {
+    let dev = Path::new(DEVICES);
+    for (path, source) in nodes {
+        make_place(path, false)?;
+        bind_opened(source, path)?;
+    }
+    let (pts, shm) = (dev.join("pts"), dev.join("shm"));
+    make_place(&pts, true)?;
+    make_place(&shm, true)?;
+    fs::set_permissions(&shm, Permissions::from_mode(0o1777)).map_err(at("open /dev/shm to all"))?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let options = Some("newinstance,ptmxmode=0666,mode=620");
+    mount(Some("devpts"), &pts, Some("devpts"), flags, options).map_err(at("make its own terminals"))?;
+    for (name, target) in LINKS {
+        symlink(target, dev.join(name)).map_err(at(format!("link /dev/{name}")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_mounts_over_one_another_the_last_counts_and_flags_are_kept() {
+        let table = "22 27 0:21 / /proc rw,relatime - proc proc rw\n\
+                     27 1 254:0 / / rw,noatime - ext4 /dev/vda rw\n\
+                     28 27 0:25 / /mnt/a\\040b ro,nosuid - tmpfs x ro\n\
+                     29 27 0:26 / /srv rw,nosuid,nodev - tmpfs x rw\n\
+                     30 22 0:40 / /proc rw,nosuid,nodev,noexec - proc proc rw\n\
+                     31 27 0:41 / /mnt/c\\134d rw - tmpfs x rw\n";
+        let all = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let expected = [
+            ("/", MsFlags::empty()),
+            ("/srv", MsFlags::MS_NOSUID | MsFlags::MS_NODEV),
+            ("/proc", all),
+            ("/mnt/c\\d", MsFlags::empty()),
+        ];
+        assert_eq!(mounts(table), expected.map(|(place, flags)| (PathBuf::from(place), flags)));
+    }
+
+    #[test]
+    fn a_folder_for_its_owner_alone_is_found_on_the_way() {
+        use std::os::unix::fs::PermissionsExt;
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::set_permissions(outer.path(), Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(closed_on_the_way(&inner), None);
+        fs::set_permissions(&inner, Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(closed_on_the_way(&inner), Some(inner.as_path()));
+        fs::set_permissions(outer.path(), Permissions::from_mode(0o750)).unwrap();
+        assert_eq!(closed_on_the_way(&inner), Some(outer.path()));
+    }
+}

@@ -1,0 +1,161 @@
+//! The gate: programs of a file reach what the table in docs/security.md says, whoever starts them and wherever the file names them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::lab::{Lab, Told};
+
+/// Tries what a program could reach, and tells it as a number with one bit for each attempt.
+const PROBE: &str = include_str!("probe.py");
+/// Starts Plimsoll with a key in the session keyring, an open descriptor, and sockets.
+const CALLER: &str = include_str!("caller.py");
+/// The page with the table, and the lines around it.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
+const TABLE: [&str; 2] = ["<!-- probe: begin -->\n", "<!-- probe: end -->\n"];
+/// Writes the columns of the table in place of comparing them.
+const UPDATE: &str = "PLIMSOLL_UPDATE_PROBE";
+
+/// Where a file names a program.
+const USES: [&str; 4] = ["service", "load", "hook", "step"];
+
+fn experiment(place: &str, kind: &str, command: &str) -> String {
+    let at = |wanted: &str, text: String, otherwise: &str| {
+        if place == wanted { text } else { otherwise.to_owned() }
+    };
+    let env = "env = { MODE = \"as told\" }";
+    let service = at("service", format!("port = 8099\nexec = {command}\n{env}"), "web = {}");
+    let http = "http = { connections = 5 }";
+    let load = at("load", format!("[loads.some.exec]\ncommand = {command}\nreads = \"wrk\"\n{env}"), http);
+    let hook = at("hook", format!("prepare = [{{ command = {command}, {env} }}]"), "");
+    let run = format!("do = [{{ run = {{ on = \"server\", command = {command}, {env} }} }}]");
+    let step = at("step", format!("[[phases]]\nname = \"stepped\"\n{run}"), "");
+    let to = at("load", String::new(), "to = \"web\"");
+    format!(
+        "question = \"What can it reach?\"\n[hosts.server]\nkind = \"{kind}\"\n{hook}\n[services.web]\non = \"server\"\n{service}\n\
+         [loads.some]\nfrom = \"server\"\n{to}\n{load}\n{step}\n[[phases]]\nname = \"all\"\nmeasure = \"some\"\nslices = 3\n\
+         [run]\nmax_trials = 1\n"
+    )
+}
+
+fn names() -> Vec<String> {
+    let told = Command::new("python3").args(["-c", PROBE, "names"]).output().expect("python3 starts");
+    String::from_utf8(told.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+}
+
+/// What a program can reach, as bits.
+fn reached(lab: Lab, place: &str, kind: &str) -> u128 {
+    let token = format!("plimsoll-probe-{}-{place}", std::process::id());
+    let folder = lab.folder().display().to_string();
+    lab.file("probe.py", PROBE);
+    let caller = lab.file("caller.py", CALLER);
+    let outsider = std::process::id();
+    let words = format!("[\"./probe.py\", \"{outsider}\", \"{{scratch}}\", \"{folder}\", \"{token}\"]");
+    let file = lab.file("probed.toml", &experiment(place, kind, &words));
+    let program = lab.program().to_owned();
+    let lab = lab.by(&["python3".to_owned(), caller, token], &program);
+    let told = lab.plimsoll_in(&["run", &file, "--format", "json"], &[("A_SECRET", "secret")]);
+    let all: String =
+        [&told.stderr, &told.stdout].into_iter().flat_map(|text| text.split_whitespace()).collect();
+    let hexadecimal = |rest: &str| u128::from_str_radix(rest.split('.').next()?, 16).ok();
+    let bits = all.split("reached").skip(1).find_map(hexadecimal);
+    bits.unwrap_or_else(|| panic!("{place} on {kind}: no result of the probe in {told:?}"))
+}
+
+/// Compares what programs reach with a column of the table, or writes the column.
+fn is_in_the_table(column: usize, kind: &str, lab: impl Fn() -> Lab) {
+    let names = names();
+    let found: Vec<u128> = USES.iter().map(|place| reached(lab(), place, kind)).collect();
+    assert!(found.iter().all(|bits| *bits == found[0]), "programs of one file differ: {found:x?}");
+    let page = fs::read_to_string(PAGE).expect("docs/security.md is there");
+    let (before, rest) = page.split_once(TABLE[0]).expect("the table begins");
+    let (table, after) = rest.split_once(TABLE[1]).expect("the table ends");
+    let told = |bits: u128, number: usize| if bits >> number & 1 == 1 { "**yes**" } else { "no" };
+    if std::env::var_os(UPDATE).is_some() {
+        let mut lines: Vec<String> = table.lines().take(2).map(str::to_owned).collect();
+        for (number, name) in names.iter().enumerate() {
+            let old = table.lines().find(|line| line.starts_with(&format!("| {name} |")));
+            let mut cells: Vec<&str> = old.map_or(vec!["no"; 3], |line| line.split(" | ").skip(1).collect());
+            cells.iter_mut().for_each(|cell| *cell = cell.trim_end_matches(" |"));
+            cells[column] = told(found[0], number);
+            lines.push(format!("| {name} | {} |", cells.join(" | ")));
+        }
+        let page = format!("{before}{}{}\n{}{after}", TABLE[0], lines.join("\n"), TABLE[1]);
+        fs::write(PAGE, page).expect("the page can be written");
+        return;
+    }
+    let stated = |name: &str| {
+        let line = table.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        line.and_then(|line| line.trim_end_matches(" |").split(" | ").nth(column + 1).map(str::to_owned))
+    };
+    for (number, name) in names.iter().enumerate() {
+        let here = told(found[0], number);
+        assert_eq!(stated(name).as_deref(), Some(here), "`{name}` in column {column} of the table");
+    }
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn programs_of_root_reach_what_the_table_says() {
+    is_in_the_table(0, "namespace", Lab::of_root);
+    is_in_the_table(2, "local", Lab::of_root);
+}
+
+#[test]
+fn programs_of_an_ordinary_user_reach_what_the_table_says() {
+    is_in_the_table(1, "namespace", Lab::of_ordinary_user);
+}
+
+/// Builds a library that leaves a file when it is loaded, and tells with which user.
+fn library(lab: &Lab) -> String {
+    lab.file(
+        "mine.c",
+        "#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void loaded(void) {\n\
+         FILE *file = fopen(\"loaded\", \"w\");\nif (file) { fclose(file); }\n}\n",
+    );
+    let library = lab.path("mine.so");
+    let built =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(lab.path("mine.c")).status();
+    assert!(built.expect("cc starts").success());
+    library.display().to_string()
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_library_of_the_file_is_loaded_into_its_program_and_not_into_the_stage_before() {
+    for place in USES {
+        let lab = Lab::of_root();
+        let library = library(&lab);
+        let words = "[\"sh\", \"-c\", \"echo reached $LD_PRELOAD >&2; exit 1\"]";
+        let text = experiment(place, "namespace", words)
+            .replace("MODE = \"as told\"", &format!("LD_PRELOAD = \"{library}\""));
+        let told = lab.plimsoll(&["run", &lab.file("preload.toml", &text), "--format", "json"]);
+        let Told { stderr, stdout, .. } = &told;
+        assert!(stderr.contains("reached") || stdout.contains("reached"), "{place}: {told:?}");
+        assert!(!Path::new(&lab.path("loaded")).exists(), "{place}: the library ran outside of the gate");
+    }
+}
+
+#[test]
+fn a_program_that_kills_all_it_can_leaves_its_agent_alive() {
+    let lab = Lab::of_ordinary_user();
+    let words = "[\"python3\", \"-c\", \"import os\\nfor pid in [os.getppid(), -1] + list(range(2, 400)):\\n  try:\\n    pid != os.getpid() and os.kill(pid, 9)\\n  except OSError: pass\\nraise SystemExit('I am still here')\"]";
+    let file = lab.file("kills.toml", &experiment("service", "namespace", words));
+    lab.plimsoll(&["run", &file]).exits(3).says("I am still here");
+}
+
+#[test]
+#[ignore = "needs root; cargo xtask test runs it"]
+fn a_built_in_server_cannot_read_what_only_root_may() {
+    let lab = Lab::of_root();
+    let text = experiment("service", "namespace", "[\"true\"]");
+    let text = text
+        .replace("port = 8099\nexec = [\"true\"]\nenv = { MODE = \"as told\" }", "web = { root = \"/etc\" }");
+    let answered = |path: &str| {
+        let text = text.replace("connections = 5", &format!("connections = 5, path = \"{path}\""));
+        let told = lab.plimsoll(&["run", &lab.file("web.toml", &text), "--format", "json"]);
+        told.json()["trials"][0]["phases"][0]["errors"] == serde_json::json!({})
+    };
+    assert!(answered("/passwd"));
+    assert!(!answered("/shadow"));
+}
