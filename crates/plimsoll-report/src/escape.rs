@@ -46,12 +46,19 @@ pub(crate) fn disturbs(c: char) -> bool {
 #[must_use]
 pub fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
         match c {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            '@' => escaped.push_str("&#64;"),
+            '@' => {
+                escaped.push_str("&#64;");
+                // A space without width keeps `@name` from notifying a user of that name.
+                if letters.peek().is_some_and(|next| next.is_alphanumeric()) {
+                    escaped.push_str("&#8203;");
+                }
+            }
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '!' | '|' | '~' => {
                 escaped.push('\\');
                 escaped.push(c);
@@ -102,7 +109,7 @@ mod tests {
 
     #[test]
     fn markdown_of_a_name_is_one_cell_of_text() {
-        assert_eq!(markdown("a|b\n*c* <img> @all"), r"a\|b \*c\* &lt;img&gt; &#64;all");
+        assert_eq!(markdown("a|b\n*c* <img> @all"), r"a\|b \*c\* &lt;img&gt; &#64;&#8203;all");
     }
 
     #[test]

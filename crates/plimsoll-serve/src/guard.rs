@@ -19,26 +19,47 @@ use axum::response::{IntoResponse, Response};
 /// What a browser may load for a page: nothing from elsewhere, and no script that stands in a page. Plotly sets styles at elements.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-const COOKIE_NAME: &str = "plimsoll-token";
 /// The shortest token: as many letters as 64 random bits have as hexadecimal digits.
 const SHORTEST: usize = 16;
 
 /// What somebody must know who asks.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct Token {
+    text: String,
+    /// Value of the cookie, which a browser also sends to other ports of this machine: random, and worthless after the server ends.
+    cookie: String,
+}
 
 impl Token {
     /// A token of letters, digits, `-` and `_`, at least 16 of them; nothing where it is another text.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-        (text.len() >= SHORTEST && text.chars().all(fits)).then(|| Self(text.to_owned()))
+        let cookie = || format!("{:032x}", rand::random::<u128>());
+        (text.len() >= SHORTEST && text.chars().all(fits))
+            .then(|| Self { text: text.to_owned(), cookie: cookie() })
     }
 
-    /// Compares in a time that tells nothing of where they differ.
-    fn is(&self, other: &str) -> bool {
-        let differ = |all: u8, (a, b): (u8, u8)| all | (a ^ b);
-        self.0.len() == other.len() && self.0.bytes().zip(other.bytes()).fold(0, differ) == 0
+    fn is(&self, given: &str) -> bool {
+        same(&self.text, given)
+    }
+}
+
+/// Compares in a time that does not depend on where the texts differ.
+fn same(own: &str, given: &str) -> bool {
+    let differ = |all: u8, (a, b): (u8, u8)| all | (a ^ b);
+    own.len() == given.len() && own.bytes().zip(given.bytes()).fold(0, differ) == 0
+}
+
+/// A guard at a port. Browsers keep cookies by host and not by port, so the name has the port in it.
+pub(crate) struct Gate {
+    guard: Guard,
+    cookie_name: String,
+}
+
+impl Gate {
+    pub(crate) fn new(guard: Guard, port: u16) -> Self {
+        Self { guard, cookie_name: format!("plimsoll-{port}") }
     }
 }
 
@@ -52,8 +73,8 @@ pub struct Guard {
 }
 
 /// Lets a request through, or answers it.
-pub(crate) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let mut response = match guard.objection(request.method(), request.uri(), request.headers()) {
+pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let mut response = match gate.objection(request.method(), request.uri(), request.headers()) {
         Some(answer) => answer,
         None => next.run(request).await,
     };
@@ -70,11 +91,11 @@ pub(crate) async fn check(State(guard): State<Arc<Guard>>, request: Request, nex
     response
 }
 
-impl Guard {
+impl Gate {
     /// Why a request is not answered, as an answer.
     fn objection(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        if !self.is_mine(host) {
+        if !self.guard.is_mine(host) {
             let text = "This server is not asked by this name. `plimsoll serve --name NAME` allows one.\n";
             return Some((StatusCode::MISDIRECTED_REQUEST, text).into_response());
         }
@@ -82,15 +103,25 @@ impl Guard {
             let text = "Runs can only be read here.\n";
             return Some((StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")], text).into_response());
         }
-        let token = self.token.as_ref()?;
+        let token = self.guard.token.as_ref()?;
         if let Some(given) = parameter(uri, "token") {
             // The token goes from the address into a cookie, so that it is not sent along with the address of a page.
-            return Some(if token.is(given) { entered(uri.path(), given) } else { refused() });
+            return Some(if token.is(given) { self.entered(uri.path(), token) } else { refused() });
         }
-        let known = bearer(headers).into_iter().chain(cookies(headers)).any(|given| token.is(given));
+        let known = bearer(headers).is_some_and(|given| token.is(given))
+            || cookies(headers, &self.cookie_name).any(|given| same(&token.cookie, given));
         (!known).then(refused)
     }
 
+    fn entered(&self, path: &str, token: &Token) -> Response {
+        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name, token.cookie);
+        // A path that begins with two slashes would lead to another host.
+        let path = format!("/{}", path.trim_start_matches('/'));
+        (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, path)]).into_response()
+    }
+}
+
+impl Guard {
     fn is_mine(&self, host: &str) -> bool {
         let name = match host.strip_prefix('[') {
             Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
@@ -107,13 +138,6 @@ fn refused() -> Response {
     (StatusCode::UNAUTHORIZED, text).into_response()
 }
 
-fn entered(path: &str, token: &str) -> Response {
-    let cookie = format!("{COOKIE_NAME}={token}; Path=/; HttpOnly; SameSite=Strict");
-    // A path that begins with two slashes would lead to another host.
-    let path = format!("/{}", path.trim_start_matches('/'));
-    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, path)]).into_response()
-}
-
 fn parameter<'u>(uri: &'u Uri, name: &str) -> Option<&'u str> {
     uri.query()?
         .split('&')
@@ -125,10 +149,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn cookies<'h>(headers: &'h HeaderMap, cookie: &'h str) -> impl Iterator<Item = &'h str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = all.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+    pairs.filter(move |(name, _)| *name == cookie).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -139,7 +163,7 @@ mod tests {
 
     fn asked(guard: &Guard, method: &Method, uri: &str, headers: &[(HeaderName, &str)]) -> Option<u16> {
         let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-        let answer = guard.objection(method, &uri.parse().unwrap(), &headers);
+        let answer = Gate::new(guard.clone(), 7546).objection(method, &uri.parse().unwrap(), &headers);
         answer.map(|answer| answer.status().as_u16())
     }
 
@@ -169,17 +193,24 @@ mod tests {
             asked(&guard, &Method::GET, uri, &[(HOST, "localhost"), (name, value)])
         };
         assert_eq!(asked(&guard, &Method::GET, "/", &[(HOST, "localhost")]), Some(401));
-        assert_eq!(with("/", COOKIE, "a=b; plimsoll-token=0123456789abcdef"), None);
-        assert_eq!(with("/", COOKIE, "plimsoll-token=0123456789abcdeX"), Some(401));
+        let cookie = guard.token.as_ref().map(|token| token.cookie.clone()).unwrap();
+        assert_eq!(with("/", COOKIE, &format!("a=b; plimsoll-7546={cookie}")), None);
+        assert_eq!(with("/", COOKIE, &format!("plimsoll-7547={cookie}")), Some(401), "of another port");
+        assert_eq!(with("/", COOKIE, "plimsoll-7546=0123456789abcdef"), Some(401), "the token is no cookie");
         assert_eq!(with("/", AUTHORIZATION, "Bearer 0123456789abcdef"), None);
         assert_eq!(with("/?token=0123456789abcdef", COOKIE, "a=b"), Some(303), "it goes into a cookie");
-        assert_eq!(with("/?token=wrong", COOKIE, "plimsoll-token=0123456789abcdef"), Some(401));
+        assert_eq!(with("/?token=wrong", COOKIE, &format!("plimsoll-7546={cookie}")), Some(401));
         assert!(Token::new("short").is_none() && Token::new("0123456789abcdef; Path=/x").is_none());
     }
 
     #[test]
     fn who_enters_stays_on_this_host() {
-        let answer = entered("//evil.example/", TOKEN);
+        let token = Token::new(TOKEN).unwrap();
+        let answer = Gate::new(Guard::default(), 7546).entered("//evil.example/", &token);
+        assert!(
+            !answer.headers()[SET_COOKIE].to_str().unwrap().contains(TOKEN),
+            "other ports get the cookie, too"
+        );
         assert_eq!(answer.headers()[LOCATION], "/evil.example/");
     }
 }

@@ -13,11 +13,11 @@ use plimsoll_report::html::served;
 
 use crate::assets;
 use crate::events;
-use crate::guard::{self, Guard};
+use crate::guard::{self, Gate};
 use crate::pages::{self, Answer, Here, Trouble};
 use crate::site::Site;
 
-pub(crate) fn all(site: Site, guard: Guard) -> Router {
+pub(crate) fn all(site: Site, gate: Gate) -> Router {
     Router::new()
         .route("/", get(runs))
         .route("/runs/{id}", get(run))
@@ -35,7 +35,7 @@ pub(crate) fn all(site: Site, guard: Guard) -> Router {
         .route("/assets/live.js", get(assets::live))
         .route(&served::bundle(), get(assets::bundle))
         .fallback(nowhere)
-        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
+        .layer(middleware::from_fn_with_state(Arc::new(gate), guard::check))
         .with_state(site)
 }
 

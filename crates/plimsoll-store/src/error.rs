@@ -39,6 +39,16 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+    /// The file has an object that no store has.
+    #[error("{path} is no store of runs: it has the {kind} `{name}`, expected tables and indexes alone")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// `view`, `trigger` or `virtual table`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// The URL of a server cannot be read.
     #[error("the store's URL cannot be used: {why}")]
     Address {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Store, StoreError, schema};
+use super::{OwnFolder, Store, StoreError, schema};
 use crate::database::{Database, DatabaseError, values};
 
 /// The folder of captures, beside the file of runs; each run has one of its own in it.
@@ -37,11 +37,21 @@ impl Store {
         if !is_name(run) {
             return Ok(());
         }
-        let folder = self.place.folder().join(CAPTURES).join(run);
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(beside("remove", &folder, error)),
-            _ => Ok(()),
+        let path = self.place.folder().join(CAPTURES).join(run);
+        self.remove_captures(run, |_| true).map_err(|error| beside("remove", &path, error))
+    }
+
+    /// Removes captured files of a run, and their folder where nothing else is in it. Links are not followed.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn remove_captures(&self, run: &str, which: impl Fn(&Path) -> bool) -> std::io::Result<()> {
+        let Some(captures) = OwnFolder::open(self.place.folder(), &[CAPTURES])? else { return Ok(()) };
+        let Some(own) = OwnFolder::open(self.place.folder(), &[CAPTURES, run])? else { return Ok(()) };
+        for name in own.entries()?.iter().filter(|name| which(Path::new(name))) {
+            own.remove_file(name)?;
         }
+        captures.remove_empty_folder(run.as_ref()).map(drop)
     }
 
     /// The names of a run's files, each with how many bytes it has.

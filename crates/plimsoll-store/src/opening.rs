@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::{Place, Store, StoreError, failed, schema};
 use crate::database::address::Address;
@@ -70,6 +71,7 @@ impl Store {
         let doing = |source| unopened(path, source);
         let connection = Connection::open(path).map_err(doing)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(doing)?;
+        distrust(path, &connection)?;
         let found = schema::prepare(&connection).map_err(doing)?;
         Self::in_file(path, connection, found)
     }
@@ -106,6 +108,7 @@ impl Store {
                 }
             }
         };
+        distrust(path, &connection)?;
         let is_blank = schema::is_blank(&connection).map_err(doing)?;
         let connection = if is_blank { none().map_err(doing)? } else { connection };
         let found = schema::format(&connection).map_err(doing)?;
@@ -119,6 +122,19 @@ impl Store {
             true => Err(StoreError::Newer { place: place.to_string(), found, known: schema::FORMAT }),
             false => Ok(Self { place, database: Database::File(connection) }),
         }
+    }
+}
+
+/// Keeps a foreign file from running code of its own: functions in its schema, and views or triggers in the place of tables, which could
+/// go on for ever (<https://www.sqlite.org/security.html>).
+fn distrust(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let doing = |source| unread(path, source);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(doing)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(doing)?;
+    let foreign = connection.query_row(schema::FOREIGN, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    match foreign.optional().map_err(doing)? {
+        None => Ok(()),
+        Some((kind, name)) => Err(StoreError::Foreign { path: path.to_owned(), kind, name }),
     }
 }
 

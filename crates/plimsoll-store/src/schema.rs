@@ -339,6 +339,10 @@ from (select cast(replace(record, '\u0000', '\u0020') as json) as record from tr
 pub(crate) const ENDED: &str =
     "select number from trials where run = ?1 and record is not null order by number";
 
+/// Kind and name of the first object that no store has: views and triggers run code, virtual tables call modules.
+pub(crate) const FOREIGN: &str = "select case when type = 'table' then 'virtual table' else type end, name from sqlite_schema \
+    where type in ('view', 'trigger') or (type = 'table' and sql like 'create virtual%') limit 1";
+
 /// The format of a file.
 pub(crate) fn format(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))

@@ -231,3 +231,22 @@ fn of_a_store_whose_making_was_cut_short_there_are_no_runs_and_it_is_made_anew()
         Store::open(&cut).unwrap().put_run(&entry("a", 1)).unwrap();
     }
 }
+
+#[test]
+fn a_file_with_views_or_triggers_is_refused_before_it_is_read() {
+    let endless =
+        "with recursive endless(n) as (select 1 union all select n + 1 from endless) select n from endless";
+    for planted in [
+        format!("alter table runs rename to kept; create view runs as {endless}"),
+        "create trigger more after insert on runs begin select 1; end".to_owned(),
+    ] {
+        let (folder, store) = store();
+        store.put_run(&entry("abc", 10)).unwrap();
+        drop(store);
+        let path = folder.path().join("state/runs.sqlite");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(&planted).unwrap();
+        for error in [Store::open(&path).unwrap_err(), Store::open_to_read(&path).unwrap_err()] {
+            assert!(matches!(error, StoreError::Foreign { .. }), "{planted}: {error}");
+        }
+    }
+}

@@ -71,18 +71,10 @@ impl Captured {
         self.newest.elapsed().is_ok_and(|since| since >= age)
     }
 
-    /// Removes its files, and the folder where nothing else is in it. What was found in them stays in the file of runs.
-    pub(crate) fn remove(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            if is_capture(&path) {
-                fs::remove_file(path)?;
-            }
-        }
-        match fs::remove_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            other => other,
-        }
+    /// Removes the files, and the folder where nothing else is in it. Findings stay in the file of runs.
+    pub(crate) fn remove(&self, store: &Store) -> io::Result<()> {
+        let run = self.folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        store.remove_captures(run, is_capture)
     }
 }
 
@@ -104,7 +96,7 @@ mod tests {
         let counts: Vec<_> = found.iter().map(|of| (of.files, of.bytes)).collect();
         assert_eq!(counts, [(1, 500), (2, 1000)]);
         assert!(!found[0].is_older_than(Duration::from_secs(3600)) && found[0].is_older_than(Duration::ZERO));
-        found.iter().for_each(|of| of.remove().unwrap());
+        found.iter().for_each(|of| of.remove(&store).unwrap());
         assert!(all(&store).unwrap().is_empty());
         assert!(folder.path().join("captures/a/notes.txt").exists(), "what is not ours stays");
         assert!(!folder.path().join("captures/b").exists());

@@ -83,7 +83,8 @@ fn render(name: &str, error: &FileError) -> String {
     if !help.is_empty() {
         diagnostic = diagnostic.with_help(block(&help.join("\n")).into_owned());
     }
-    let (text, span) = shown(&error.text, error.span.clone());
+    let (text, span) = shortened(&error.text, error.span.clone());
+    let (text, span) = shown(&text, span);
     if let Some(span) = span {
         diagnostic = diagnostic.with_label(LabeledSpan::underline(span));
     }
@@ -98,6 +99,44 @@ fn render(name: &str, error: &FileError) -> String {
     // Writing to a string cannot fail.
     handler.render_report(&mut text, report.as_ref()).ok();
     text
+}
+
+/// Longest line of a file that an error shows, in bytes. Formatting refuses widths above 65,535.
+const LONGEST_SHOWN: usize = 400;
+
+/// Text whose long lines are cut to the part around a span, and the span in it.
+fn shortened(text: &str, span: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
+    let mut out = String::with_capacity(text.len());
+    let mut moved = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        let of_line = span.clone().filter(|span| (start..end).contains(&span.start));
+        let from = match (&of_line, line.len() > LONGEST_SHOWN) {
+            (Some(span), true) => {
+                text.floor_char_boundary(start.max(span.start.saturating_sub(LONGEST_SHOWN / 4)))
+            }
+            _ => start,
+        };
+        let to = if line.len() > LONGEST_SHOWN {
+            text.floor_char_boundary(end.min(from + LONGEST_SHOWN))
+        } else {
+            end
+        };
+        if let Some(span) = of_line {
+            let here = out.len();
+            let inside = |place: usize| here + place.clamp(from, to) - from;
+            moved = Some(inside(span.start)..inside(span.end));
+        }
+        out.push_str(&text[from..to]);
+        if to < end {
+            out.push('\n');
+        }
+        start = end;
+    }
+    // A span behind the last line stands at the end.
+    let moved = moved.or_else(|| span.map(|_| out.len()..out.len()));
+    (out, moved)
 }
 
 /// A file's text as a terminal may show it, and where a place in it is then.
@@ -130,6 +169,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::NotMerged { .. }
             | StoreError::NoWeeks { .. }
+            | StoreError::Foreign { .. }
             | StoreError::Sqlite { .. }
             | StoreError::Refused { .. }
             | StoreError::Spoiled { .. }

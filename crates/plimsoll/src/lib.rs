@@ -34,6 +34,7 @@ mod width;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use clap_complete::CompleteEnv;
@@ -56,6 +57,8 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|word| word == "task") {
         return command::task::run(&args[2..]);
     }
+    // Without a handler the kernel kills a process that writes beyond `ulimit -f`, before it can say why (setrlimit(2)).
+    signal_hook::flag::register(nix::libc::SIGXFSZ, Arc::default()).ok();
     // A shell asks for what fits, and nothing else is done then.
     CompleteEnv::with_factory(Args::command).complete();
     let args = match args::parse(args.clone()) {

@@ -68,9 +68,12 @@ pub(crate) fn folder(store: &Store) -> &Path {
     store.place().folder()
 }
 
-/// Where the page of a run goes when it is not said.
+/// Folder of the pages, beside the file of runs.
+pub(crate) const REPORTS: &str = "reports";
+
+/// Default path of the page of a run.
 pub(crate) fn page_path(store: &Store, run: &str) -> PathBuf {
-    folder(store).join("reports").join(format!("{run}.html"))
+    folder(store).join(REPORTS).join(format!("{run}.html"))
 }
 
 /// Where a machine's weeks are kept when it is not said: beside the file of runs, or beside this machine's own where runs are on a server.

@@ -4,7 +4,7 @@ use super::{Test, id_of, judge_line};
 use crate::input::JudgeError;
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 /// So many lines are judged at a time ...
 const LINES: usize = 4096;
@@ -67,14 +67,26 @@ impl Line {
     }
 }
 
+/// Longest line in bytes. A series of 50,000 numbers fits.
+const LONGEST: usize = 1 << 20;
+
+/// Next line, in memory only up to [`LONGEST`]; absent at the end.
+fn bounded_line(reader: &mut impl BufRead, number: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    reader.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes)?;
+    if bytes.len() > LONGEST {
+        let message =
+            format!("line {number} is longer than {LONGEST} bytes (1 MiB): expected one series per line");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    Ok((!bytes.is_empty()).then_some(bytes))
+}
+
 fn read_chunk(reader: &mut impl BufRead, next: &mut usize) -> io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut size = 0;
     while lines.len() < LINES && size < BYTES {
-        let mut bytes = Vec::new();
-        if reader.read_until(b'\n', &mut bytes)? == 0 {
-            break;
-        }
+        let Some(bytes) = bounded_line(reader, *next)? else { break };
         let number = *next;
         *next += 1;
         if !bytes.iter().all(u8::is_ascii_whitespace) {

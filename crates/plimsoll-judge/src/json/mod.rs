@@ -199,13 +199,23 @@ fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
     Ok(request.judge()?.into_json(id))
 }
 
+/// Place for the `id` of an input, which is repeated beside its verdict: [`id_of`] reads it, also from input that cannot be judged.
+#[derive(Debug, Default)]
+struct Id;
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
 /// The `id` of a JSON object, if the text is one and has it.
 fn id_of(line: &str) -> Option<Value> {
     #[derive(Deserialize)]
-    struct Id {
+    struct WithId {
         id: Option<Value>,
     }
-    serde_json::from_str::<Id>(line).ok()?.id
+    serde_json::from_str::<WithId>(line).ok()?.id
 }
 
 #[cfg(test)]

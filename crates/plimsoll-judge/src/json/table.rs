@@ -71,7 +71,6 @@ impl<'t> Table<'t> {
             table.rows.push(table.cells.len() as u32);
             table.lines.push(line);
         }
-        let is_name = |cell: &str| !cell.is_empty() && shape(cell) == Shape::Text;
         if split(first, separator).any(is_name) {
             table.behead();
         } else if series && table.lines.len() == 1 {
@@ -360,6 +359,14 @@ impl<'t> Table<'t> {
     }
 }
 
+/// Whether a cell of the first line names a column. `12ms`, `0x10`, `10.1.2` and `NaN` are numbers that cannot be read, not names.
+fn is_name(cell: &str) -> bool {
+    let unsigned = cell.trim_start_matches(['+', '-', '\u{2212}']);
+    let is_number = unsigned.trim_start_matches(['.', ',']).starts_with(|c: char| c.is_ascii_digit())
+        || ["nan", "inf", "infinity"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
+    !cell.is_empty() && !is_number && shape(cell) == Shape::Text
+}
+
 /// Where a part of the text stands in it.
 fn span(text: &str, part: &str) -> Span {
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
@@ -462,8 +469,7 @@ fn commas(text: &str, mark: Option<Mark>, series: bool) -> Result<Separator, Jud
     let numeric = |text: &str| matches!(shape(text), Shape::Plain | Shape::Only(_) | Shape::Either);
     let mut lines = content(text);
     let Some((number, first)) = lines.next() else { return Ok(comma) };
-    let beheaded = split(first, comma).any(|cell| !cell.is_empty() && shape(cell) == Shape::Text)
-        && !split(first, Separator::Blanks).all(numeric);
+    let beheaded = split(first, comma).any(is_name) && !split(first, Separator::Blanks).all(numeric);
     let data = || content(text).skip(usize::from(beheaded)).map(|(_, line)| line);
     let quoted = data().any(|line| line.contains("\",") || line.contains(",\""));
     if mark == Some(Mark::Comma) {
@@ -599,6 +605,16 @@ mod tests {
         let error = read(&text, None).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 6, "{error}");
         assert!(error.contains("line 3, column 1") && error.ends_with("and 2 more"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_read_is_no_heading() {
+        for first in ["12ms", "NaN", "-inf", "0x10", "10.1.2"] {
+            let error = read(&format!("{first}\n11\n12\n"), None).unwrap_err().to_string();
+            assert!(error.starts_with("line 1, column 1"), "{first}: {error}");
+        }
+        assert_eq!(read("latency_ms\n11\n12\n", None), Ok(vec![11.0, 12.0]));
+        assert_eq!(pairs("6.1,new\n11,12\n", None), Ok([vec![11.0], vec![12.0]]), "beside a name");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use plimsoll_model::observation::{Arm, Histogram, TrialRecord};
 
 use super::Selection;
 use super::rows::arm;
+use crate::escape;
 
 /// So many lines for each halving of the distance to 100 %.
 const TICKS: u32 = 5;
@@ -40,7 +41,8 @@ pub fn hdr(out: &mut dyn Write, trials: &[TrialRecord], wanted: &Selection) -> i
     }
     for ((cell, phase, of), histogram) in blocks.iter().filter(|(_, histogram)| !histogram.is_empty()) {
         let cell: String = cell.iter().map(|(factor, level)| format!(" {factor}={level}")).collect();
-        writeln!(out, "#[phase={phase} arm={}{cell}]", arm(*of))?;
+        let phase = escape::terminal(phase);
+        writeln!(out, "#[phase={phase} arm={}{}]", arm(*of), escape::terminal(&cell))?;
         block(out, histogram)?;
     }
     Ok(())

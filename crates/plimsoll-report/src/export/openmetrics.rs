@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::table::{Cell, Table};
 use super::{Exported, Row, rows};
+use crate::escape;
 
 /// Writes rows as gauges, each metric a family of its own, with their times. A family stands in one piece, so that all are kept until their end.
 ///
@@ -121,5 +122,6 @@ impl Labels {
 
 /// A text in which backslashes, quotation marks and line ends are escaped.
 fn escaped(text: &str) -> String {
+    let text = escape::block(text);
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

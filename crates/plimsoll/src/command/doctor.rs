@@ -81,9 +81,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     if !args.dry_run {
         let old =
             args.remove_captures.iter().flat_map(|age| captured.iter().filter(|of| of.is_older_than(age.0)));
-        for captured in old {
+        // Captures are known only where the store is.
+        for (captured, store) in old.zip(std::iter::repeat(&store).filter_map(|store| store.as_ref().ok())) {
             captured
-                .remove()
+                .remove(store)
                 .map_err(|error| Failure::io("remove the captures in", &captured.folder, &error))?;
         }
         for left in &leftovers {

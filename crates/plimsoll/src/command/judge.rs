@@ -1,7 +1,7 @@
 //! `plimsoll judge`: numbers from anywhere.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use plimsoll_judge::json::{self, BatchSummary, Mark, Test};
@@ -29,10 +29,12 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
             summary = json::judge_batch(test, &mut input, &mut out)?;
             Ok(())
         })?;
-        return if summary.judged > 0 { Ok(Exit::Holds) } else { Err(bad(&nothing_judged(summary))) };
+        return match failed_lines(summary) {
+            None => Ok(Exit::Holds),
+            Some(why) => Err(bad(&why)),
+        };
     }
-    let mut text = String::new();
-    input.read_to_string(&mut text).map_err(|error| bad(&error))?;
+    let text = read_bounded(&mut input).map_err(|error| bad(&error))?;
     let mark = args.decimal.map(|decimal| match decimal {
         Decimal::Point => Mark::Point,
         Decimal::Comma => Mark::Comma,
@@ -71,20 +73,49 @@ pub(crate) fn run(args: &JudgeArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(verdict.as_slice()))
 }
 
-/// Why a batch without a verdict is no success.
-fn nothing_judged(summary: BatchSummary) -> String {
-    match summary.errors {
-        0 => "the input is empty: expected one JSON object per line".into(),
-        1 => "the only line cannot be judged; its error is on standard output".into(),
-        errors => format!("none of {errors} lines can be judged; their errors are on standard output"),
+/// Why a batch is no success; absent where every line got a verdict.
+fn failed_lines(BatchSummary { judged, errors }: BatchSummary) -> Option<String> {
+    match (judged, errors) {
+        (0, 0) => Some("the input is empty: expected one JSON object per line".into()),
+        (_, 0) => None,
+        (0, 1) => Some("the only line cannot be judged; its error is on standard output".into()),
+        (judged, errors) => {
+            let lines = judged + errors;
+            Some(format!("{errors} of {lines} lines cannot be judged; their errors are on standard output"))
+        }
     }
+}
+
+/// Largest input in bytes. Ten million numbers fit.
+const LARGEST: u64 = 256 << 20;
+/// Longest line in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// Reads the whole input, within limits.
+fn read_bounded(input: &mut dyn BufRead) -> io::Result<String> {
+    let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        let start = bytes.len();
+        input.take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes)?;
+        if bytes.len() - start > LONGEST {
+            return Err(wrong(format!("line {number} is longer than {LONGEST} bytes (1 MiB)")));
+        }
+        if bytes.len() as u64 > LARGEST {
+            return Err(wrong(format!("the input is larger than {LARGEST} bytes (256 MiB)")));
+        }
+        if bytes.len() == start {
+            break;
+        }
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(format!("expected text in UTF-8: {error}")))
 }
 
 fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
-fn open(path: &Path) -> Result<Box<dyn io::BufRead>, Failure> {
+fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }

@@ -1,12 +1,10 @@
 //! `plimsoll rm` and `plimsoll prune`: runs that go, with their pages and the packets that they captured.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_report::escape::terminal;
-use plimsoll_store::{RunEntry, Store};
+use plimsoll_store::{OwnFolder, RunEntry, Store};
 
 use crate::args::{PruneArgs, RmArgs};
 use crate::exit::Exit;
@@ -95,14 +93,13 @@ fn remove(store: &Store, doomed: &[RunEntry], dry_run: bool) -> Result<Exit, Fai
 /// Removes what stands beside the file of runs: the page, and the packets.
 fn files(store: &Store, run: &str) -> Result<(), Failure> {
     let page = state::page_path(store, run);
-    match fs::remove_file(&page) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(Failure::io("remove", &page, &error));
-        }
-        _ => {}
+    let failed = |error| Failure::io("remove", &page, &error);
+    let reports = OwnFolder::open(state::folder(store), &[state::REPORTS]).map_err(failed)?;
+    if let (Some(reports), Some(name)) = (reports, page.file_name()) {
+        reports.remove_file(name).map_err(failed)?;
     }
     let Some(captured) = captures::of_run(store, run) else { return Ok(()) };
-    captured.remove().map_err(|error| Failure::io("remove", &captured.folder, &error))
+    captured.remove(store).map_err(|error| Failure::io("remove", &captured.folder, &error))
 }
 
 #[cfg(test)]

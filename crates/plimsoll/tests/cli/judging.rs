@@ -58,7 +58,10 @@ fn a_batch_keeps_ids_and_order_and_a_bad_line_does_not_stop_the_rest() {
     let same = json!({"id": 3, "a": FAST, "b": FAST}).to_string();
     let bad = "{\"id\": \"second\", \"a\": [1, 2], \"b\": \"many\"}";
     let lines = [&slower, bad, "no JSON at all", "", &same].join("\n");
-    let told = lab.plimsoll_reading(&["judge", "compare", "-", "--batch"], &lines).exits(0).says_nothing();
+    let told = lab
+        .plimsoll_reading(&["judge", "compare", "-", "--batch"], &lines)
+        .exits(2)
+        .says("lines cannot be judged");
     let answers: Vec<Value> =
         told.stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(answers.len(), 4, "{answers:?}");
@@ -175,4 +178,17 @@ fn what_a_lossy_path_allows_is_a_share_of_packets_and_its_rate_has_a_unit() {
     let told = lab.plimsoll_reading(&["judge", "loss"], &target).exits(0);
     assert!(!told.stdout.contains("Rate: 0.0009"), "{}", told.stdout);
     told.prints("Allowed loss share: 0.0009").prints("90.0 Mbit/s over 3.00 ms: one loss in 1108 packets");
+}
+
+#[test]
+fn a_number_that_cannot_be_read_an_unknown_field_and_an_endless_line_are_refused() {
+    let lab = Lab::new();
+    let judge = |test: &str, text: &str| lab.plimsoll_reading(&["judge", test, "-"], text).exits(2);
+    judge("modes", "12ms\n11\n12\n").says("line 1, column 1").says("12ms");
+    judge("compare", r#"{"a": [1, 2], "b": [1, 2], "alhpa": 0.1}"#)
+        .says("unknown field `alhpa`")
+        .says("`alpha`");
+    judge("modes", &"1 ".repeat(1 << 20)).says("line 1 is longer than 1048576 bytes");
+    lab.plimsoll_reading(&["judge", "modes", "-", "--batch"], &"1".repeat(2 << 20))
+        .says("longer than 1048576 bytes");
 }

@@ -88,3 +88,13 @@ fn wrong(right: &str, wrong: &str) -> Told {
     assert_eq!(run.stderr, checked.stderr);
     run
 }
+
+#[test]
+fn a_very_long_line_is_shown_in_part() {
+    let lab = Lab::new();
+    let file =
+        lab.file("long.toml", &format!("question = \"{}\"\nsurprise = 1\n[hosts.a]\n", "x".repeat(70_000)));
+    lab.plimsoll(&["check", &file]).exits(2).says("surprise");
+    let file = lab.file("longer.toml", &format!("question = {{ {} }}\n", "x".repeat(70_000)));
+    lab.plimsoll(&["check", &file]).exits(2).says("longer.toml");
+}
