@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use intervention::Intervention;
 
-use crate::experiment::{Experiment, FileError, Override, Phase, parse};
+use crate::experiment::{Experiment, FileError, Override, Phase, limits, parse};
 
 /// An experiment that is ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +68,7 @@ impl Plan {
         if settings.audit_probes {
             audit::extend(&mut experiment);
         }
+        limits::check_cells(count(&experiment), text)?;
         let mut cells = Vec::new();
         for levels in combinations(&experiment) {
             let mut overrides = overrides.clone();
@@ -146,6 +147,14 @@ impl Plan {
             experiment.phases = phases.into_iter().map(Phase::without_namespaces).collect();
         }
         self
+    }
+}
+
+/// Number of [`combinations`], or the largest number where there are more.
+fn count(experiment: &Experiment) -> usize {
+    match experiment.cells.len() {
+        0 => experiment.factors.values().fold(1, |all, factor| all.saturating_mul(factor.levels.len())),
+        named => named,
     }
 }
 

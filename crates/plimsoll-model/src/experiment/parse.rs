@@ -1,5 +1,6 @@
 //! From text to [`Experiment`], with the place of every error.
 
+pub(crate) mod limits;
 mod wrong;
 
 use std::ops::Range;
@@ -168,6 +169,7 @@ pub fn parse_value(text: &str) -> serde_json::Value {
 /// # Errors
 /// When the text is no TOML, has a name or a value that is not known, or names something that it does not declare.
 pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError> {
+    limits::check(text)?;
     let text = overridden(text, overrides)?;
     let mut experiment: Experiment = toml::from_str(&text).map_err(|error| {
         let all = FileError::all_of(wrong::all(&text));
@@ -189,9 +191,7 @@ pub fn parse(text: &str, overrides: &[Override]) -> Result<Experiment, FileError
         claim.complete(&experiment, &in_claim);
     }
     experiment.claims = claims;
-    let mut wrong: Vec<FileError> =
-        validate::validate(&experiment).into_iter().map(|problem| problem.locate(&text)).collect();
-    wrong.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
+    let wrong = located(validate::validate(&experiment), &text);
     if let Some(error) = FileError::all_of(wrong) {
         return Err(error);
     }
@@ -273,20 +273,25 @@ fn backticked(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-impl Problem {
-    fn locate(self, text: &str) -> FileError {
-        let span = toml_edit::Document::parse(text)
-            .ok()
-            .and_then(|document| span_of(document.as_item(), &self.path));
-        FileError {
-            message: self.message,
-            expected: self.expected,
-            nearest: self.nearest,
-            span,
-            text: text.into(),
-            next: None,
-        }
+/// The first [`wrong::MOST`] problems in the order of the file, each of which owns a copy of `text`.
+fn located(problems: Vec<Problem>, text: &str) -> Vec<FileError> {
+    if problems.is_empty() {
+        return Vec::new();
     }
+    let document = toml_edit::Document::parse(text).ok();
+    let span = |problem: &Problem| span_of(document.as_ref()?.as_item(), &problem.path);
+    let mut placed: Vec<_> = problems.into_iter().map(|problem| (span(&problem), problem)).collect();
+    placed.sort_by_key(|(span, _)| span.as_ref().map_or(0, |span| span.start));
+    placed.truncate(wrong::MOST);
+    let error = |(span, problem): (Option<Range<usize>>, Problem)| FileError {
+        message: problem.message,
+        expected: problem.expected,
+        nearest: problem.nearest,
+        span,
+        text: text.into(),
+        next: None,
+    };
+    placed.into_iter().map(error).collect()
 }
 
 /// The span of what stands at `path`, or of the innermost thing on the way to it that is there.

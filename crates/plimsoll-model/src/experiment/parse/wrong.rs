@@ -13,13 +13,13 @@ use super::{Experiment, FileError};
 use crate::experiment::kinds::SAYS_NOTHING;
 
 /// So many errors of one file are told.
-const MOST: usize = 50;
+pub(super) const MOST: usize = 50;
 
 /// All errors in `text`, in the order of their places; never empty where the text cannot be read.
 pub(super) fn all(text: &str) -> Vec<FileError> {
     let (mut root, syntax) = DeTable::parse_recoverable(text);
     if !syntax.is_empty() {
-        return one_a_line(text, syntax.iter().map(|error| FileError::from_toml(error, text)).collect());
+        return one_a_line(text, syntax.iter().collect());
     }
     let mut wrong = Vec::new();
     // Tables that something was taken out of: what is missing there now may be what was taken out.
@@ -48,15 +48,19 @@ pub(super) fn all(text: &str) -> Vec<FileError> {
 }
 
 /// The first of the errors of each line: what follows on the same line is mostly its consequence.
-fn one_a_line(text: &str, mut errors: Vec<FileError>) -> Vec<FileError> {
-    let line = |error: &FileError| {
-        let start = error.span.as_ref().map_or(0, |span| span.start.min(text.len()));
-        text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count()
-    };
-    errors.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
-    errors.dedup_by_key(|error| line(error));
+fn one_a_line(text: &str, mut errors: Vec<&toml::de::Error>) -> Vec<FileError> {
+    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start.min(text.len()));
+    errors.sort_by_key(|error| start(error));
+    let mut seen: Option<usize> = None;
+    errors.retain(|error| {
+        let between = &text.as_bytes()[seen.unwrap_or(0)..start(error)];
+        let is_first_of_line = seen.is_none() || between.contains(&b'\n');
+        seen = Some(start(error));
+        is_first_of_line
+    });
+    // Each error owns a copy of the text.
     errors.truncate(MOST);
-    errors
+    errors.into_iter().map(|error| FileError::from_toml(error, text)).collect()
 }
 
 /// Something that can be taken out of a file.
