@@ -7,7 +7,7 @@
 use super::least_squares::{self, Row};
 use super::{aicc, without};
 use crate::input::JudgeError;
-use crate::stats::{bootstrap::widening, middle, rng::SmallRng};
+use crate::stats::{bootstrap::widening, dist::f_upper, middle, rng::SmallRng};
 use crate::wording::figure;
 use plimsoll_model::verdict::{Interval, Outcome, Verdict};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ const RESAMPLES: usize = 1_000;
 const EARNS: f64 = 4.0;
 /// The fewest points: three coefficients, and one to see an error by.
 const LEAST_POINTS: usize = 4;
+/// From so many points on, the criterion for few points is defined for all three coefficients.
+const ENOUGH_POINTS: usize = 6;
 
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +82,8 @@ pub struct Scaling {
     pub left_out_error: f64,
     /// The largest measured number of workers.
     pub largest: f64,
+    /// The number of workers behind which throughput only fell; absent where it did not fall.
+    pub falls_after: Option<f64>,
     /// How many points there are.
     pub n: usize,
 }
@@ -138,6 +142,7 @@ pub fn fit_scaling(points: &[ScalingPoint]) -> Result<Scaling, JudgeError> {
         shape,
         residuals,
         left_out_error: super::rms(&left_out),
+        falls_after: falls_after(points),
         largest: points.iter().map(|p| p.n).fold(0.0, f64::max),
         n: points.len(),
         law,
@@ -163,13 +168,51 @@ fn check(points: &[ScalingPoint]) -> Result<(), JudgeError> {
     Ok(())
 }
 
-/// The simplest shape whose criterion is near the best: a further term must earn its place.
-fn simplest(points: &[ScalingPoint]) -> Shape {
-    let criterion = |shape: Shape| {
-        let law = fit(points, shape.terms());
-        let squares = points.iter().map(|p| (p.throughput / law.throughput(p.n) - 1.0).powi(2)).sum();
-        aicc(squares, points.len(), shape.terms().len() + 1)
+/// The number of workers with the best mean throughput, if the largest number of workers has a lower one.
+fn falls_after(points: &[ScalingPoint]) -> Option<f64> {
+    let mean_at = |n: f64| {
+        let there: Vec<f64> = points.iter().filter(|p| p.n == n).map(|p| p.throughput).collect();
+        (n, crate::stats::mean(&there))
     };
+    let means = || points.iter().map(|p| mean_at(p.n));
+    let best = means().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let last = means().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (last.1 < best.1).then_some(best.0)
+}
+
+/// The simplest shape that the points support; a curve that falls is never linear.
+fn simplest(points: &[ScalingPoint]) -> Shape {
+    let squares = Shape::ALL.map(|shape| {
+        let law = fit(points, shape.terms());
+        points.iter().map(|p| (p.throughput / law.throughput(p.n) - 1.0).powi(2)).sum::<f64>()
+    });
+    let shape = if points.len() < ENOUGH_POINTS {
+        by_f(squares, points.len())
+    } else {
+        by_aicc(squares, points.len())
+    };
+    if shape == Shape::Linear && falls_after(points).is_some() { Shape::Contention } else { shape }
+}
+
+/// The shape whose last term passes an F test: for the few points from which [`aicc`] cannot choose.
+fn by_f(squares: [f64; 3], points: usize) -> Shape {
+    let earns = |simple: f64, full: f64, terms: usize| {
+        let free = points.saturating_sub(terms) as f64;
+        simple > full && f_upper((simple - full) / (full / free), 1.0, free) <= 1.0 - CONFIDENCE
+    };
+    let [linear, contention, coherency] = squares;
+    if earns(contention, coherency, 3) {
+        Shape::Coherency
+    } else if earns(linear, contention, 2) {
+        Shape::Contention
+    } else {
+        Shape::Linear
+    }
+}
+
+/// The simplest shape whose criterion is near the best: a further term must earn its place.
+fn by_aicc(squares: [f64; 3], points: usize) -> Shape {
+    let criterion = |shape: Shape| aicc(squares[shape as usize], points, shape.terms().len() + 1);
     let criteria = Shape::ALL.map(criterion);
     let best = criteria.into_iter().fold(f64::INFINITY, f64::min);
     Shape::ALL
@@ -230,9 +273,23 @@ impl Scaling {
                 format!("throughput peaks at {} near {} workers", figure(law.throughput(peak)), figure(peak))
             }
             (Shape::Linear, _) => "throughput grows in proportion: no contention is seen".into(),
+            (Shape::Contention, _) if self.falls_after.is_some() => format!(
+                "throughput is lower at {} workers than at {}; the points cannot tell a fall from noise",
+                figure(self.largest),
+                figure(self.falls_after.unwrap_or(self.largest))
+            ),
             _ => "throughput levels off, and no fall is seen".into(),
         };
-        let reason = format!("{told} (contention {}, coherency {})", figure(law.alpha), figure(law.beta));
+        let few = if self.n < ENOUGH_POINTS && self.shape != Shape::Coherency {
+            format!(
+                "; {} points show only a large bend or fall, and {ENOUGH_POINTS} or more show smaller ones",
+                self.n
+            )
+        } else {
+            String::new()
+        };
+        let reason =
+            format!("{told} (contention {}, coherency {}){few}", figure(law.alpha), figure(law.beta));
         let bare = Verdict::bare("scaling", metric, Outcome::Estimated, self.n, reason);
         if self.shape == Shape::Coherency {
             return Verdict {
@@ -285,6 +342,27 @@ mod tests {
         assert_eq!(shape(0.0, 0.0), Shape::Linear);
         assert_eq!(shape(0.1, 0.0), Shape::Contention);
         assert_eq!(shape(0.1, 0.002), Shape::Coherency);
+    }
+
+    #[test]
+    fn a_fall_is_never_linear_and_few_points_say_what_they_cannot_show() {
+        let judge = |throughputs: [f64; 4]| {
+            let points: Vec<ScalingPoint> = [1.0, 3.0, 6.0, 12.0]
+                .into_iter()
+                .zip(throughputs)
+                .map(|(n, throughput)| ScalingPoint { n, throughput })
+                .collect();
+            let found = fit_scaling(&points).unwrap();
+            (found.shape, found.verdict("rate").reason)
+        };
+        let exact = [1.0, 3.0, 6.0, 12.0]
+            .map(|n| Law { gamma: 90.0, alpha: 0.05, beta: 0.03 }.throughput(n) + n / 50.0);
+        assert_eq!(judge(exact).0, Shape::Coherency);
+        let (shape, reason) = judge([100.0, 300.0, 600.0, 590.0]);
+        assert_ne!(shape, Shape::Linear, "{reason}");
+        let (shape, reason) = judge([100.0, 305.0, 590.0, 1_210.0]);
+        assert_eq!(shape, Shape::Linear);
+        assert!(reason.contains("4 points show only a large bend"), "{reason}");
     }
 
     #[test]
