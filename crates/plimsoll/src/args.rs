@@ -460,7 +460,7 @@ pub struct JudgeArgs {
     /// The numbers: a file, or `-` for standard input.
     #[arg(default_value = "-")]
     pub file: PathBuf,
-    /// One JSON object per line in, one verdict per line out, in the same order.
+    /// One JSON object per line in, one verdict per line out, in the same order. The exit status is 2 if a line cannot be judged.
     #[arg(long)]
     pub batch: bool,
     /// What stands before the decimals of a number in a table or a list: 108.43 or 108,43. The other mark may separate thousands. Without this, the

@@ -1,7 +1,7 @@
 //! `changes`: where did the history change?
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::changes::find_changes_with_gaps;
 use crate::input::JudgeError;
 use plimsoll_model::numbers::{Level, Numbers};
@@ -10,10 +10,7 @@ use serde_json::json;
 
 /// `{"id", "series": [..], "metric"}`, in order of time; `null` where a value is missing.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ChangesRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     series: Vec<Option<f64>>,
     metric: Option<String>,
 }
@@ -23,7 +20,7 @@ impl Request for ChangesRequest {
 
     /// Column `series`, or the only one; an empty cell is a missing value.
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
-        Ok(Self { _id: Id, series: table.series_with_gaps("series")?, metric: None })
+        Ok(Self { series: table.series_with_gaps("series")?, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

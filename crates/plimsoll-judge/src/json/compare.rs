@@ -1,7 +1,7 @@
 //! `compare`: A against B.
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::compare::{CompareSettings, paired, unpaired};
 use crate::input::JudgeError;
 use plimsoll_model::numbers::{Numbers, Side};
@@ -11,10 +11,7 @@ use serde_json::json;
 /// `{"id", "a": [..], "b": [..], "unit", "lower_is_better", "paired", "margin", "alpha", "metric"}`; lists of equal length
 /// are pairs by position unless `paired` says otherwise.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct CompareRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     a: Vec<f64>,
     b: Vec<f64>,
     paired: Option<bool>,
@@ -30,7 +27,6 @@ impl Request for CompareRequest {
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let [a, b] = table.lists(["a", "b"], &[])?;
         Ok(Self {
-            _id: Id,
             a,
             b,
             paired: None,

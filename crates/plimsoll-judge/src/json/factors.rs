@@ -1,7 +1,7 @@
 //! `factors`: do they interact?
 
 use super::table::{Table, all_of};
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::factors::{FactorRow, FactorSettings, FactorTable, judge};
 use crate::input::JudgeError;
 use plimsoll_model::numbers::Numbers;
@@ -11,10 +11,7 @@ use serde_json::{Map, Value, json};
 /// `{"id", "rows": [{..}], "factors": ["server", "client"], "value": "value", "block": "block", "metric"}`. Without
 /// `factors`, every column but the value and the block is one; without `block`, a column of that name is taken.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct FactorsRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     rows: Vec<Map<String, Value>>,
     factors: Option<Vec<String>>,
     value: Option<String>,
@@ -63,7 +60,7 @@ impl Request for FactorsRequest {
         let is_factor = |name: &&String| *name != value && *name != "block";
         let factors = Some(names.iter().filter(is_factor).cloned().collect());
         let value = Some(value.clone());
-        Ok(Self { _id: Id, rows, factors, value, block: None, metric: None, margin: None, alpha: None })
+        Ok(Self { rows, factors, value, block: None, metric: None, margin: None, alpha: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -1,7 +1,7 @@
 //! `growth`: time over the number of workers.
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::models::growth::{GrowthPoint, fit_growth};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -9,10 +9,7 @@ use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "time"}], "metric"}`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct GrowthRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     rows: Vec<GrowthPoint>,
     metric: Option<String>,
 }
@@ -22,7 +19,7 @@ impl Request for GrowthRequest {
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let rows = table.whole_rows(["n", "time"], &[])?;
         let point = |[n, time]: [f64; 2]| GrowthPoint { n, time };
-        Ok(Self { _id: Id, rows: rows.into_iter().map(point).collect(), metric: None })
+        Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -1,7 +1,7 @@
 //! `load-curve`: load against utilisation.
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::models::load_curve::{LoadCurve, LoadPoint, fit_load_curve};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -10,10 +10,7 @@ use serde::Deserialize;
 /// `{"id", "rows": [{"utilisation", "load", "users"}], "cpus", "users", "metric"}`; one processor unless `cpus` says more, and jobs that come by
 /// themselves unless `users` says who makes them.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct LoadCurveRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     rows: Vec<LoadPoint>,
     cpus: Option<usize>,
     users: Option<f64>,
@@ -37,7 +34,6 @@ impl Request for LoadCurveRequest {
             users: users.get(i).map(|[users]| *users),
         };
         Ok(Self {
-            _id: Id,
             rows: rows.into_iter().enumerate().map(point).collect(),
             cpus: cpus.transpose()?,
             users: None,

@@ -1,7 +1,7 @@
 //! `loss`: TCP throughput over a lossy path, or what a path must keep to.
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::models::loss::{Formula, LossPoint, TYPICAL_C, budget, fit_loss};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -10,17 +10,13 @@ use serde::Deserialize;
 /// `{"id", "rows": [{"rtt", "loss", "mss", "rate"}], "metric"}`, or `{"id", "target": {"rate", "rtt", "mss", "c"}}`. Seconds, shares of packets, bytes
 /// and bit/s.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct LossRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     rows: Option<Vec<LossPoint>>,
     target: Option<Target>,
     metric: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Target {
     rate: f64,
     rtt: f64,
@@ -36,7 +32,7 @@ impl Request for LossRequest {
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let rows = table.whole_rows(["rtt", "loss", "mss", "rate"], &[])?;
         let point = |[rtt, loss, mss, rate]: [f64; 4]| LossPoint { rtt, loss, mss, rate };
-        Ok(Self { _id: Id, rows: Some(rows.into_iter().map(point).collect()), target: None, metric: None })
+        Ok(Self { rows: Some(rows.into_iter().map(point).collect()), target: None, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -3,6 +3,7 @@
 //! Each test has a request type in a module of its own, which reads what the test takes and gives its `Answer`.
 
 mod batch;
+mod fields;
 mod number;
 mod table;
 
@@ -183,7 +184,7 @@ impl Input<'_> {
 
 fn read<R: Request>(input: &Input<'_>) -> Result<R, JudgeError> {
     match input {
-        Input::Object(text) => serde_json::from_str(text).map_err(|e| JudgeError::Syntax(e.to_string())),
+        Input::Object(text) => fields::read(text),
         Input::Table(text, mark) => R::from_table(&Table::read(text, *mark, R::SERIES)?),
     }
 }
@@ -199,23 +200,13 @@ fn answer_of<R: Request>(input: Input<'_>) -> Result<Value, JudgeError> {
     Ok(request.judge()?.into_json(id))
 }
 
-/// Place for the `id` of an input, which is repeated beside its verdict: [`id_of`] reads it, also from input that cannot be judged.
-#[derive(Debug, Default)]
-struct Id;
-
-impl<'de> Deserialize<'de> for Id {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
-    }
-}
-
 /// The `id` of a JSON object, if the text is one and has it.
 fn id_of(line: &str) -> Option<Value> {
     #[derive(Deserialize)]
-    struct WithId {
+    struct Id {
         id: Option<Value>,
     }
-    serde_json::from_str::<WithId>(line).ok()?.id
+    serde_json::from_str::<Id>(line).ok()?.id
 }
 
 #[cfg(test)]

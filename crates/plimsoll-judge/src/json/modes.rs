@@ -1,7 +1,7 @@
 //! `modes`: one mode or more?
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::modes::{Mode, find_modes};
 use plimsoll_model::experiment::claim::modes::ModePlace;
@@ -11,10 +11,7 @@ use serde_json::json;
 
 /// `{"id", "values": [..], "metric"}`, in order of time, so that shifts in time are not taken for modes.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ModesRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     values: Vec<f64>,
     metric: Option<String>,
 }
@@ -24,7 +21,7 @@ impl Request for ModesRequest {
 
     /// Column `values`, or the only one.
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
-        Ok(Self { _id: Id, values: table.series("values")?, metric: None })
+        Ok(Self { values: table.series("values")?, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -1,7 +1,7 @@
 //! `recovery`: after the flood against the baseline.
 
 use super::table::{Table, all_of};
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::recovery::{BeforeAfter, RecoverySettings, RecoveryTrial, WindowPair, judge_flat, judge_trials};
 use plimsoll_model::numbers::{Numbers, Side};
@@ -11,10 +11,7 @@ use serde_json::json;
 /// `{"id", "treatment": {"baseline": [..], "after": [..]}, "control": {..}, "margin", "lower_is_better", "metric"}`, or
 /// `"trials": [{"baseline": [{"treatment", "control"}], "cycles": [[..]]}]` in place of the first two.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RecoveryRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     #[serde(alias = "flooded")]
     treatment: Option<BeforeAfter>,
     control: Option<BeforeAfter>,
@@ -33,7 +30,7 @@ impl Request for RecoveryRequest {
             None => by_column(table)?,
         };
         let treatment = Some(treatment);
-        Ok(Self { _id: Id, treatment, control, trials: None, margin: None, lower_is_better: None, metric: None })
+        Ok(Self { treatment, control, trials: None, margin: None, lower_is_better: None, metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -1,7 +1,7 @@
 //! `scaling`: throughput over the number of workers.
 
 use super::table::Table;
-use super::{Answer, Id, Request};
+use super::{Answer, Request};
 use crate::input::JudgeError;
 use crate::models::scaling::{Scaling, ScalingPoint, fit_scaling};
 use plimsoll_model::numbers::{Curve, Numbers};
@@ -9,10 +9,7 @@ use serde::Deserialize;
 
 /// `{"id", "rows": [{"n", "throughput"}], "metric"}`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ScalingRequest {
-    #[serde(default, rename = "id")]
-    _id: Id,
     rows: Vec<ScalingPoint>,
     metric: Option<String>,
 }
@@ -22,7 +19,7 @@ impl Request for ScalingRequest {
     fn from_table(table: &Table<'_>) -> Result<Self, JudgeError> {
         let rows = table.whole_rows(["n", "throughput"], &[])?;
         let point = |[n, throughput]: [f64; 2]| ScalingPoint { n, throughput };
-        Ok(Self { _id: Id, rows: rows.into_iter().map(point).collect(), metric: None })
+        Ok(Self { rows: rows.into_iter().map(point).collect(), metric: None })
     }
 
     fn judge(self) -> Result<Answer, JudgeError> {

@@ -48,7 +48,7 @@ pub(crate) struct Table<'t> {
 
 impl<'t> Table<'t> {
     /// Reads a JSON list of numbers, CSV, or numbers between blanks, commas, semicolons or tabs. The first line is a
-    /// heading unless all of it is numbers; lines that begin with `#` are passed over. A test that takes one `series` may have it in a
+    /// heading if it has names and nothing that begins like a number; lines that begin with `#` are passed over, and those without content around the table. A test that takes one `series` may have it in a
     /// single line.
     pub(crate) fn read(text: &'t str, mark: Option<Mark>, series: bool) -> Result<Self, JudgeError> {
         if u32::try_from(text.len()).is_err() {
@@ -64,6 +64,7 @@ impl<'t> Table<'t> {
                 expected: "JSON, CSV or a list of numbers",
             });
         };
+        check_blank_lines(text)?;
         let separator = separator(text, mark, series)?;
         let mut table = Self { mark, first: line, ..Self::empty(text) };
         for (line, content) in content(text) {
@@ -71,7 +72,15 @@ impl<'t> Table<'t> {
             table.rows.push(table.cells.len() as u32);
             table.lines.push(line);
         }
+        let is_name = |cell: &str| !cell.is_empty() && shape(cell) == Shape::Text;
         if split(first, separator).any(is_name) {
+            let cells = || split(first, separator).enumerate().filter(|(_, cell)| numeric(cell));
+            if let Some((at, cell)) = cells().find(|(_, cell)| is_name(cell)).or_else(|| cells().next()) {
+                return Err(JudgeError::Table(format!(
+                    "line {line}, column {}: `{cell}` in the first line: expected numbers only, or a heading in which no name begins like a number",
+                    at + 1
+                )));
+            }
             table.behead();
         } else if series && table.lines.len() == 1 {
             table.rows = (0..=table.cells.len() as u32).collect();
@@ -81,6 +90,9 @@ impl<'t> Table<'t> {
         table.check_widths(separator)?;
         if mark.is_none() {
             table.find_mark(separator);
+        }
+        if mark.is_none() {
+            table.check_points()?;
         }
         Ok(table)
     }
@@ -169,6 +181,33 @@ impl<'t> Table<'t> {
         if let Some((mark, line)) = told {
             (self.mark, self.told) = (Some(mark), Some(line));
         }
+    }
+
+    /// Refuses `1.020` below `990`, which may be a thousand and twenty. Another number with decimals, or four digits without a separator, would
+    /// tell that the point stands before decimals.
+    fn check_points(&self) -> Result<(), JudgeError> {
+        for column in (0..self.width()).filter(|_| self.told.is_none()) {
+            let cells = || {
+                (0..self.len()).map(|row| (row, self.text(row, column))).filter(|(_, cell)| !cell.is_empty())
+            };
+            let digits = |cell: &str| cell.bytes().filter(u8::is_ascii_digit).count();
+            let grouped = |cell: &str| cell.contains('.') && parse(cell, Mark::Comma).is_some();
+            let certain = |cell: &str| !grouped(cell) && (cell.contains('.') || digits(cell) > 3);
+            let hundreds = |cell: &str| !cell.contains('.') && digits(cell) == 3;
+            let Some((row, cell)) = cells().find(|(_, cell)| grouped(cell)) else { continue };
+            let Some((_, beside)) = cells().find(|(_, cell)| hundreds(cell)) else { continue };
+            if cells().any(|(_, cell)| certain(cell)) {
+                continue;
+            }
+            let read = |mark| parse(cell, mark).unwrap_or(f64::NAN);
+            return Err(JudgeError::Table(format!(
+                "{} is `{cell}`, and `{beside}` stands in the same column: {} with --decimal point, {} with --decimal comma; expected one of the two",
+                self.cell(row, column),
+                read(Mark::Point),
+                read(Mark::Comma)
+            )));
+        }
+        Ok(())
     }
 
     /// The names of the columns; none for a bare list.
@@ -359,14 +398,6 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Whether a cell of the first line names a column. `12ms`, `0x10`, `10.1.2` and `NaN` are numbers that cannot be read, not names.
-fn is_name(cell: &str) -> bool {
-    let unsigned = cell.trim_start_matches(['+', '-', '\u{2212}']);
-    let is_number = unsigned.trim_start_matches(['.', ',']).starts_with(|c: char| c.is_ascii_digit())
-        || ["nan", "inf", "infinity"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
-    !cell.is_empty() && !is_number && shape(cell) == Shape::Text
-}
-
 /// Where a part of the text stands in it.
 fn span(text: &str, part: &str) -> Span {
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
@@ -395,6 +426,26 @@ pub(crate) fn all_of(mut wrong: impl Iterator<Item = String>) -> Result<(), Judg
         told.push(format!("and {more} more"));
     }
     Err(JudgeError::Table(told.join("\n  ")))
+}
+
+/// Whether a cell begins like a number, such as `12ms`, `0x10`, `-inf` or `NaN`.
+fn numeric(cell: &str) -> bool {
+    let bare = cell.trim_start_matches(['+', '-', '\u{2212}', '.', ',']);
+    bare.starts_with(|first: char| first.is_ascii_digit()) || cell.parse::<f64>().is_ok()
+}
+
+/// Refuses a blank line between rows: a value may be missing there, and the rows behind it would move up.
+fn check_blank_lines(text: &str) -> Result<(), JudgeError> {
+    let blank =
+        |line: &str| line.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).is_empty();
+    let first = content(text).next().map_or(u32::MAX, |(line, _)| line);
+    let last = content(text).last().map_or(0, |(line, _)| line);
+    let inside = (1..).zip(text.lines()).filter(|(number, _)| (first..last).contains(number));
+    all_of(
+        inside
+            .filter(|(_, line)| blank(line))
+            .map(|(number, _)| format!("line {number} is blank, between rows: expected a row, or no line")),
+    )
 }
 
 /// The lines that say something, with their numbers, without blanks at their ends.
@@ -469,7 +520,8 @@ fn commas(text: &str, mark: Option<Mark>, series: bool) -> Result<Separator, Jud
     let numeric = |text: &str| matches!(shape(text), Shape::Plain | Shape::Only(_) | Shape::Either);
     let mut lines = content(text);
     let Some((number, first)) = lines.next() else { return Ok(comma) };
-    let beheaded = split(first, comma).any(is_name) && !split(first, Separator::Blanks).all(numeric);
+    let beheaded = split(first, comma).any(|cell| !cell.is_empty() && shape(cell) == Shape::Text)
+        && !split(first, Separator::Blanks).all(numeric);
     let data = || content(text).skip(usize::from(beheaded)).map(|(_, line)| line);
     let quoted = data().any(|line| line.contains("\",") || line.contains(",\""));
     if mark == Some(Mark::Comma) {
@@ -600,6 +652,35 @@ mod tests {
     }
 
     #[test]
+    fn a_first_line_that_begins_like_a_number_is_no_heading() {
+        for first in ["12ms", "NaN", "-inf", "0x10", "10.1.2"] {
+            let error = read(&format!("{first}\n1\n2\n"), None).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("line 1, column 1: `{first}`")), "{error}");
+        }
+        assert!(pairs("a,10x\n1,2\n", None).unwrap_err().to_string().starts_with("line 1, column 2: `10x`"));
+        assert_eq!(read("p99\n1\n2\n", None), Ok(vec![1.0, 2.0]));
+    }
+
+    #[test]
+    fn a_blank_line_between_rows_is_refused() {
+        for text in ["1\n2\n\n3\n", "values\n1\n \n3\n", "a,b\n1,2\n,\n3,4\n"] {
+            let error = Table::read(text, None, false).unwrap_err().to_string();
+            assert!(error.starts_with("line 3 is blank"), "{error}");
+        }
+    }
+
+    #[test]
+    fn points_that_may_separate_thousands_are_refused_unless_other_numbers_tell() {
+        let error = read("990\n1.010\n1.020\n", None).unwrap_err().to_string();
+        assert!(error.contains("line 2, column 1") && error.contains("1010 with --decimal comma"), "{error}");
+        assert_eq!(read("990\n1.010\n", Some(Mark::Comma)), Ok(vec![990.0, 1010.0]));
+        assert_eq!(read("990\n1.010\n", Some(Mark::Point)), Ok(vec![990.0, 1.01]));
+        for text in ["1.010\n1.020\n", "0.990\n1.010\n", "990\n1.010\n1.5\n", "1990\n1.010\n", "1\n1.010\n"] {
+            assert!(read(text, None).is_ok_and(|values| values.contains(&1.01)), "{text}");
+        }
+    }
+
+    #[test]
     fn all_wrong_places_are_told_up_to_five() {
         let text = format!("values\n1\n{}", "x\n".repeat(7));
         let error = read(&text, None).unwrap_err().to_string();
@@ -608,21 +689,11 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_cannot_be_read_is_no_heading() {
-        for first in ["12ms", "NaN", "-inf", "0x10", "10.1.2"] {
-            let error = read(&format!("{first}\n11\n12\n"), None).unwrap_err().to_string();
-            assert!(error.starts_with("line 1, column 1"), "{first}: {error}");
-        }
-        assert_eq!(read("latency_ms\n11\n12\n", None), Ok(vec![11.0, 12.0]));
-        assert_eq!(pairs("6.1,new\n11,12\n", None), Ok([vec![11.0], vec![12.0]]), "beside a name");
-    }
-
-    #[test]
     fn a_list_may_stand_in_one_line_or_in_many_and_names_its_numbers() {
-        for text in ["1,2,3", "1, 2, 3", "1 2 3", "1;2;3", "[1, 2,\n 3]", "1\n2\n\n3"] {
+        for text in ["1,2,3", "1, 2, 3", "1 2 3", "1;2;3", "[1, 2,\n 3]", "\n1\n2\n3\n\n"] {
             assert_eq!(read(text, None), Ok(vec![1.0, 2.0, 3.0]), "{text}");
         }
         let error = read("1 2 3x 4", Some(Mark::Point)).unwrap_err().to_string();
-        assert!(error.contains("no column `values`") || error.contains("number 3 of the list"), "{error}");
+        assert!(error.starts_with("line 1, column 3: `3x`"), "{error}");
     }
 }

@@ -53,6 +53,17 @@ fn a_bare_table_of_factors_names_its_odd_cell() {
 }
 
 #[test]
+fn an_unknown_field_is_refused_with_the_nearest_name() {
+    let error = |test, line| judge_line(test, line).unwrap_err().to_string();
+    let misspelt = error(Test::Compare, r#"{"id": 1, "a": [1, 2], "b": [1, 2], "alhpa": 0.05}"#);
+    assert!(misspelt.contains("unknown field `alhpa`: did you mean `alpha`?"), "{misspelt}");
+    let required = error(Test::Modes, r#"{"valeus": [1, 2]}"#);
+    assert!(required.contains("did you mean `values`?"), "{required}");
+    let nested = error(Test::Scaling, r#"{"rows": [{"n": 1, "throughput": 2, "through": 3}]}"#);
+    assert!(nested.contains("unknown field `rows.0.through`"), "{nested}");
+}
+
+#[test]
 fn csv_and_bare_columns_give_what_json_gives() {
     let csv = "a,b\n100,110\n101,111\n99,109\n100,111\n102,112\n98,107\n100,110\n101,112\n99,108\n100,110\n";
     let bare = csv.lines().skip(1).collect::<Vec<_>>().join("\n").replace(',', "  ");

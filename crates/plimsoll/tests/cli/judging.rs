@@ -61,7 +61,7 @@ fn a_batch_keeps_ids_and_order_and_a_bad_line_does_not_stop_the_rest() {
     let told = lab
         .plimsoll_reading(&["judge", "compare", "-", "--batch"], &lines)
         .exits(2)
-        .says("lines cannot be judged");
+        .says("2 of 4 lines cannot be judged");
     let answers: Vec<Value> =
         told.stdout.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(answers.len(), 4, "{answers:?}");
@@ -134,7 +134,7 @@ fn bad_input_is_bad_usage_and_all_of_its_places_are_told_at_once() {
     lab.script("printf '1\\n\\377\\n' | $PLIMSOLL judge modes").exits(2).says("standard input");
     lab.plimsoll_reading(&["judge", "modes", "-", "--batch"], "no JSON\n")
         .exits(2)
-        .says("the only line cannot be judged");
+        .says("1 of 1 lines cannot be judged");
     lab.plimsoll_reading(&["judge", "modes", "-", "--batch"], "").exits(2).says("empty");
 }
 
