@@ -30,19 +30,16 @@ impl OwnFolder {
         for name in names {
             path.push(name);
             if !is_name(name) {
-                return Err(of(&path, "is no name of a folder that Plimsoll makes".into()));
+                return Err(of(&path, "is no name of a folder that Plimsoll makes"));
             }
             let how = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
             folder = match openat(&folder, *name, how, Mode::empty()) {
                 Ok(next) => next,
                 Err(Errno::ENOENT) => return Ok(None),
                 Err(Errno::ELOOP | Errno::ENOTDIR) => {
-                    return Err(of(
-                        &path,
-                        "is a link or a file: expected a folder, so nothing is removed".into(),
-                    ));
+                    return Err(of(&path, "is a link or a file: expected a folder, so nothing is removed"));
                 }
-                Err(errno) => return Err(of(&path, errno.desc().into())),
+                Err(errno) => return Err(of(&path, errno.desc())),
             };
         }
         Ok(Some(Self(folder)))
@@ -82,7 +79,7 @@ impl OwnFolder {
     }
 }
 
-fn of(path: &Path, why: String) -> io::Error {
+fn of(path: &Path, why: &str) -> io::Error {
     io::Error::other(format!("{} {why}", path.display()))
 }
 
